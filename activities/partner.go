@@ -122,7 +122,7 @@ func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.R
 			return nil, r.left(ctx, inv)
 		}
 		refusal := call.RefusalOf(err)
-		if refusal.Status == 503 {
+		if refusal.Type == call.ServiceUnavailable {
 			outage++
 		}
 		if !passing(refusal) || outage > maxOutages {

@@ -12,6 +12,7 @@ import (
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // blockingCalls keeps every call until it is let go, and its body as well unless it is told that it is stored.
@@ -35,7 +36,7 @@ func (h blockingCalls) Run(ctx context.Context, inv call.Invocation) (*call.Resu
 	case <-h.gate:
 	case <-ctx.Done():
 	}
-	return nil, call.Refuse(http.StatusBadGateway, call.ProviderError, "let go")
+	return nil, call.Refuse(fault.Unavailable, call.ProviderError, "let go")
 }
 
 const mebibyte = 1 << 20
@@ -125,7 +126,7 @@ type echoing struct {
 
 func (e *echoing) Run(_ context.Context, inv call.Invocation) (*call.Result, error) {
 	e.body = string(inv.Body)
-	return nil, call.Refuse(http.StatusBadGateway, call.ProviderError, "kept")
+	return nil, call.Refuse(fault.Unavailable, call.ProviderError, "kept")
 }
 
 // chunked sends a body without its length.

@@ -48,11 +48,11 @@ func startRouter(t *testing.T, opts api.Options, calls apirouter.Calls) *harness
 func TestHeadersOfARefusal(t *testing.T) {
 	t.Parallel()
 	const v1, v2, queue = "/v1/models/sim/echo", "/v2/models/sim/echo", "/v2/models/sim/echo/requests"
-	spend := call.Refuse(429, call.ConcurrencyLimit, "ceiling")
+	spend := call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "ceiling")
 	spend.Spend = &call.Spend{Limit: 100, Current: 90, Remaining: 10}
-	window := call.Refuse(429, call.RateLimited, "the minute is used up")
+	window := call.Refuse(fault.Exhausted, call.RateLimited, "the minute is used up")
 	window.RetryAfter = 7
-	provider := call.Refuse(400, call.InvalidInput, "no")
+	provider := call.Refuse(fault.Invalid, call.InvalidInput, "no")
 	provider.UpstreamStatus, provider.UpstreamDetail, provider.Replayed = 418, "line\nbreak: ü", true
 	spent := map[string]string{"X-Committed-Spend-Limit": "100", "X-Committed-Spend-Current": "90", "X-Committed-Spend-Remaining": "10", "Retry-After": ""}
 	for name, tc := range map[string]struct {
@@ -68,8 +68,8 @@ func TestHeadersOfARefusal(t *testing.T) {
 		"window, v2":        {v2, window, 429, call.RateLimited, map[string]string{"Retry-After": "7", "X-Committed-Spend-Limit": ""}},
 		"provider, v1":      {v1, provider, 400, call.InvalidInput, map[string]string{"Idempotent-Replayed": ""}},
 		"provider, v2":      {v2, provider, 400, call.InvalidInput, map[string]string{"Idempotent-Replayed": "true", "X-Comfy-Upstream-Status": "418", "X-Comfy-Upstream-Detail": "line break: ?"}},
-		"queue's, outside":  {v2, call.Refuse(429, call.QueueBacklogFull, "full"), 500, call.InternalError, nil},
-		"queue's, its own":  {queue, call.Refuse(429, call.QueueBacklogFull, "full"), 429, call.QueueBacklogFull, nil},
+		"queue's, outside":  {v2, call.Refuse(fault.Exhausted, call.QueueBacklogFull, "full"), 500, call.InternalError, nil},
+		"queue's, its own":  {queue, call.Refuse(fault.Exhausted, call.QueueBacklogFull, "full"), 429, call.QueueBacklogFull, nil},
 		"no queue in v1":    {v1 + "/requests", spend, 404, call.ModelNotFound, nil},
 		"no estimate in v1": {v1 + "/estimate", spend, 404, call.ModelNotFound, nil},
 	} {
@@ -92,7 +92,7 @@ func TestHeadersOfARefusal(t *testing.T) {
 // A provider's 422 is told by its fields alone (R-54).
 func TestFieldsThatAProviderRefuses(t *testing.T) {
 	t.Parallel()
-	fields := call.Refuse(422, call.InvalidInput, "no")
+	fields := call.Refuse(fault.Invalid, call.InvalidInput, "no")
 	fields.UpstreamStatus, fields.UpstreamDetail = 422, "words"
 	fields.Validation = []byte(`[{"type":"missing","loc":["body","images",0],"msg":"m","extra":1.0}]`)
 	got := startRouter(t, api.Options{}, refusing{refusal: fields}).do(t, http.MethodPost, "/v2/models/sim/echo", `{"prompt":"x"}`)
@@ -162,7 +162,7 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	}
 	queues := []string{"cancelled", "queue_timeout", "request_not_found", "queue_backlog_full"}
 	for _, errorType := range slices.Concat(fifteen, queues, []string{"made_up", ""}) {
-		h := startRouter(t, api.Options{}, refusing{refusal: call.Refuse(409, errorType, "a detail")})
+		h := startRouter(t, api.Options{}, refusing{refusal: call.Refuse(fault.Conflict, errorType, "a detail")})
 		for path, set := range map[string][]string{
 			"/v2/models/sim/echo": fifteen, "/v1/models/sim/echo": fifteen, "/v2/models/sim/echo/requests": append(slices.Clone(fifteen), queues...),
 		} {
@@ -192,7 +192,7 @@ func (a ailing) Run(context.Context, call.Invocation) (*call.Result, error) {
 	if !a.well.Load() {
 		return nil, fault.New(fault.Unavailable, "", "the connection to 10.0.0.7 is refused")
 	}
-	return nil, call.Refuse(502, call.ProviderError, "well")
+	return nil, call.Refuse(fault.Unavailable, call.ProviderError, "well")
 }
 
 func (a ailing) IdentityByKey(context.Context, account.KeyHash) (account.Identity, error) {

@@ -179,13 +179,13 @@ func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (S
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Data: call.FailedV1{
 			Model: r.Model, Unsent: true,
-			Failure: call.Failure{Type: call.ServiceUnavailable, Status: 503, Detail: "the provider cannot be reached; nothing was sent, and the same request may be sent again"},
+			Failure: call.Failure{Type: call.ServiceUnavailable, Detail: "the provider cannot be reached; nothing was sent, and the same request may be sent again"},
 		}})
 	}
 	if errors.Is(cause, call.ErrTimeout) {
-		return m.unknown(ctx, r, call.Failure{Type: call.ProviderTimeout, Status: 504, Detail: "the provider did not answer within its deadline"})
+		return m.unknown(ctx, r, call.Failure{Type: call.ProviderTimeout, Detail: "the provider did not answer within its deadline"})
 	}
-	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Status: 502, Detail: "the provider broke off before it gave a complete answer"})
+	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Detail: "the provider broke off before it gave a complete answer"})
 }
 
 // outcome returns what records an exchange. The sink is committed once.

@@ -181,7 +181,7 @@ func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 func isNotFound(err error) bool { return fault.Is(err, fault.NotFound) }
 
 func internalFailure(detail string) call.Failure {
-	return call.Failure{Type: call.InternalError, Status: 500, Detail: detail}
+	return call.Failure{Type: call.InternalError, Detail: detail}
 }
 
 // announceTries bounds the retries after concurrent events, such as the disconnection of the caller.

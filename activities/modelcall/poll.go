@@ -41,7 +41,7 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 	}
 	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
 		return m.unknown(ctx, r, call.Failure{
-			Type: call.ProviderTimeout, Status: 504, Detail: "the provider did not finish the generation within its deadline",
+			Type: call.ProviderTimeout, Detail: "the provider did not finish the generation within its deadline",
 		})
 	}
 	if step.Next == NextPoll && step.After <= 0 {

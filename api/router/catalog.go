@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
@@ -104,7 +105,7 @@ func modelLimit(c *gin.Context) (int, error) {
 	}
 	switch {
 	case err != nil:
-		return 0, call.Refuse(http.StatusBadRequest, call.InvalidInput, "limit is not a whole number")
+		return 0, call.Refuse(fault.Invalid, call.InvalidInput, "limit is not a whole number")
 	case n <= 0:
 		return defaultModelPage, nil
 	}
@@ -119,7 +120,7 @@ func (s *Surface) after(c *gin.Context) (string, error) {
 	}
 	id, err := s.Cursors.Read(cursor)
 	if err != nil {
-		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "the cursor is malformed or expired; start again without one")
+		return "", call.Refuse(fault.Invalid, call.InvalidInput, "the cursor is malformed or expired; start again without one")
 	}
 	return id, nil
 }

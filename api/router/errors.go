@@ -36,33 +36,82 @@ type routerValidation struct {
 
 // Fail implements edge.Dialect: it answers with err in the router's envelope.
 func (s *Surface) Fail(c *gin.Context, err error) {
-	r := routerRefusal(c.Request.URL.Path, err)
+	r, status := routerRefusal(c.Request.URL.Path, err)
 	level := slog.LevelDebug
 	if r.Type == call.InternalError && r.UpstreamStatus == 0 {
 		level = slog.LevelError
 	}
-	if s.Edge.LogFailure(c, level, r.Status, r.Type, err) {
+	if s.Edge.LogFailure(c, level, status, r.Type, err) {
 		return
 	}
-	setRefusalHeaders(c, r)
+	setRefusalHeaders(c, r, status)
 	c.Abort()
 	if len(r.Validation) > 0 {
-		c.PureJSON(r.Status, routerValidation{r.Validation})
+		c.PureJSON(status, routerValidation{r.Validation})
 		return
 	}
-	c.PureJSON(r.Status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})
+	c.PureJSON(status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})
 }
 
-// routerRefusal is err in the words of the router contract.
-func routerRefusal(path string, err error) call.Refusal {
-	r := *refusalOf(path, httperr.Classify(err))
+// routerRefusal is err in the words of the router contract, with its status.
+func routerRefusal(path string, err error) (call.Refusal, int) {
+	err = httperr.Classify(err)
+	r := *refusalOf(path, err)
 	if !sendable(r.Type, isRequests(path)) {
 		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
+	}
+	status := Status(&r)
+	switch { // what the types of the contract have no word for
+	case r.Type != call.InvalidInput:
+	case fault.CodeOf(err) == httperr.CodeTooLarge:
+		status = http.StatusRequestEntityTooLarge
+	case fault.CodeOf(err) == httperr.CodeMethod:
+		status = http.StatusMethodNotAllowed
 	}
 	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
 		r.Type = call.ConcurrencyLimit // v1 knows no other 429
 	}
-	return r
+	return r, status
+}
+
+// statusClientGone is the status of an answer that nobody waits for. It is logged, and not sent.
+const statusClientGone = 499
+
+// Status returns the HTTP status of a refusal. A body that is not one that the model takes, an expired request and a
+// conflict have their own; every other status follows from the error type.
+func Status(r *call.Refusal) int {
+	switch {
+	case len(r.Validation) > 0, r.Code == call.CodeContents:
+		return http.StatusUnprocessableEntity
+	case r.Code == call.CodeExpired:
+		return http.StatusGone
+	case r.Kind == fault.Conflict:
+		return http.StatusConflict
+	}
+	switch r.Type {
+	case call.InvalidInput, call.PolicyViolation:
+		return http.StatusBadRequest
+	case call.Unauthorized:
+		return http.StatusUnauthorized
+	case call.InsufficientCredits:
+		return http.StatusPaymentRequired
+	case call.Forbidden, call.NotEnabled:
+		return http.StatusForbidden
+	case call.ModelNotFound, call.RequestNotFound:
+		return http.StatusNotFound
+	case call.ConcurrencyLimit, call.RateLimited, call.QueueBacklogFull:
+		return http.StatusTooManyRequests
+	case call.ClientDisconnected:
+		return statusClientGone
+	case call.ProviderError:
+		return http.StatusBadGateway
+	case call.ServiceUnavailable:
+		return http.StatusServiceUnavailable
+	case call.ProviderTimeout, call.DeadlineExceeded, call.QueueTimeout:
+		return http.StatusGatewayTimeout
+	default:
+		return http.StatusInternalServerError
+	}
 }
 
 // sendable reports whether a type may be sent: the contract's fifteen everywhere, and below …/requests the
@@ -88,18 +137,18 @@ func refusalOf(path string, err error) *call.Refusal {
 	}
 	switch f.Kind {
 	case fault.Unauthenticated:
-		return call.Refuse(http.StatusUnauthorized, call.Unauthorized, "%s", f.Message)
+		return call.Refuse(fault.Unauthenticated, call.Unauthorized, "%s", f.Message)
 	case fault.Denied:
-		return call.Refuse(http.StatusForbidden, call.Forbidden, "%s", f.Message)
+		return call.Refuse(fault.Denied, call.Forbidden, "%s", f.Message)
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unavailable, fault.Canceled:
 	}
 	switch f.Code {
 	case httperr.CodeTooLarge:
-		return call.Refuse(http.StatusRequestEntityTooLarge, call.InvalidInput, "%s", f.Message)
+		return call.Refuse(fault.Exhausted, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeMethod:
-		return call.Refuse(http.StatusMethodNotAllowed, call.InvalidInput, "%s", f.Message)
+		return call.Refuse(fault.Invalid, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeInvalidBody, httperr.CodeInvalid:
-		return call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s", f.Message)
+		return call.Refuse(fault.Invalid, call.InvalidInput, "%s", f.Message)
 	case httperr.CodeNoSuchPath:
 		return nowhere(path)
 	}
@@ -109,15 +158,15 @@ func refusalOf(path string, err error) *call.Refusal {
 // nowhere is the refusal of a path that no route has.
 func nowhere(path string) *call.Refusal {
 	if isRequests(path) {
-		return call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is nothing at this path")
+		return call.Refuse(fault.NotFound, call.RequestNotFound, "there is nothing at this path")
 	}
-	return call.Refuse(http.StatusNotFound, call.ModelNotFound, "there is no model at this path")
+	return call.Refuse(fault.NotFound, call.ModelNotFound, "there is no model at this path")
 }
 
-func setRefusalHeaders(c *gin.Context, r call.Refusal) {
+func setRefusalHeaders(c *gin.Context, r call.Refusal, status int) {
 	for name, value := range map[string]string{
 		"X-Service-Error-Type": r.Type, "X-Comfy-Error-Type": r.Type,
-		"X-Comfy-Upstream-Status": upstreamStatus(r), "X-Comfy-Upstream-Detail": upstreamDetail(r),
+		"X-Comfy-Upstream-Status": upstreamStatus(r, status), "X-Comfy-Upstream-Detail": upstreamDetail(r, status),
 		"X-Comfy-Refusal-Subject": headerText(r.RefusalSubject), "Retry-After": positive(r.RetryAfter),
 		"Cache-Control": "no-store",
 	} {
@@ -125,7 +174,7 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 			c.Header(name, value)
 		}
 	}
-	if r.Status == http.StatusUnauthorized {
+	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
 	}
 	setReplayed(c, r.Replayed)
@@ -133,8 +182,8 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal) {
 }
 
 // upstreamStatus is the provider's status, on the three statuses that report it.
-func upstreamStatus(r call.Refusal) string {
-	switch r.Status {
+func upstreamStatus(r call.Refusal, status int) string {
+	switch status {
 	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:
 		return positive(r.UpstreamStatus)
 	}
@@ -142,8 +191,8 @@ func upstreamStatus(r call.Refusal) string {
 }
 
 // upstreamDetail is the provider's own words, on a 400 only.
-func upstreamDetail(r call.Refusal) string {
-	if r.Status != http.StatusBadRequest {
+func upstreamDetail(r call.Refusal, status int) string {
+	if status != http.StatusBadRequest {
 		return ""
 	}
 	return headerText(r.UpstreamDetail)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // queuedRequest is a request of the queued delivery as clients see it.
@@ -37,7 +38,7 @@ func (s *Surface) request(c *gin.Context, id call.ID) queuedRequest {
 func (s *Surface) handle(c *gin.Context) (call.Handle, error) {
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
-		return call.Handle{}, s.unknownRequest(c, call.Refuse(http.StatusNotFound, call.RequestNotFound, "there is no such request"))
+		return call.Handle{}, s.unknownRequest(c, call.Refuse(fault.NotFound, call.RequestNotFound, "there is no such request"))
 	}
 	return call.Handle{Account: edge.Caller(c).Account, Call: id, Model: modelID(c)}, nil
 }
@@ -47,7 +48,7 @@ func (s *Surface) handle(c *gin.Context) (call.Handle, error) {
 // paid for.
 func (s *Surface) unknownRequest(c *gin.Context, err error) error {
 	var r *call.Refusal
-	if errors.As(err, &r) && r.Type == call.RequestNotFound && r.Status == http.StatusNotFound {
+	if errors.As(err, &r) && r.Type == call.RequestNotFound && r.Code == "" {
 		if _, wrong := s.Models.Find(modelID(c), edge.Caller(c).Access); wrong != nil {
 			return wrong
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
@@ -167,7 +168,7 @@ func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
 	bearer := edge.Credential(withoutKey(r))
 	if versionOf(r.URL.Path) == call.V1 {
 		if s.Tokens == nil || !isToken(bearer) {
-			return account.Identity{}, call.Refuse(http.StatusUnauthorized, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
+			return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
 		}
 		return s.Tokens.Authenticate(ctx, bearer)
 	}
@@ -199,7 +200,7 @@ func isToken(bearer string) bool {
 // checkEnabled refuses callers for whom the router is not switched on.
 func (s *Surface) checkEnabled(id account.Identity) error {
 	if s.opts.Off || id.Access.Off {
-		return call.Refuse(http.StatusForbidden, call.NotEnabled, "the model router is not enabled for this account")
+		return call.Refuse(fault.Denied, call.NotEnabled, "the model router is not enabled for this account")
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
@@ -85,7 +86,7 @@ func callKey(r *http.Request) (string, error) {
 		return "", nil
 	}
 	if key := keys[0]; len(keys) > 1 || key == "" || len(key) > maxKeyBytes || !utf8.ValidString(key) || utf8.RuneCountInString(key) > 255 {
-		return "", call.Refuse(http.StatusBadRequest, call.InvalidInput, "Idempotency-Key must have 1 to 255 characters")
+		return "", call.Refuse(fault.Invalid, call.InvalidInput, "Idempotency-Key must have 1 to 255 characters")
 	}
 	return keys[0], nil
 }
@@ -115,7 +116,7 @@ func boolean(c *gin.Context, name string) (bool, error) {
 	case text == "true":
 		return true, nil
 	}
-	return false, call.Refuse(http.StatusBadRequest, call.InvalidInput, "%s must be true or false", name)
+	return false, call.Refuse(fault.Invalid, call.InvalidInput, "%s must be true or false", name)
 }
 
 // modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
@@ -135,10 +136,10 @@ func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, 
 func memoryRefusal(err error) error {
 	switch {
 	case errors.Is(err, limit.ErrOwnBudget):
-		return call.Refuse(http.StatusTooManyRequests, call.ConcurrencyLimit,
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
 			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been accepted")
 	case errors.Is(err, limit.ErrBudget):
-		r := call.Refuse(http.StatusServiceUnavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the same request again")
+		r := call.Refuse(fault.Unavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the same request again")
 		r.RetryAfter = 1
 		return r
 	}

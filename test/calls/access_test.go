@@ -40,7 +40,7 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 		}
 		_, err := r.Run(t.Context(), inv)
 		refusal := refused(t, err)
-		require.Equal(t, c.status, refusal.Status, name)
+		require.Equal(t, c.status, statusOf(refusal), name)
 		require.Equal(t, c.errorType, refusal.Type, name)
 		require.NotContains(t, refusal.Detail, "did you mean", name)
 		inv.RequestID = uuid.NewString()
@@ -67,7 +67,7 @@ func TestInactiveAccountRunsNothing(t *testing.T) {
 	require.Equal(t, answerTo("before"), read(t, res))
 	lapsed.Store(true)
 	_, err = s.Run(t.Context(), invocation("a", "new", "fast behind"))
-	require.Equal(t, []any{403, call.Forbidden}, []any{refused(t, err).Status, refused(t, err).Type})
+	require.Equal(t, []any{403, call.Forbidden}, []any{statusOf(refused(t, err)), refused(t, err).Type})
 	_, err = s.Enqueue(t.Context(), invocation("a", "new", "fast behind"))
 	require.Equal(t, call.Forbidden, refused(t, err).Type)
 	_, err = s.RunNode(t.Context(), invocation("a", "new", "fast behind"))

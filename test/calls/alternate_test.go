@@ -43,9 +43,9 @@ func TestAnotherServerServesTranslatedOrVerbatim(t *testing.T) {
 	require.Empty(t, strict.Served)
 
 	_, err = r.through(t, "sim/echo", "", `{"text":"hi"}`, call.Options{ModelProvider: "runware"})
-	require.Equal(t, 422, refused(t, err).Status, "the body is the model's own, and checked")
+	require.Equal(t, 422, statusOf(refused(t, err)), "the body is the model's own, and checked")
 	_, err = r.through(t, "sim/echo", "", `[]`, call.Options{ModelProvider: "runware", Strict: true})
-	require.Equal(t, 400, refused(t, err).Status)
+	require.Equal(t, 400, statusOf(refused(t, err)))
 }
 
 // said is what the mirror was sent.
@@ -98,7 +98,7 @@ func TestServersThatDoNotServeAModel(t *testing.T) {
 		{"sim/echo", "nobody", 400, call.InvalidInput},
 	} {
 		_, err := r.through(t, tc.model, "", `{"prompt":"x"}`, call.Options{ModelProvider: tc.server})
-		require.Equal(t, tc.status, refused(t, err).Status, tc)
+		require.Equal(t, tc.status, statusOf(refused(t, err)), tc)
 		require.Equal(t, tc.errorType, refused(t, err).Type, tc)
 	}
 	for _, name := range []string{"", "default", "comfy", "comfyui"} {
@@ -123,7 +123,7 @@ func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 		body := `{"prompt":"` + fault + ` [sim:` + fault + `@sim]","number":11}`
 		res, err := r.through(t, "sim/echo", fault, body, call.Options{Fallback: true})
 		if !tc.fallback {
-			require.Equal(t, tc.status, refused(t, err).Status, fault)
+			require.Equal(t, tc.status, statusOf(refused(t, err)), fault)
 			continue
 		}
 		require.NoError(t, err, fault)
@@ -137,7 +137,7 @@ func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 	}
 	both := `{"prompt":"[sim:busy]"}`
 	_, err := r.through(t, "sim/echo", "both", both, call.Options{Fallback: true})
-	require.Equal(t, 503, refused(t, err).Status, "neither took it")
+	require.Equal(t, 503, statusOf(refused(t, err)), "neither took it")
 	res, err := r.through(t, "sim/echo", "", `{"prompt":"x"}`, call.Options{Fallback: true})
 	require.NoError(t, err)
 	require.Empty(t, res.Served, "its own server was there")
@@ -156,7 +156,7 @@ func TestAnUnreachableServerIsReplacedAndItsGenerationCollected(t *testing.T) {
 	require.Equal(t, "fal", res.Fallback)
 	require.Contains(t, read(t, res), `"status":"Ready"`)
 	_, err = r.through(t, "bfl/flux-2-pro", "", `{"prompt":"a square","input_image":"aGk="}`, call.Options{Fallback: true})
-	require.Equal(t, 503, refused(t, err).Status, "a picture is not left out unasked")
+	require.Equal(t, 503, statusOf(refused(t, err)), "a picture is not left out unasked")
 	var events []string
 	rows, err := r.pool.Query(t.Context(), `select type from events where stream = $1 order by version`, res.Call.Stream())
 	require.NoError(t, err)

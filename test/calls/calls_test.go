@@ -94,7 +94,7 @@ func TestIdempotencyKeyBelongsToOneRequestOfOneAccount(t *testing.T) { // R-66, 
 		change(&inv)
 		_, err := s.Run(t.Context(), inv)
 		r := refused(t, err)
-		require.Equal(t, 409, r.Status, name)
+		require.Equal(t, 409, statusOf(r), name)
 		require.Equal(t, call.InvalidInput, r.Type, name)
 		require.Zero(t, r.RetryAfter, name)
 	}
@@ -111,7 +111,7 @@ func TestRecordedRefusalsOfTheProviderReplay(t *testing.T) { // R-65
 	for _, replayed := range []bool{false, true} {
 		_, err := s.Run(t.Context(), invocation("a", "k", "refuse x"))
 		r := refused(t, err)
-		require.Equal(t, 400, r.Status)
+		require.Equal(t, 400, statusOf(r))
 		require.Equal(t, call.PolicyViolation, r.Type)
 		require.Equal(t, replayed, r.Replayed)
 	}
@@ -125,10 +125,10 @@ func TestARefusalBeforeDispatchReleasesTheKey(t *testing.T) { // R-71
 	inv := invocation("a", "k", "fast x")
 	inv.Model = "no/such"
 	_, err := s.Run(t.Context(), inv)
-	require.Equal(t, 404, refused(t, err).Status)
+	require.Equal(t, 404, statusOf(refused(t, err)))
 	s.Credits = funded(false)
 	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
-	require.Equal(t, 402, refused(t, err).Status)
+	require.Equal(t, 402, statusOf(refused(t, err)))
 	s.Credits = funded(true)
 	res, err := s.Run(t.Context(), invocation("a", "k", "fast other"))
 	require.NoError(t, err)
@@ -148,7 +148,7 @@ func TestRetryOfARunningCallWaitsForItsAnswer(t *testing.T) { // R-49, R-50, R-6
 	require.Equal(t, "x", <-s.provider.begun)
 	_, err := s.Run(t.Context(), invocation("a", "k", "gate x"))
 	r := refused(t, err)
-	require.Equal(t, 409, r.Status)
+	require.Equal(t, 409, statusOf(r))
 	require.Equal(t, call.ConcurrencyLimit, r.Type)
 	require.GreaterOrEqual(t, r.RetryAfter, 1)
 	hangUp()
@@ -184,7 +184,7 @@ func TestDeadlineAnswerAsksToRetryOnlyWithAHandle(t *testing.T) { // R-48, R-70
 	}{{"k", "endless a", true}, {"", "endless b", false}, {"g", "gate c", false}} {
 		_, err := s.Run(t.Context(), invocation("a", tc.key, tc.body))
 		r := refused(t, err)
-		require.Equal(t, 504, r.Status)
+		require.Equal(t, 504, statusOf(r))
 		require.Equal(t, call.DeadlineExceeded, r.Type)
 		require.Equal(t, tc.retry, r.RetryAfter > 0, tc.body)
 	}
@@ -205,7 +205,7 @@ func TestAnswerThatMayNotBeStoredIsDeliveredOnce(t *testing.T) { // R-67, R-74
 	require.NoError(t, res.Delivered(t.Context()))
 	_, err = s.Run(t.Context(), invocation("a", "k", "link x"))
 	r := refused(t, err)
-	require.Equal(t, 409, r.Status)
+	require.Equal(t, 409, statusOf(r))
 	require.Equal(t, call.InvalidInput, r.Type)
 	require.Equal(t, 1, s.provider.count("x"))
 }
@@ -215,10 +215,10 @@ func TestInterruptedAnswerIsNotRequestedAgain(t *testing.T) { // R-67: outcome u
 	s := newDeployment(t, openTiers)
 	s.work(t)
 	_, err := s.Run(t.Context(), invocation("a", "k", "drop x"))
-	require.Equal(t, 502, refused(t, err).Status)
+	require.Equal(t, 502, statusOf(refused(t, err)))
 	_, err = s.Run(t.Context(), invocation("a", "k", "drop x"))
 	r := refused(t, err)
-	require.Equal(t, 409, r.Status)
+	require.Equal(t, 409, statusOf(r))
 	require.Equal(t, call.InvalidInput, r.Type)
 	require.Equal(t, 1, s.provider.count("x"))
 }
@@ -245,7 +245,7 @@ func TestConcurrencyAndSpendGates(t *testing.T) { // R-76 to R-81
 		}
 		_, err := s.Run(t.Context(), invocation(account, "", "fast x"))
 		r := refused(t, err)
-		require.Equal(t, 429, r.Status)
+		require.Equal(t, 429, statusOf(r))
 		require.Equal(t, call.ConcurrencyLimit, r.Type)
 		if account == "spender" {
 			require.Equal(t, &call.Spend{Limit: 10, Current: 8, Remaining: 2}, r.Spend)
@@ -331,10 +331,10 @@ func TestQueuedCallsWaitAndStartInOrder(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, active)
 	_, err = s.Status(t.Context(), call.Handle{Account: "b", Call: ids["z"]})
-	require.Equal(t, 404, refused(t, err).Status)
+	require.Equal(t, 404, statusOf(refused(t, err)))
 	s.Now = func() time.Time { return time.Now().Add(25 * time.Hour) }
 	_, err = s.Status(t.Context(), call.Handle{Account: "a", Call: ids["z"]})
-	require.Equal(t, 410, refused(t, err).Status)
+	require.Equal(t, 410, statusOf(refused(t, err)))
 	require.Zero(t, s.provider.count("y"))
 }
 
@@ -372,7 +372,7 @@ func TestWaitingCallTimesOut(t *testing.T) {
 	}
 	_, _, err = s.Result(t.Context(), call.Handle{Account: "a", Call: q.Call})
 	r := refused(t, err)
-	require.Equal(t, 504, r.Status)
+	require.Equal(t, 504, statusOf(r))
 	require.Equal(t, call.QueueTimeout, r.Type)
 }
 

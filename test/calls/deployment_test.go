@@ -14,7 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -147,7 +149,7 @@ type anyModel struct{}
 
 func (anyModel) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
 	if inv.Model == "no/such" {
-		return call.Offer{}, call.Refuse(404, call.ModelNotFound, "there is no such model")
+		return call.Offer{}, call.Refuse(fault.NotFound, call.ModelNotFound, "there is no such model")
 	}
 	return call.Offer{Model: inv.Model, Provider: "test", Reserve: price}, nil
 }
@@ -243,3 +245,6 @@ func again(err error) bool {
 	}
 	return r.RetryAfter > 0
 }
+
+// statusOf is the HTTP status with which the router answers a refusal.
+func statusOf(r *call.Refusal) int { return router.Status(r) }

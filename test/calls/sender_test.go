@@ -41,7 +41,7 @@ func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) { // R-
 	s.Sender = nil
 	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
 	r := refused(t, err)
-	require.Equal(t, 409, r.Status)
+	require.Equal(t, 409, statusOf(r))
 	require.Equal(t, call.InvalidInput, r.Type)
 	require.Zero(t, s.provider.count("x"))
 	var inFlight int
@@ -155,5 +155,5 @@ func TestPanicWhileReadingAnAnswerEndsOneCallOnly(t *testing.T) {
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
 	require.Equal(t, call.ProviderError, refused(t, err).Type)
 	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
-	require.Equal(t, 409, refused(t, err).Status, "nobody knows what became of it")
+	require.Equal(t, 409, statusOf(refused(t, err)), "nobody knows what became of it")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -47,12 +48,12 @@ func (s *Service) answer(c Call, replayed bool) (*Result, error) {
 		r.Replayed = replayed
 		return nil, r
 	case Canceled:
-		return nil, Refuse(409, CancelledType, "the request was cancelled")
+		return nil, Refuse(fault.Conflict, CancelledType, "the request was cancelled")
 	case Unknown:
 		return nil, c.Failure.refusal().withCause(ErrOutcomeUnknown)
 	case Waiting, Admitted, Dispatching, Running, Answered:
 	}
-	return nil, Refuse(500, InternalError, "the router failed; the operator's log has the details")
+	return nil, Refuse(fault.Internal, InternalError, "the router failed; the operator's log has the details")
 }
 
 func (s *Service) result(c Call, replayed bool) *Result {

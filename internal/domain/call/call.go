@@ -110,7 +110,7 @@ type Body struct {
 // secret and no internal text.
 type Failure struct {
 	Type           string `json:"type"`   // error_type
-	Status         int    `json:"status"` // HTTP status of the answer
+	Status         int    `json:"status"` // HTTP status of the answer, set as it is recorded
 	Detail         string `json:"detail"`
 	Validation     string `json:"validation,omitempty"` // JSON text of a 422's detail array, as the provider sent it
 	UpstreamStatus int    `json:"upstream_status,omitempty"`

@@ -155,16 +155,17 @@ func TestConcurrencyFollowsWhatWasSpent(t *testing.T) { // R-76
 func TestRefusalsOfFaultsHoldNoInternalText(t *testing.T) {
 	t.Parallel()
 	secret := errors.New("password=hunter2")
-	for kind, status := range map[fault.Kind]int{
-		fault.Unavailable: 503, fault.Exhausted: 503, fault.Canceled: 503, fault.Internal: 500, fault.Conflict: 500, fault.NotFound: 500,
+	const away, failed = call.ServiceUnavailable, call.InternalError
+	for kind, errorType := range map[fault.Kind]string{
+		fault.Unavailable: away, fault.Exhausted: away, fault.Canceled: away, fault.Internal: failed, fault.Conflict: failed, fault.NotFound: failed,
 	} {
 		r := call.RefusalOf(fault.Wrap(secret, kind, "", "internal words"))
-		require.Equal(t, status, r.Status, kind)
+		require.Equal(t, errorType, r.Type, kind)
 		require.NotContains(t, r.Detail, "hunter2")
 		require.NotContains(t, r.Detail, "internal words")
 		require.ErrorIs(t, r, secret)
-		require.Equal(t, status == 503, r.RetryAfter > 0)
+		require.Equal(t, errorType == away, r.RetryAfter > 0)
 	}
-	own := call.Refuse(402, call.InsufficientCredits, "no")
+	own := call.Refuse(fault.Exhausted, call.InsufficientCredits, "no")
 	require.Same(t, own, call.RefusalOf(own))
 }

@@ -57,13 +57,13 @@ func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error)
 func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 	c, err := s.Store.Load(ctx, h.Account, h.Call)
 	if fault.Is(err, fault.NotFound) || err == nil && (c.Mode != Queued || h.Model != "" && h.Model != c.Model) {
-		return Call{}, Refuse(404, RequestNotFound, "there is no such request")
+		return Call{}, Refuse(fault.NotFound, RequestNotFound, "there is no such request")
 	}
 	if err != nil {
 		return Call{}, err
 	}
 	if c.EndedAt != nil && s.Now().Sub(*c.EndedAt) >= Retention {
-		return Call{}, Refuse(410, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
+		return Call{}, RefuseWith(fault.NotFound, CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
 	}
 	return c, nil
 }

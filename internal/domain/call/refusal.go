@@ -37,9 +37,17 @@ const (
 // that is being refused. Remaining is never negative.
 type Spend struct{ Limit, Current, Remaining int64 }
 
-// Refusal is the answer to a call without a result of the model. All of it is shown to clients.
+// The codes of refusals whose kind and type do not say enough.
+const (
+	CodeContents = "contents" // of Invalid: the body can be read, and is not one that the model takes
+	CodeExpired  = "expired"  // of NotFound: there was such a request, and its answer is no longer kept
+)
+
+// Refusal is the answer to a call without a result of the model. Its kind, code and type decide the status; the rest is
+// shown to clients.
 type Refusal struct {
-	Status         int
+	Kind           fault.Kind
+	Code           string // one of the codes above, or ""
 	Type           string // error_type
 	Detail         string
 	Validation     json.RawMessage // the detail array of a 422; then Detail is not shown
@@ -52,9 +60,16 @@ type Refusal struct {
 	cause          error
 }
 
-// Refuse returns a refusal with that status, error type and public detail.
-func Refuse(status int, errorType, format string, args ...any) *Refusal {
-	return &Refusal{Status: status, Type: errorType, Detail: fmt.Sprintf(format, args...)}
+// Refuse returns a refusal of that kind, with that error type and public detail.
+func Refuse(kind fault.Kind, errorType, format string, args ...any) *Refusal {
+	return &Refusal{Kind: kind, Type: errorType, Detail: fmt.Sprintf(format, args...)}
+}
+
+// RefuseWith is Refuse with a code.
+func RefuseWith(kind fault.Kind, code, errorType, format string, args ...any) *Refusal {
+	r := Refuse(kind, errorType, format, args...)
+	r.Code = code
+	return r
 }
 
 // Error returns the public detail followed by the cause, for logs.
@@ -83,13 +98,13 @@ func RefusalOf(err error) *Refusal {
 	}
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Canceled:
-		r = Refuse(503, ServiceUnavailable, "a part of the service is temporarily unavailable; send the same request again")
+		r = Refuse(fault.Unavailable, ServiceUnavailable, "a part of the service is temporarily unavailable; send the same request again")
 		r.RetryAfter = retrySoon
 	case fault.Exhausted:
-		r = Refuse(503, ServiceUnavailable, "the service has no room for this call now; send the same request again")
+		r = Refuse(fault.Unavailable, ServiceUnavailable, "the service has no room for this call now; send the same request again")
 		r.RetryAfter = retrySoon
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
-		r = Refuse(500, InternalError, "the router failed; the operator's log has the details")
+		r = Refuse(fault.Internal, InternalError, "the router failed; the operator's log has the details")
 	}
 	r.cause = err
 	return r
@@ -98,17 +113,5 @@ func RefusalOf(err error) *Refusal {
 // withCause sets what is behind a refusal, which is not public.
 func (r *Refusal) withCause(cause error) *Refusal {
 	r.cause = cause
-	return r
-}
-
-// refusal renders a recorded failure.
-func (f Failure) refusal() *Refusal {
-	r := &Refusal{
-		Status: f.Status, Type: f.Type, Detail: f.Detail, UpstreamStatus: f.UpstreamStatus,
-		UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
-	}
-	if f.Validation != "" {
-		r.Validation = json.RawMessage(f.Validation)
-	}
 	return r
 }

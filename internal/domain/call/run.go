@@ -101,7 +101,7 @@ func durability(mode Mode) blob.Durability {
 func (s *Service) entitled(ctx context.Context, account string) (Limits, error) {
 	limits, err := s.Tiers.CallLimits(ctx, account)
 	if err == nil && !limits.Enabled {
-		err = Refuse(403, NotEnabled, "the model router is not enabled for this account")
+		err = Refuse(fault.Denied, NotEnabled, "the model router is not enabled for this account")
 	}
 	return limits, err
 }
@@ -113,7 +113,7 @@ func lapsed(mode Mode) *Refusal {
 	if mode == Node {
 		errorType = NotEnabled
 	}
-	return Refuse(403, errorType, "an active subscription is required to run models")
+	return Refuse(fault.Denied, errorType, "an active subscription is required to run models")
 }
 
 // maxKey is the longest idempotency key, in characters.
@@ -125,14 +125,14 @@ func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob
 		return nil, nil // "none" is an answer
 	}
 	if len([]rune(inv.Key)) > maxKey {
-		return nil, Refuse(400, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)
+		return nil, Refuse(fault.Invalid, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)
 	}
 	rec, found, err := s.Store.Key(ctx, inv.Account, inv.Key)
 	if err != nil || !found {
 		return nil, err
 	}
 	if rec.Fingerprint != fingerprint {
-		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+		return nil, Refuse(fault.Conflict, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
 	}
 	return &rec, nil
 }
@@ -149,7 +149,7 @@ func (s *Service) offer(ctx context.Context, inv Invocation) (Offer, error) {
 }
 
 func insufficient() *Refusal {
-	return Refuse(402, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
+	return Refuse(fault.Exhausted, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
 }
 
 // accept records the call. If another request just claimed the key, it returns that key's record instead.
@@ -211,7 +211,7 @@ func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, 
 	case !found: // claimed and released again: the next attempt gets it
 		return nil, stillRunning()
 	case rec.Fingerprint != n.Fingerprint:
-		return nil, Refuse(409, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
+		return nil, Refuse(fault.Conflict, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
 	}
 	return &rec, nil
 }
@@ -220,7 +220,7 @@ func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, 
 const collectEvery = 2
 
 func stillRunning() *Refusal {
-	r := Refuse(409, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the same key")
+	r := Refuse(fault.Conflict, ConcurrencyLimit, "the original call with this Idempotency-Key is still running; send it again with the same key")
 	r.RetryAfter = collectEvery
 	return r
 }
@@ -244,11 +244,11 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
 	case c.State == Unknown:
-		return nil, Refuse(409, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").withCause(ErrOutcomeUnknown)
+		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
-		return nil, Refuse(409, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
+		return nil, Refuse(fault.Conflict, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
 	case c.State == Succeeded && !c.Replayable && rec.Delivered:
-		return nil, Refuse(409, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
+		return nil, Refuse(fault.Conflict, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
 	}
 	return s.answer(c, true)
 }
@@ -293,9 +293,9 @@ func (s *Service) detach(ctx context.Context, c Call, eventType string, event an
 		return s.answer(now, replayed)
 	}
 	if eventType == TypeClientDisconnected {
-		return nil, Refuse(499, ClientDisconnected, "the caller closed the connection before the result")
+		return nil, Refuse(fault.Canceled, ClientDisconnected, "the caller closed the connection before the result")
 	}
-	r := Refuse(504, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same Idempotency-Key")
+	r := Refuse(fault.Unavailable, DeadlineExceeded, "the router stopped waiting; the same request may be sent again with the same Idempotency-Key")
 	if c.Keyed && now.State == Running {
 		r.RetryAfter = collectEvery
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -32,6 +33,12 @@ var subjects = map[string]bool{
 
 func failureOf(errorType string, charged catalog.Charges) *Failure {
 	return &Failure{Type: errorType, Detail: details[errorType], Charged: charged}
+}
+
+// RefusesRouter reports whether the provider refuses the router itself: a bad credential, an account without funds. The
+// provider has run nothing then.
+func (f *Failure) RefusesRouter() bool {
+	return f.UpstreamStatus == http.StatusUnauthorized || f.UpstreamStatus == http.StatusPaymentRequired || f.UpstreamStatus == http.StatusForbidden
 }
 
 // timedOut is the failure of an exchange that was sent and then ran into a time bound, or nil.

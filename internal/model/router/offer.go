@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
@@ -37,7 +38,7 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 		server = other.Model
 	}
 	if !server.Enabled(o.Lookup) {
-		return call.Offer{}, call.Refuse(403, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
+		return call.Offer{}, call.Refuse(fault.Denied, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
 	}
 	offer := call.Offer{Model: m.ID, Provider: server.Provider, Catalog: snapshot.Hash()}
 	if inv, err = readable(m, other, inv); err != nil {
@@ -60,7 +61,7 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 func highestPrice(m *catalog.Model, body []byte) (int64, error) {
 	price := m.Price(body)
 	if price.Source == catalog.PriceUnknown && m.Priced() {
-		return 0, call.Refuse(422, call.InvalidInput, "the price of this call cannot be computed from its body; check the fields that the model's price depends on")
+		return 0, call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the price of this call cannot be computed from its body; check the fields that the model's price depends on")
 	}
 	return price.Max, nil
 }
@@ -83,7 +84,7 @@ func find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model
 	case !ok:
 		return nil, notFound(s, id, access)
 	case !access.Allows(id):
-		return nil, call.Refuse(403, call.Forbidden, "this account is not entitled to the model %s", id)
+		return nil, call.Refuse(fault.Denied, call.Forbidden, "this account is not entitled to the model %s", id)
 	}
 	return m, nil
 }
@@ -99,7 +100,7 @@ func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refus
 		}
 		detail += other
 	}
-	return call.Refuse(404, call.ModelNotFound, "%s", detail)
+	return call.Refuse(fault.NotFound, call.ModelNotFound, "%s", detail)
 }
 
 // shorten cuts a text of the caller that is repeated in an answer.
@@ -132,7 +133,7 @@ func refused(violations []catalog.Violation) error {
 	if err != nil {
 		return err
 	}
-	r := call.Refuse(422, call.InvalidInput, "the model's schema does not accept the body")
+	r := call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the model's schema does not accept the body")
 	r.Validation = raw
 	return r
 }
@@ -144,11 +145,11 @@ func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (
 		return inv, nil
 	}
 	if other != nil || !m.TakesForms() {
-		return inv, call.Refuse(400, call.InvalidInput, "the model %s takes a JSON object, not a form", m.ID)
+		return inv, call.Refuse(fault.Invalid, call.InvalidInput, "the model %s takes a JSON object, not a form", m.ID)
 	}
 	body, err := m.FormInput(inv.ContentType, inv.Body)
 	if err != nil {
-		return inv, call.Refuse(400, call.InvalidInput, "%s", err.Error())
+		return inv, call.Refuse(fault.Invalid, call.InvalidInput, "%s", err.Error())
 	}
 	inv.Body = body
 	return inv, nil
@@ -158,13 +159,13 @@ func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (
 // could read the member that was not checked and priced.
 func object(body []byte) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
-		return call.Refuse(400, call.InvalidInput, "the body is not a JSON object")
+		return call.Refuse(fault.Invalid, call.InvalidInput, "the body is not a JSON object")
 	}
 	if !jsondoc.Readable(body) {
-		return call.Refuse(400, call.InvalidInput, "the body is nested deeper than %d levels", jsondoc.MaxDepth)
+		return call.Refuse(fault.Invalid, call.InvalidInput, "the body is nested deeper than %d levels", jsondoc.MaxDepth)
 	}
 	if !jsondoc.Unambiguous(body) {
-		return call.Refuse(400, call.InvalidInput, "an object in the body has two members of the same name")
+		return call.Refuse(fault.Invalid, call.InvalidInput, "an object in the body has two members of the same name")
 	}
 	return nil
 }

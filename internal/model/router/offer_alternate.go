@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
@@ -20,9 +21,9 @@ func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 		return a, nil
 	}
 	if slices.Contains(catalog.Servers(), o.ModelProvider) {
-		return nil, call.Refuse(404, call.ModelNotFound, "%s does not serve the model %s", o.ModelProvider, m.ID)
+		return nil, call.Refuse(fault.NotFound, call.ModelNotFound, "%s does not serve the model %s", o.ModelProvider, m.ID)
 	}
-	return nil, call.Refuse(400, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
+	return nil, call.Refuse(fault.Invalid, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
 }
 
 // viaAlternate completes the offer of a call that is sent to an alternate.
@@ -41,7 +42,7 @@ func (o Offers) viaAlternate(offer call.Offer, m *catalog.Model, a *catalog.Alte
 		}
 		translated, _, err := a.Request(body)
 		if err != nil {
-			return offer, call.Refuse(422, call.InvalidInput, "the body cannot be translated into a request of %s", a.Server)
+			return offer, call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the body cannot be translated into a request of %s", a.Server)
 		}
 		body = translated
 	}

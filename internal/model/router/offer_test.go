@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/router"
 )
@@ -38,7 +39,7 @@ func TestABodyFromWhichNoPriceCanBeComputedIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			offer, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body})
 			if err != nil {
-				require.Contains(t, []int{400, 422}, call.RefusalOf(err).Status, "%s %s", m.ID, name)
+				require.Equal(t, fault.Invalid, call.RefusalOf(err).Kind, "%s %s", m.ID, name)
 				continue
 			}
 			require.Equal(t, plain.Reserve, offer.Reserve, "%s %s", m.ID, name)
@@ -65,7 +66,7 @@ func TestABodyWithADuplicateMemberIsRefused(t *testing.T) {
 		_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: body})
 		require.Error(t, err, name)
 		refusal := call.RefusalOf(err)
-		require.Equal(t, 400, refusal.Status, name)
+		require.Equal(t, []any{fault.Invalid, ""}, []any{refusal.Kind, refusal.Code}, name)
 		require.Equal(t, call.InvalidInput, refusal.Type, name)
 	}
 }
@@ -103,7 +104,7 @@ func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 				}
 				tried++
 				_, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body, Options: call.Options{ModelProvider: a.Server, Strict: true}})
-				require.Equal(t, 422, call.RefusalOf(err).Status, "%s at %s: %s", m.ID, a.Server, field)
+				require.Equal(t, call.CodeContents, call.RefusalOf(err).Code, "%s at %s: %s", m.ID, a.Server, field)
 			}
 		}
 	}
@@ -119,23 +120,24 @@ func TestABodyCannotNameAnotherTask(t *testing.T) {
 	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
 	strict := call.Options{ModelProvider: "runware", Strict: true}
 	const size = `"width":1024,"height":1024`
-	for body, want := range map[string]int{
-		`{"positivePrompt":"xx",` + size + `}`: 0,
-		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: 0,
-		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  422,
-		`{"model":"runware:101@1","model":"runware:100@1",` + size + `}`:                                400,
-		`{"taskType":"accountManagement",` + size + `}`:                                                 422,
-		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     422,
-		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      422,
+	const accepted = "accepted"
+	for body, want := range map[string]string{
+		`{"positivePrompt":"xx",` + size + `}`: accepted,
+		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: accepted,
+		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  call.CodeContents,
+		`{"model":"runware:101@1","model":"runware:100@1",` + size + `}`:                                "",
+		`{"taskType":"accountManagement",` + size + `}`:                                                 call.CodeContents,
+		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     call.CodeContents,
+		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      call.CodeContents,
 	} {
 		for model, options := range map[string]call.Options{"fal/flux-schnell": strict, "runware/flux-schnell": {}} {
 			_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: []byte(body), Options: options})
-			if want == 0 {
+			if want == accepted {
 				require.NoError(t, err, "%s %s", model, body)
 				continue
 			}
 			require.Error(t, err, "%s %s", model, body)
-			require.Equal(t, want, call.RefusalOf(err).Status, "%s %s", model, body)
+			require.Equal(t, want, call.RefusalOf(err).Code, "%s %s", model, body)
 		}
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -122,7 +121,7 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	case errors.Is(err, errUntranslatable):
 		p.Log.Error("answer of another server cannot be translated", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
 		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
-			Type: call.ProviderError, Status: http.StatusBadGateway, Detail: "The answer of the server that ran this call cannot be translated into the model's own format.", UpstreamStatus: out.Status,
+			Type: call.ProviderError, Detail: "The answer of the server that ran this call cannot be translated into the model's own format.", UpstreamStatus: out.Status,
 		}}, nil
 	case err != nil:
 		return x, err
@@ -162,11 +161,11 @@ func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out pro
 		p.Log.Warn("provider returned no result", "call_id", c.Call, "model", c.Model, "cause", f.Cause)
 	}
 	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
-	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && closed(f.UpstreamStatus)
+	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && f.RefusesRouter()
 	// A provider that answered has ended the call, charged or not; one that fell silent may still be working.
 	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
 	x.Failure = &call.Failure{
-		Type: f.Type, Status: statusOf(f), Detail: f.Detail, Validation: string(f.Validation),
+		Type: f.Type, Detail: f.Detail, Validation: string(f.Validation),
 		UpstreamStatus: f.UpstreamStatus, UpstreamDetail: f.UpstreamDetail, RefusalSubject: f.RefusalSubject,
 	}
 	if f.Charged == catalog.ChargesYes {
@@ -189,30 +188,4 @@ func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int
 		return c.Quoted
 	}
 	return c.Held
-}
-
-// statusOf is the HTTP status of an error type of the router contract.
-func statusOf(f *provider.Failure) int {
-	switch {
-	case len(f.Validation) > 0:
-		return http.StatusUnprocessableEntity
-	case f.Type == call.InvalidInput, f.Type == call.PolicyViolation:
-		return http.StatusBadRequest
-	case f.Type == call.ProviderTimeout:
-		return http.StatusGatewayTimeout
-	case f.Type == call.ServiceUnavailable:
-		return http.StatusServiceUnavailable
-	case f.Type == call.RateLimited, f.Type == call.ConcurrencyLimit:
-		return http.StatusTooManyRequests
-	case f.Type == call.InternalError:
-		return http.StatusInternalServerError
-	default:
-		return http.StatusBadGateway
-	}
-}
-
-// closed reports whether the status refuses the router itself: a bad credential, an account without funds. The
-// provider has run nothing then.
-func closed(status int) bool {
-	return status == http.StatusUnauthorized || status == http.StatusPaymentRequired || status == http.StatusForbidden
 }

@@ -190,10 +190,10 @@ func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 			return nil
 		}
 		return refused
-	case refused != nil && refused.Status == 403:
+	case refused != nil && refused.Kind == fault.Denied:
 		return refused
 	case l.queued >= n.Limits.Backlog:
-		r := call.Refuse(429, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.queued)
+		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.queued)
 		r.RetryAfter = int(queueFullRetry / time.Second)
 		return r
 	}
@@ -205,13 +205,13 @@ func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.
 	all, few := limits.Concurrent(l.spent)
 	switch {
 	case all == 0:
-		return call.Refuse(403, call.Forbidden, "this account may not run models")
+		return call.Refuse(fault.Denied, call.Forbidden, "this account may not run models")
 	case l.inFlight >= all:
-		return call.Refuse(429, call.ConcurrencyLimit, "%d calls are in flight, the account's limit; try again when one has finished", l.inFlight)
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls are in flight, the account's limit; try again when one has finished", l.inFlight)
 	case costly && l.costly >= few:
-		return call.Refuse(429, call.ConcurrencyLimit, "%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
+		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
 	case limits.Ceiling > 0 && l.committed+held > limits.Ceiling:
-		r := call.Refuse(429, call.ConcurrencyLimit, "the spend committed to calls in flight would pass the account's ceiling; try again when one has finished")
+		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "the spend committed to calls in flight would pass the account's ceiling; try again when one has finished")
 		r.Spend = l.spend(limits)
 		return r
 	}
@@ -304,7 +304,7 @@ func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
 				if used <= w.Calls {
 					return nil
 				}
-				r := call.Refuse(429, call.RateLimited, "the account's allowance of %d calls per %s is used up", w.Calls, w.Name)
+				r := call.Refuse(fault.Exhausted, call.RateLimited, "the account's allowance of %d calls per %s is used up", w.Calls, w.Name)
 				r.RetryAfter = max(1, rest)
 				return r
 			})

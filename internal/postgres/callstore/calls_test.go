@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -155,7 +156,7 @@ func TestCostlyModelsHaveAQuarter(t *testing.T) {
 	none := newCall("", 0)
 	none.Limits.Steps = nil
 	_, err = b.calls.Accept(t.Context(), none)
-	require.Equal(t, 403, call.RefusalOf(err).Status)
+	require.Equal(t, fault.Denied, call.RefusalOf(err).Kind)
 }
 
 func TestBodiesAreNeededUntilADayAfterTheEnd(t *testing.T) {

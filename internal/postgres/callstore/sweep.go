@@ -103,7 +103,7 @@ func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
 	var failed []error
 	for _, r := range overdue {
 		event := call.FailedV1{Unsent: true, Failure: call.Failure{
-			Type: call.QueueTimeout, Status: 504, Detail: "the request waited too long for a place and was not run",
+			Type: call.QueueTimeout, Detail: "the request waited too long for a place and was not run",
 		}}
 		ended, err := s.endQueued(ctx, r.Account, r.Call, call.TypeFailed, event, eventlog.Meta{Actor: "sweeper"})
 		switch {
