@@ -22,6 +22,8 @@ type Halted struct {
 	Position   int64 // of the event that failed
 	Error      string
 	At         time.Time
+
+	cause error // for the log
 }
 
 // maxError bounds the recorded error of a halted stream, in bytes.

@@ -136,7 +136,7 @@ func stepwise(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Re
 		if systemic(cause) {
 			return nil, cause
 		}
-		h := Halted{Projection: p.Name(), Stream: e.Stream, Position: e.Position, Error: cause.Error()}
+		h := Halted{Projection: p.Name(), Stream: e.Stream, Position: e.Position, Error: fault.Sentence(cause), cause: cause}
 		halted[e.Stream] = e.Position
 		stopped = append(stopped, h)
 	}

@@ -166,7 +166,7 @@ func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Bat
 	}
 	for _, h := range stopped {
 		r.opts.Log.Error("a stream halted: its later events are held until it is resumed",
-			"projection", h.Projection, "stream", h.Stream, "position", h.Position, "error", h.Error)
+			"projection", h.Projection, "stream", h.Stream, "position", h.Position, "error", h.cause)
 		if r.opts.OnHalt != nil {
 			r.opts.OnHalt(h)
 		}

@@ -14,10 +14,12 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once; its children follow
-	err := cli.Command(os.Stdout, os.Stderr, os.LookupEnv).ExecuteContext(ctx)
+	cmd := cli.Command(os.Stdout, os.Stderr, os.LookupEnv)
+	err := cmd.ExecuteContext(ctx)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "millrace: "+cli.Message(err))
+		cli.LogCause(cmd, err)
 		os.Exit(1)
 	}
 }

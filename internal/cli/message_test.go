@@ -23,7 +23,7 @@ func TestUnusableDatabaseIsAOneLineError(t *testing.T) {
 	for name, tc := range map[string]struct{ url, want string }{
 		"nobody listens":   {"postgres://u:geheim@127.0.0.1:1/x", "no PostgreSQL at 127.0.0.1:1: connect: connection refused; start it, or correct DATABASE_URL"},
 		"no such host":     {"postgres://u:geheim@db.invalid/x", "no PostgreSQL at db.invalid:5432: "},
-		"no such database": {missing, "refuses: database \"nosuchdatabase\" does not exist; correct DATABASE_URL"},
+		"no such database": {missing, "refuses: it has no database \"nosuchdatabase\"; correct DATABASE_URL"},
 		"no URL":           {"postgres://u:geheim@:x/y", "database URL"},
 	} {
 		t.Run(name, func(t *testing.T) {

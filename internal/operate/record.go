@@ -9,12 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// ErrorLine returns the text of an error on one line. Our errors never contain a connection string.
-func ErrorLine(err error) string { return inspect.Clean(err.Error()) }
+// ErrorLine returns the text of an error on one line, with a sentence in place of a database's words. Our errors never
+// contain a connection string.
+func ErrorLine(err error) string { return inspect.Clean(fault.Sentence(err)) }
 
 // ErrNoDataDir is returned if the blobs of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Unreachable adds to a connection error which PostgreSQL could not be used, why, and what to do. The message
@@ -26,7 +28,7 @@ func Unreachable(err error) (text string, ok bool) {
 	var name *net.DNSError
 	switch {
 	case errors.As(connecting, &refused):
-		text = fmt.Sprintf("PostgreSQL at %s refuses: %s; correct DATABASE_URL", server, refused.Message)
+		text = fmt.Sprintf("PostgreSQL at %s refuses: %s; correct DATABASE_URL", server, refusal(refused, connecting.Config))
 	case errors.As(connecting, &name):
 		text = fmt.Sprintf("no PostgreSQL at %s: %s; correct DATABASE_URL", server, name.Err)
 	case errors.As(connecting, &network):
@@ -37,4 +39,15 @@ func Unreachable(err error) (text string, ok bool) {
 		text = fmt.Sprintf("PostgreSQL at %s cannot be used: %v; correct DATABASE_URL", server, connecting.Unwrap())
 	}
 	return text, true
+}
+
+// refusal says why a server does not let us in, without the server's words.
+func refusal(refused *pgconn.PgError, cfg *pgconn.Config) string {
+	switch refused.Code {
+	case "3D000":
+		return fmt.Sprintf("it has no database %q", cfg.Database)
+	case "28000", "28P01":
+		return fmt.Sprintf("it does not let in the user %q with this password", cfg.User)
+	}
+	return fault.Sentence(refused)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/queue"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // deliverTime bounds one attempt, and for how long attempts go on when the relay stops.
@@ -56,7 +57,7 @@ func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
 		return nil
 	}
 	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", o.Err)
-	return r.store.Retry(ctx, in.ID, o.Pause, o.Err.Error())
+	return r.store.Retry(ctx, in.ID, o.Pause, fault.Sentence(o.Err))
 }
 
 // linger is how long delivered intents are gathered before one statement deletes them.

@@ -1,0 +1,56 @@
+package cli_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/cli"
+)
+
+// Whatever is wrong inside the database, no command prints its words: they name tables and repeat values.
+func TestNoCommandPrintsTheWordsOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, err := s.pool.Exec(t.Context(), `drop table job_lanes, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v2, jobs_v1,
+		comfyui_servers, comfyui_leases, comfyui_orphans, streams, credit_balances cascade`)
+	require.NoError(t, err)
+	failed := 0
+	for _, line := range []string{
+		"queue status", "queue pause --reason x", "views list", "accounts list", "accounts create a", "webhooks list --account a", "webhooks dead",
+		"events list", "jobs list", "jobs show 62e89ef5", "jobs cancel --status running --account a --yes --reason x", "calls list", "assets list",
+		"servers list", "keys list --account a", "doctor",
+	} {
+		out, err := run(t, append(strings.Fields(line), "--database-url", s.dsn)...)
+		text := out
+		if err != nil {
+			failed++
+			text += cli.Message(err)
+		}
+		for _, words := range []string{"ERROR:", "relation ", "does not exist", "violates", "pg_"} {
+			require.NotContains(t, text, words, line)
+		}
+		require.NotContains(t, text, "FATAL", line)
+	}
+	require.Greater(t, failed, 10, "the commands have met the broken database")
+}
+
+func TestTheWordsOfTheDatabaseAreInTheLogWhereAsked(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, err := s.pool.Exec(t.Context(), `drop table job_lanes`)
+	require.NoError(t, err)
+	for level, logged := range map[string]bool{"debug": true, "info": false} {
+		var out, errs bytes.Buffer
+		cmd := cli.Command(&out, &errs, func(string) (string, bool) { return "", false })
+		cmd.SetArgs([]string{"queue", "status", "--database-url", s.dsn, "--log", level})
+		err := cmd.ExecuteContext(t.Context())
+		require.Error(t, err)
+		require.Contains(t, cli.Message(err), "is it migrated? (SQLSTATE 42P01)")
+		require.Contains(t, cli.Message(err), "--log debug shows the database's own words")
+		cli.LogCause(cmd, err)
+		require.Equal(t, logged, strings.Contains(errs.String(), `relation \"job_lanes\" does not exist`), errs.String())
+	}
+}
