@@ -16,7 +16,7 @@ const ExportAssetsName = "ExportAssets"
 // ExportAssetsParams names the export.
 type ExportAssetsParams struct{ export.Ref }
 
-// exportWithin bounds an export in all: who asked for it does not wait longer, outages included.
+// exportWithin bounds a whole export, outages included: nobody waits longer for an archive.
 const exportWithin = 24 * time.Hour
 
 // packing bounds one attempt by the slowest storage that is planned for. A worker that dies is noticed by its
@@ -30,8 +30,8 @@ func packing(bytes int64) workflow.ActivityOptions {
 	}
 }
 
-// ExportAssets packs files of an account into an archive. One that cannot be packed ends with a reason, so
-// that every export ends.
+// ExportAssets packs files of an account into an archive. An export that cannot be packed ends as failed with a
+// reason, so every export ends.
 func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
 	var a *upkeep.Exports
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, packing(p.Bytes)), a.PackExport, p.Ref).Get(ctx, nil)

@@ -48,8 +48,8 @@ func verify(ctx workflow.Context, ref asset.IngestRef) error {
 	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.VerifyAsset, ref).Get(ctx, nil)
 }
 
-// IngestAsset looks into an asset after its upload was answered: the stored bytes are read again and
-// hashed, then scanned. Nothing waits for it, and a scan that comes to no verdict is recorded as such.
+// IngestAsset verifies and scans an asset after its upload was answered: it reads the stored bytes again, hashes
+// them, then scans them. Nothing waits for it. A scan without a verdict is recorded as such.
 func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
 	var a *upkeep.Ingest
 	if err := verify(ctx, p.IngestRef); err != nil {

@@ -29,8 +29,8 @@ var sweeping = workflow.ActivityOptions{
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// Retention is one sweep: jobs past their retention go, then assets past their deadline, then blobs that
-// nothing refers to. A step that fails keeps none of the others from being tried.
+// Retention is one sweep: it retires jobs past their retention, then expires assets past their deadline, then deletes
+// blobs without references. A failed step does not prevent the others.
 func Retention(ctx workflow.Context) (RetentionResult, error) {
 	var a *upkeep.Retention
 	var res RetentionResult

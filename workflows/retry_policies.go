@@ -12,14 +12,14 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// retryForever never gives up: what fails for good says so itself (attempt.ErrFinal), and an
-// accepted job must outlive any outage. Ten seconds is how long a healed part may stay unnoticed.
+// retryForever retries without end, because an accepted job must survive any outage. Errors that retrying cannot help
+// have the type attempt.ErrFinal. Ten seconds bounds the time until a part that works again is used again.
 var retryForever = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }
 
-// noEnd is longer than any outage. A local activity that is given no bound in all is bounded by that of one attempt,
-// and its retries end with the first one.
+// noEnd is longer than any outage. Without ScheduleToCloseTimeout a local activity would take the bound of one attempt
+// as the bound of all, and its retries would end with the first.
 const noEnd = 10 * 365 * 24 * time.Hour
 
 // bookkeeping is for activities of a few database round trips. Fifteen seconds covers a database
@@ -30,8 +30,8 @@ var bookkeeping = workflow.LocalActivityOptions{
 	RetryPolicy:            &retryForever,
 }
 
-// cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is room for a busy machine. What
-// does not come to its end within a minute, retries included, runs as longNodes do.
+// cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is slack for a busy machine. A
+// chain that does not end within a minute, retries included, runs with longNodes.
 var cheapNodes = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 60 * time.Second,
 	RetryPolicy:         &retryForever,

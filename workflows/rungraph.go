@@ -50,11 +50,11 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		if err := r.finish(ctx, outcome); !planIsStale(err) {
 			return err
 		}
-		r.stale = true // what it takes to succeed is no longer in the log
+		r.stale = true // events that the end needs are no longer in the log
 	}
 }
 
-// planIsStale says that a run is to be planned anew.
+// planIsStale reports that the run must be planned again.
 func planIsStale(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == attempt.ErrPlanChanged
@@ -71,14 +71,14 @@ type graphRun struct {
 	inFlight int
 	failed   *string // node whose failure ends the run
 	failure  *job.Failure
-	stopped  bool // the log says that the user gave up, also before the cancellation arrives here
+	stopped  bool // the log has the user's cancellation, which may arrive there before the signal does here
 	replans  int
 	stale    bool // the plan is not that of the binary that runs the activities now
 	at       *job.NodeRef
 	seen     int64 // version of the job's stream that the batches so far have brought it to
 }
 
-// begin plans the run. What keeps it from running is left in the state.
+// begin plans the run. A reason not to run it is recorded in the state.
 func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	var a *activities.Graph
 	params := activities.BeginParams{
@@ -95,7 +95,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 		return
 	}
 	if replan && plan.Skip {
-		r.stopped = true // the job ended meanwhile; what is left is to say so, which changes nothing
+		r.stopped = true // the job has ended already; finishing it again changes nothing
 		return
 	}
 	r.plan, r.stale, r.seen = plan, false, 0
@@ -123,7 +123,7 @@ func (r *graphRun) resume(from *Resumption) {
 	}
 }
 
-// run dispatches batches until none is left, one failed, or the user gave up.
+// run dispatches batches until none is left, one fails, or the user cancels.
 func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	batches, stop := workflow.WithCancel(ctx)
 	defer stop()
@@ -150,7 +150,7 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 		}
 		selector.Select(ctx)
 		if r.over(ctx) {
-			stop() // siblings of a failed node, or everything when the user gave up
+			stop() // the siblings of a failed node, or everything after a cancellation
 			if !r.savesAfterFailure(ctx) {
 				stopOutputs()
 			}
@@ -239,8 +239,8 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 	})
 }
 
-// outgrown reports a cheap batch that came to no end in its time: it was larger than the planner could know, such as
-// a list of thousands of pictures, or the database was away. Nothing is wrong with its nodes.
+// outgrown reports that a cheap batch did not end in time, because it was larger than the planner could know, such as
+// a list of thousands of pictures, or because the database was unavailable. Its nodes are not at fault.
 func (r *graphRun) outgrown(ctx workflow.Context, err error) bool {
 	if !temporal.IsTimeoutError(err) || r.over(ctx) {
 		return false
@@ -269,7 +269,7 @@ func (r *graphRun) expansions() []activities.Expansion {
 	return out
 }
 
-// settle takes the result of a batch into the state.
+// settle adds the result of a batch to the state.
 func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
 	switch {
 	case temporal.IsCanceledError(err):
@@ -316,13 +316,13 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	}
 }
 
-// fail ends the run for a reason that lies in no node. The message is public; the cause stays in the log.
+// fail ends the run for a reason outside its nodes. The message is public; the cause is only logged.
 func (r *graphRun) fail(ctx workflow.Context, message string, cause error) {
 	workflow.GetLogger(ctx).Error("run failed outside its nodes", "job_id", r.ref.Job, "reason", message, "error", cause)
 	r.failure = &job.Failure{Code: "upstream_error", Message: message, ExceptionType: "ServiceError"}
 }
 
-// finish records the end also when the workflow was canceled.
+// finish records the end, also if the workflow was canceled.
 func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) error {
 	var a *activities.Graph
 	ctx, done := workflow.NewDisconnectedContext(ctx)
@@ -334,8 +334,8 @@ func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) erro
 	return runBookkeeping(ctx, a.Finish, params, nil)
 }
 
-// runBookkeeping runs a local activity of bookkeeping. A worker that shuts down ends it as canceled, though
-// nobody canceled the workflow: then it runs again, on the worker that goes on.
+// runBookkeeping runs a local activity that updates records. A worker that shuts down reports it as canceled although
+// the workflow was not canceled; it then runs again on another worker.
 func runBookkeeping(ctx workflow.Context, activity, params, result any) error {
 	lctx := workflow.WithLocalActivityOptions(ctx, bookkeeping)
 	for {

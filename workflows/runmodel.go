@@ -26,7 +26,7 @@ var dispatching = workflow.LocalActivityOptions{
 	RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 }
 
-// resolving is for a look at the log, which may wait for a conversation of this process.
+// resolving is for reading the state of the call from the log, which may wait for an exchange in this process.
 var resolving = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    time.Hour,
 	ScheduleToCloseTimeout: noEnd,
@@ -51,8 +51,8 @@ var hosting = workflow.ActivityOptions{
 // sendAgain is the pause before a call is sent whose sending failed on our side before the wire.
 const sendAgain = time.Second
 
-// RunModel carries one call through: send, poll until it is answered, copy its assets, settle. What
-// happened is in the log; the workflow only decides what comes next.
+// RunModel runs one call: send, poll until it is answered, copy its assets, settle. The log has the state of the
+// call; the workflow only decides the next step.
 func RunModel(ctx workflow.Context, p RunModelParams) error {
 	m := &modelRun{run: p.Run, asked: ctx}
 	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
@@ -76,16 +76,16 @@ func RunModel(ctx workflow.Context, p RunModelParams) error {
 // modelRun is the state of one execution.
 type modelRun struct {
 	run     call.Run
-	ctx     workflow.Context // goes on when the caller gave up
-	asked   workflow.Context // canceled when the caller gave up
-	gone    bool             // the same, as the log says: a run behind a lost one is not canceled itself
+	ctx     workflow.Context // not canceled with the caller
+	asked   workflow.Context // canceled when the caller cancels
+	gone    bool             // the log has the cancellation: a run that replaces a lost one is not canceled itself
 	stopped bool             // and the provider has been asked to stop
 }
 
-// mustStop reports whether the caller gave up and the provider does not know yet.
+// mustStop reports whether the caller canceled and the provider has not been asked to stop.
 func (m *modelRun) mustStop() bool { return (m.gone || m.asked.Err() != nil) && !m.stopped }
 
-// take does what the call needs next and returns what it needs then.
+// take performs a step of the call and returns the next one.
 func (m *modelRun) take(step modelcall.Step) (modelcall.Step, error) {
 	var a *modelcall.Activities
 	switch step.Next {
@@ -141,7 +141,7 @@ func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (modelca
 	}
 }
 
-// pause waits for the next poll, or until the caller gives up.
+// pause waits for the next poll, or until the caller cancels.
 func (m *modelRun) pause(d time.Duration) {
 	if d <= 0 || m.mustStop() {
 		return

@@ -13,20 +13,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Jobs reads jobs. Another account's and an unknown one are NotFound.
+// Jobs reads jobs. An unknown job, or another account's, is NotFound.
 type Jobs interface {
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
 // Files knows the live files of an account; files.Service is it.
 type Files interface {
-	// Known returns those of the account's files that are there, also those whose content was rejected.
+	// Known returns the live files among the given ids, including files whose content was rejected.
 	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
 }
 
-// Shelf knows what owners call their files. It may be a moment behind.
+// Shelf returns the names that owners gave their files. It may lag behind the log for a moment.
 type Shelf interface {
-	// Several returns those of the account's assets that it has.
+	// Several returns the assets among the given ids that it knows.
 	Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error)
 }
 
@@ -60,7 +60,7 @@ type Entry struct {
 	JobTime     time.Time // when the job was submitted; zero = not known
 }
 
-// Choice is what a request comes to.
+// Choice is the result of choosing: the files to pack and those that are missing.
 type Choice struct {
 	Entries []Entry
 	Missing []Missing
@@ -70,15 +70,15 @@ type Choice struct {
 // Total is how many files were asked for.
 func (c Choice) Total() int { return len(c.Entries) + len(c.Missing) }
 
-// wanted is a file that a request names, in whichever way.
+// wanted is a file that a request names by its id or through its job.
 type wanted struct {
 	id      asset.PublicID
 	job     *job.Job // nil = asked for by its id
 	preview bool
 }
 
-// Choose returns the files of a request as they are now, in its order and each once. What is not there, and what
-// is another account's, is missing; a request of which nothing is left is NotFound, one beyond the limits Invalid.
+// Choose returns the current files of a request, in its order and each once. Files that do not exist, and files of
+// other accounts, are listed as missing. A request without any file is NotFound, one beyond the limits Invalid.
 func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice, error) {
 	list, gone, err := c.wanted(ctx, account, r)
 	if err != nil {
@@ -113,8 +113,7 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 	return choice, c.check(choice)
 }
 
-// wanted lists the files by their ids: what the jobs saved, then those that are named. Jobs that are not there
-// have nothing to give.
+// wanted lists the files that the jobs saved, then the files that the request names. Unknown jobs contribute none.
 func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []wanted, gone []Missing, err error) {
 	seen := map[asset.PublicID]bool{}
 	add := func(w wanted) {
@@ -163,8 +162,8 @@ func (w wanted) missing() Missing {
 	return m
 }
 
-// take adds a file, unless it is a job's of which only others are asked for. known is zero where the shelf does not
-// have it yet.
+// take adds a file unless the request's filter for its job excludes it. known is zero if the shelf does not have the
+// file yet.
 func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	entry := Entry{
 		Asset: e.Asset, Public: e.Public, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
@@ -184,7 +183,7 @@ func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	c.Entries, c.Bytes = append(c.Entries, entry), c.Bytes+entry.Size
 }
 
-// calledOne reports whether a client may mean the file by one of the names.
+// calledOne reports whether one of the names, as a client may write it, is a name of the file.
 func (e Entry) calledOne(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name == e.Name || name == e.Filename || e.Dir != "" && name == e.Dir+"/"+e.Filename || name == e.Hash.String()

@@ -52,10 +52,10 @@ type FailedV1 struct {
 	Missing []Missing `json:"missing,omitempty"`
 }
 
-// RequeuedV1 records that an export is begun again, because nothing was packing it any more.
+// RequeuedV1 records that an export without a workflow was started again.
 type RequeuedV1 struct{}
 
-// Missing is a file that was asked for and is not in the archive.
+// Missing is a requested file that is not in the archive.
 type Missing struct {
 	Asset asset.PublicID `json:"asset_id"`
 	Job   string         `json:"job_id,omitempty"`
@@ -72,7 +72,7 @@ const (
 // maxMissing bounds how many missing files an event names; all are counted.
 const maxMissing = 100
 
-// bounded keeps the first of them.
+// bounded keeps the first maxMissing of them.
 func bounded(missing []Missing) []Missing { return missing[:min(len(missing), maxMissing)] }
 
 // Register adds the event types of exports to r.
@@ -86,8 +86,7 @@ func Register(r *eventlog.Registry) error {
 	)
 }
 
-// Event returns the event of an event of the export. All but a requeuing happen once and have the same id on every
-// attempt.
+// Event returns an event of the export. Each type except requeued happens once and has the same id on every attempt.
 func (id ID) Event(data any) eventlog.Event {
 	switch data.(type) {
 	case RequestedV1:
@@ -104,7 +103,7 @@ func (id ID) Event(data any) eventlog.Event {
 }
 
 // Fold applies one recorded event of the export's stream to the state before it and returns the state after.
-// Unknown types, and events behind the end, only move the version. An event at or below it changes nothing.
+// Unknown types, and events after the end, only move the version. An event at or below the version changes nothing.
 func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	if rec.Version <= before.Version {
 		return before
@@ -130,7 +129,8 @@ func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	return after
 }
 
-// Completion is the event of an archive of that name and size, with what it lacks. The asset is filled in by who makes it.
+// Completion returns the event of an archive with the given name and size and its missing files. The caller that
+// creates the asset fills in its id.
 func Completion(name string, size int64, packed Packed, missing []Missing) CompletedV1 {
 	return CompletedV1{
 		Name: name, Size: size, Files: packed.Files + len(missing), Packed: packed.Files, Bytes: packed.Bytes, Missing: bounded(missing),

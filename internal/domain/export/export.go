@@ -66,7 +66,7 @@ type Ref struct {
 	Bytes   int64  `json:"bytes"` // of the files, from which the work is estimated
 }
 
-// Naming is how files are called in an archive, in the words of the hosted service.
+// Naming is how files are named in an archive, by the hosted service's values.
 type Naming string
 
 // The namings. Files of jobs lie in a folder for each job, called by its id or by when it was submitted; or all
@@ -183,7 +183,7 @@ const (
 	Failed    State = "failed"
 )
 
-// Final reports whether nothing follows on the state.
+// Final reports whether the export has ended.
 func (s State) Final() bool { return s == Completed || s == Failed }
 
 // Export is the folded state of one export.
@@ -205,10 +205,10 @@ type Export struct {
 	Failure *FailedV1    // of a failed one
 }
 
-// Ref returns what names the export.
+// Ref returns the reference of the export.
 func (e Export) Ref() Ref { return Ref{Export: e.ID, Account: e.Account, Bytes: e.Bytes} }
 
-// Progress is how far an export has come, as watchers are told. Counts are of files.
+// Progress is the progress of an export, as its watchers receive it. Counts are of files.
 type Progress struct {
 	Export    ID    `json:"export"`
 	Files     int   `json:"files"`
@@ -226,7 +226,7 @@ func (p Progress) Fraction() float64 {
 	return min(1, float64(p.Packed)/float64(p.Bytes))
 }
 
-// nameOf calls the archive of an export by when it was asked for; the id at its end finds the export again.
+// nameOf returns the name of an export's archive: the time of its request, and its id, by which IDOfName finds it.
 func nameOf(id ID, at time.Time) string {
 	return fmt.Sprintf("export-%s-%s.zip", at.UTC().Format("20060102-150405"), id)
 }

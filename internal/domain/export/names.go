@@ -29,8 +29,8 @@ func Named(entries []Entry, naming Naming) []Item {
 
 const timeFolder = "2006-01-02T15-04-05"
 
-// jobFolders calls the folder of each job by when it was submitted, or, where that is not known, by its first
-// file. Of jobs of the same second, later ones are called by the next that is free.
+// jobFolders names the folder of each job by the time of its submission or, if that is unknown, of its first file.
+// Jobs of the same second get the next free second.
 func jobFolders(entries []Entry) map[string]string {
 	times := map[string]time.Time{}
 	for _, e := range entries {
@@ -87,7 +87,7 @@ func (e Entry) path(naming Naming, folders map[string]string) string {
 // maxPart bounds a part of a path, in bytes: file systems take 255, and a number may follow.
 const maxPart = 200
 
-// safePath keeps what any file system takes as a name below the place where the archive is unpacked.
+// safePath reduces a path to parts that every file system accepts and that stay below the unpacked archive.
 func safePath(name, otherwise string) string {
 	var parts []string
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -101,7 +101,7 @@ func safePath(name, otherwise string) string {
 	return strings.Join(parts, "/")
 }
 
-// safePart returns "" for a part that names no file: what is empty, and dots alone.
+// safePart returns "" for a part that cannot name a file: an empty one, or one of dots alone.
 func safePart(part string) string {
 	part = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError || strings.ContainsRune(`:*?"<>|`, r) {

@@ -21,7 +21,7 @@ type Opener interface {
 // Packer writes archives, a file at a time.
 type Packer struct {
 	Blobs  Opener
-	Report func(Progress) // of each piece; nil = nobody is told
+	Report func(Progress) // called after each piece; may be nil
 }
 
 // Packed is what an archive holds.
@@ -31,8 +31,8 @@ type Packed struct {
 	Missing []Missing
 }
 
-// DamagedError is a file whose bytes proved wrong while they were being packed. The archive so far is of no use: it
-// is to be begun again without that file.
+// DamagedError reports a file whose bytes did not match their hash while they were packed. The archive is unusable
+// and must be started again without the file.
 type DamagedError struct {
 	Asset asset.ID
 	cause error
@@ -46,8 +46,7 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.cause }
 
-// Pack writes the items but those to leave out as one archive. Those, and what is found to be lost, are missing
-// from it.
+// Pack writes the items, except those to leave out, as one archive. Left out and lost files are listed as missing.
 func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map[asset.ID]bool, at Progress) (Packed, error) {
 	var packed Packed
 	archive := zip.NewWriter(w)
@@ -80,7 +79,7 @@ func (p Packer) report(at Progress) {
 	}
 }
 
-// add writes one file; lost is true for one that is not there any more, of which nothing was written.
+// add writes one file. lost reports that the file no longer exists; then nothing was written.
 func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Progress) (lost bool, err error) {
 	r, err := p.Blobs.Open(ctx, item.Hash)
 	if fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt) {
@@ -110,7 +109,7 @@ func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Pro
 // pieceSize is how much of a file is in memory.
 const pieceSize = 1 << 20
 
-// method stores what is compressed already, as pictures, sound and film are, and compresses texts.
+// method returns store for formats that are compressed already, such as images, sound and video, else deflate.
 func method(contentType string) uint16 {
 	family, sub, _ := strings.Cut(contentType, "/")
 	if family == "text" || strings.HasPrefix(sub, "json") || strings.HasPrefix(sub, "svg") {

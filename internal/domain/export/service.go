@@ -26,9 +26,9 @@ type Store interface {
 	Get(ctx context.Context, account string, id ID) (Export, error)
 }
 
-// Storage knows how much an account may keep.
+// Storage knows how many bytes an account may store.
 type Storage interface {
-	// Fits fails unless the account may keep that many bytes more.
+	// Fits fails unless the account may store that many more bytes.
 	Fits(ctx context.Context, account string, bytes int64) error
 }
 
@@ -36,13 +36,13 @@ type Storage interface {
 type Service struct {
 	Store   Store
 	Chooser Chooser
-	Storage Storage               // nil = accounts keep as much as they like
+	Storage Storage               // nil = no limit
 	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
 	Now     func() time.Time      // nil = time.Now
 }
 
-// Create accepts an export of what the request selects. What it cannot come to is refused now: nothing that is
-// there, more than an archive holds, more than the account may keep.
+// Create accepts an export of the files that the request selects. It refuses a request without files, one beyond the
+// limits of an archive, and one that exceeds the storage of the account.
 func (s Service) Create(ctx context.Context, account string, r Request, requestID string) (Export, error) {
 	r, err := r.Normalize()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s Service) Create(ctx context.Context, account string, r Request, requestI
 	return made, nil
 }
 
-// Get returns an export of the account.
+// Get returns an export of the account, or NotFound.
 func (s Service) Get(ctx context.Context, account string, id ID) (Export, error) {
 	return s.Store.Get(ctx, account, id)
 }

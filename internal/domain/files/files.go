@@ -77,12 +77,12 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 	return s.store.ByName(ctx, who, place)
 }
 
-// Known returns those of the account's files that are there, also those whose content was rejected.
+// Known returns the live files among the given ids, including files whose content was rejected.
 func (s *Service) Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]Entry, error) {
 	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
 }
 
-// Linked returns the file that a link to its content names, provided that it is still to be read.
+// Linked returns the file that a link to its content names, if it may still be read.
 func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry, error) {
 	e, err := s.store.OfAnyone(ctx, id)
 	if err == nil && !e.Thumbnail.IsZero() && e.Thumbnail == hash {
@@ -105,8 +105,8 @@ func (s *Service) Open(ctx context.Context, e Entry) (blob.Reader, error) {
 	return r, nil
 }
 
-// Presign returns a link at which the backend itself serves the file with these headers, "" where it
-// serves nobody but us.
+// Presign returns a link from which the storage backend itself serves the file with these headers, "" if the backend
+// cannot do so.
 func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time.Duration) (string, error) {
 	p, ok := s.blobs.(blob.Presigner)
 	if !ok {
@@ -229,7 +229,7 @@ func (f *accountFiles) Save(context.Context, node.Save, func(io.Writer) error) (
 	return node.File{}, fault.New(fault.Denied, "", "files are saved by running nodes only")
 }
 
-// NodeFiles are the files of one node of one run.
+// NodeFiles gives one node of one run its files, and saves its outputs.
 type NodeFiles struct {
 	accountFiles
 	run  job.RunRef
