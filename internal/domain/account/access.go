@@ -12,7 +12,7 @@ import (
 type Access struct {
 	Off    bool     // the router is not switched on for the account
 	Models []string // "<provider>/<model>" or "<provider>/*"; nil = every model, empty = none
-	Denied []string // of these, and in the same words, what the account may not use all the same
+	Denied []string // exceptions from Models, in the same form
 }
 
 // Allows reports whether the account may see and run the model of that id.
@@ -25,7 +25,7 @@ func matches(patterns []string, model string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return p == model || p == provider+"/*" })
 }
 
-// Equal reports whether a and b say the same.
+// Equal reports whether a and b allow the same.
 func (a Access) Equal(b Access) bool {
 	return a.Off == b.Off && (a.Models == nil) == (b.Models == nil) && slices.Equal(a.Models, b.Models) && slices.Equal(a.Denied, b.Denied)
 }
@@ -33,13 +33,13 @@ func (a Access) Equal(b Access) bool {
 // modelPattern is a canonical model id, or all models of a provider.
 var modelPattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*/(\*|[a-z0-9]+([._-][a-z0-9]+)*)$`)
 
-// maxModels and maxPattern bound what an account's list says.
+// maxModels and maxPattern bound the list of an account.
 const (
 	maxModels  = 1000
 	maxPattern = 193
 )
 
-// check reports a list that is too long or names what no model can be called.
+// check refuses a list that is too long or has an entry that is not a model pattern.
 func (a Access) check() error {
 	if err := checkModels(a.Models); err != nil {
 		return err

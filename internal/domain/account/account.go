@@ -15,12 +15,12 @@ import (
 // LocalID is the id of the one account of the modes none and token.
 const LocalID = "local"
 
-// Mode says how callers prove who they are.
+// Mode is the way callers authenticate.
 type Mode string
 
 // The modes of --auth.
 const (
-	ModeNone  Mode = "none"  // everybody is the local account; loopback only
+	ModeNone  Mode = "none"  // every caller is the local account; loopback only
 	ModeToken Mode = "token" // one static token stands for the local account
 	ModeKeys  Mode = "keys"  // accounts with keys of their own
 )
@@ -64,7 +64,7 @@ func (t Tier) Slots(localSlots int) int {
 	return 0
 }
 
-// Slots says how many jobs run at once by tier, where it is not the default.
+// Slots overrides the default number of concurrent jobs by tier.
 type Slots map[Tier]int
 
 // maxSlots bounds the slots of one account: more only wait inside the engine.
@@ -136,7 +136,7 @@ func ParseScope(s string) (Scope, error) {
 	return "", fmt.Errorf("scope %q is none of read, write", s)
 }
 
-// Identity is what a valid credential stands for.
+// Identity is the caller that a valid credential identifies.
 type Identity struct {
 	Account string
 	Tier    Tier

@@ -8,7 +8,7 @@ import (
 )
 
 // Anyone accepts every caller as the local account (mode none). A credential
-// that a client sends all the same is not looked at.
+// that a client sends nevertheless is ignored.
 type Anyone struct{}
 
 // Authenticate returns the local identity.
@@ -34,7 +34,7 @@ func (s *Static) Authenticate(_ context.Context, secret string) (Identity, error
 	return Local(), nil
 }
 
-// KeyFinder finds what a key stands for.
+// KeyFinder looks keys up.
 type KeyFinder interface {
 	// IdentityByKey returns the identity of the key with that hash. An unknown
 	// or revoked key is NotFound.
@@ -47,8 +47,8 @@ type Keys struct{ finder KeyFinder }
 // NewKeys returns the authenticator over the stored keys.
 func NewKeys(finder KeyFinder) *Keys { return &Keys{finder: finder} }
 
-// Authenticate returns the identity of the key, Unauthenticated when there is
-// none. A failure of the store stays what it is.
+// Authenticate returns the identity of the key, or Unauthenticated for an unknown
+// one. A failure of the store keeps its kind.
 func (k *Keys) Authenticate(ctx context.Context, secret string) (Identity, error) {
 	if secret == "" || len(secret) > maxSecret {
 		return Identity{}, unauthenticated(secret)

@@ -7,12 +7,12 @@ import (
 
 // Authenticator checks credentials of one kind.
 type Authenticator interface {
-	// Authenticate returns what the secret stands for. Neither is Unauthenticated when it does not suffice.
+	// Authenticate returns the identity of the secret, or Unauthenticated if it is not valid.
 	Authenticate(ctx context.Context, secret string) (Identity, error)
 }
 
-// KeysOrTokens accepts API keys and tokens. The form of a credential decides which of the two it is, and it is checked
-// as that alone: a refused token is never tried as a key.
+// KeysOrTokens accepts API keys and tokens. The form of a credential decides which check applies: a refused token is
+// never tried as a key.
 type KeysOrTokens struct {
 	Keys   Authenticator
 	Tokens Authenticator

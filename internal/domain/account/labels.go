@@ -32,12 +32,12 @@ func (l Labels) Check(asked []string) error {
 	return nil
 }
 
-// Equal reports whether l and m say the same.
+// Equal reports whether l and m allow the same.
 func (l Labels) Equal(m Labels) bool {
 	return (l.Allowed == nil) == (m.Allowed == nil) && slices.Equal(l.Allowed, m.Allowed)
 }
 
-// check sorts the labels, and reports what is none.
+// check sorts the labels, and refuses an invalid one.
 func (l *Labels) check() error {
 	if l.Allowed == nil {
 		return nil

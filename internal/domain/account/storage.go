@@ -23,14 +23,14 @@ func (s Storage) Fits(bytes int64) error {
 	return nil
 }
 
-// Full reports whether nothing more is taken.
+// Full reports whether the account may store nothing more.
 func (s Storage) Full() bool { return s.Limit > 0 && s.Bytes >= s.Limit }
 
-// CodeStorage is the code of what is refused because the account may not keep more.
+// CodeStorage is the code of a request that exceeds the storage limit of its account.
 const CodeStorage = "storage_quota_exceeded"
 
-// StorageExceeded refuses what does not fit into the limit of an account, in bytes. To wait does not help: it has
-// no Retry-After.
+// StorageExceeded is the refusal of bytes beyond the storage limit of an account. It has no Retry-After, because
+// waiting does not help.
 func StorageExceeded(limit int64) error {
 	return fault.New(fault.Denied, CodeStorage, "the files of this account may take %s together, and this would exceed it: delete some to make room", Size(limit))
 }
@@ -40,8 +40,7 @@ type StorageLimit struct {
 	Bytes *int64 // 0 = no limit; nil = the deployment's
 }
 
-// StorageLimit returns how many bytes the account may keep where accounts without a limit of their own may keep
-// standard; 0 = no limit.
+// StorageLimit returns how many bytes the account may store: its own limit, or else standard; 0 = no limit.
 func (a Account) StorageLimit(standard int64) int64 {
 	if a.Storage != nil {
 		return *a.Storage

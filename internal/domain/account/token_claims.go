@@ -9,18 +9,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// TokenClaims are what a signed token says of an account.
+// TokenClaims are the claims of a signed token about an account.
 type TokenClaims struct {
 	Text     string    // id or name of the account
-	Tier     Tier      // that the issuer says; "" = nothing
-	IssuedAt time.Time // zero = the token does not say
+	Tier     Tier      // "" = the token names none
+	IssuedAt time.Time // zero = not in the token
 }
 
 // maxName bounds the name of an account, in characters.
 const maxName = 200
 
-// CheckName refuses (Invalid) the name of a new account that people could not tell from another or type: empty,
-// long, with spaces around it, or with characters that do not print.
+// CheckName returns Invalid for a name that people could not type or distinguish from others: one that is empty, too
+// long, surrounded by spaces, or has characters that do not print.
 func CheckName(name string) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName ||

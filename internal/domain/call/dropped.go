@@ -15,8 +15,8 @@ const (
 	maxDroppedAll  = 4096 // bytes of the header
 )
 
-// KeptDropped returns what the log keeps of names: no more than the header shows. They come from a caller's body,
-// and an event that is too large for the log could never be recorded, and the answer with it never be delivered.
+// KeptDropped cuts names to what the header shows. The names come from a caller's body: an event with all of them could
+// exceed the limit of the log, and the answer could then never be recorded or delivered.
 func KeptDropped(names []string) []string {
 	if len(names) > maxDropped {
 		names = names[:maxDropped]

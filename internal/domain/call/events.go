@@ -45,27 +45,27 @@ type AcceptedV1 struct {
 	Fallback string  `json:"fallback,omitempty"` // alternate that may take over
 }
 
-// AdmittedV1 records that the call got its place among the account's calls in flight.
+// AdmittedV1 records that the call was counted among the account's calls in flight and may start.
 type AdmittedV1 struct {
 	Run int `json:"run"`
 }
 
-// RequeuedV1 records that the call goes on in another workflow, because the one before it was gone. What was
-// sent is not sent again.
+// RequeuedV1 records that another workflow continues the call, because its first one was lost. A request that was sent
+// is not sent again.
 type RequeuedV1 struct {
 	Run int `json:"run"`
 }
 
-// DispatchingV1 precedes the wire: from here on the provider may have been reached. There is one
-// in the life of a call; whoever did not write it sends nothing.
+// DispatchingV1 is recorded before the request is sent: from then on the provider may have it. A call has exactly one,
+// and only the process that recorded it sends the request.
 type DispatchingV1 struct {
 	Run    int    `json:"run"`
 	Token  string `json:"token"`
 	Worker string `json:"worker"`
 }
 
-// ReroutedV1 precedes the wire to the alternate that takes over: the server before it certainly did
-// nothing, because the request did not reach it or it refused to take it.
+// ReroutedV1 is recorded before the request is sent to the fallback server. The first server certainly did nothing:
+// the request did not reach it, or it refused the request.
 type ReroutedV1 struct {
 	Server string `json:"server"`
 	Cause  string `json:"cause"` // "unreachable" or "refused"
@@ -75,7 +75,7 @@ type ReroutedV1 struct {
 type ProviderAcceptedV1 struct {
 	Handle  string   `json:"handle"`
 	Dropped []string `json:"dropped,omitempty"`      // fields of the body that translation lost
-	Price   int64    `json:"price_micros,omitempty"` // what the provider named as it took the call, USD millionths; 0 = nothing
+	Price   int64    `json:"price_micros,omitempty"` // named by the provider when it accepted the call, USD millionths; 0 = none
 }
 
 // AnsweredV1 records the provider's answer, stored and as it came.
@@ -112,7 +112,7 @@ type SucceededV1 struct {
 	Served
 }
 
-// Served says how an answer came about where that is not the model's own server alone.
+// Served describes an answer that did not come from the model's own server alone.
 type Served struct {
 	Fallback string   `json:"fallback_provider,omitempty"` // the alternate that took over
 	Dropped  []string `json:"dropped_params,omitempty"`    // fields of the body that translation lost
@@ -127,20 +127,20 @@ type FailedV1 struct {
 	Late    bool    `json:"late,omitempty"`
 }
 
-// CanceledV1 ends a call by its caller's will.
+// CanceledV1 ends a call that its caller canceled.
 type CanceledV1 struct {
 	Model   string `json:"model"`
 	Charged int64  `json:"charged_micros"`
 }
 
-// OutcomeUnknownV1 ends a call that was sent and whose fate nobody knows. It is never sent again;
-// its hold stays until it is reconciled.
+// OutcomeUnknownV1 ends a call that was sent and whose outcome is unknown. It is never sent again, and its credit stays
+// reserved until an operator reconciles it or a late answer arrives.
 type OutcomeUnknownV1 struct {
 	Model   string  `json:"model"`
 	Failure Failure `json:"failure"`
 }
 
-// ReconciledV1 settles a call of unknown outcome by an operator's word.
+// ReconciledV1 records the outcome that an operator gave to a call whose outcome was unknown.
 type ReconciledV1 struct {
 	Model   string `json:"model"`
 	Charged int64  `json:"charged_micros"`
@@ -149,10 +149,10 @@ type ReconciledV1 struct {
 // CancelRequestedV1 records that the caller asked to stop.
 type CancelRequestedV1 struct{}
 
-// DeadlineExceededV1 records that the router let the connection go at its own bound.
+// DeadlineExceededV1 records that the router ended the caller's connection at its own deadline.
 type DeadlineExceededV1 struct{}
 
-// ClientDisconnectedV1 records that the caller went away before the answer.
+// ClientDisconnectedV1 records that the caller disconnected before the answer.
 type ClientDisconnectedV1 struct{}
 
 // Register adds the call's event types to r.

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// What an error of Provider.Dispatch means for the call.
+// Errors of a Provider.
 var (
 	// ErrNotSent: nothing reached the provider; the call certainly did nothing.
 	ErrNotSent = errors.New("the request did not reach the provider")
@@ -17,7 +17,7 @@ var (
 	ErrNoCancel = errors.New("the provider cannot cancel")
 )
 
-// Phase is where a conversation with a provider stands.
+// Phase is the phase of an exchange with a provider.
 type Phase string
 
 // The phases.
@@ -28,8 +28,8 @@ const (
 	PhaseFailed   Phase = "failed"   // certainly no result; the sink's bytes mean nothing
 )
 
-// Conversation is a call as its provider is told of it. CallID goes into the provider's own
-// idempotency header where it has one.
+// Conversation is a call in the form that its provider receives. Call becomes the provider's own idempotency key, if
+// it has one.
 type Conversation struct {
 	Call        ID
 	Model       string
@@ -38,12 +38,12 @@ type Conversation struct {
 	Size        int64
 	ContentType string
 	Held        int64  // USD millionths reserved
-	Quoted      int64  // USD millionths that the provider named as it accepted; 0 = nothing
+	Quoted      int64  // USD millionths that the provider named when it accepted; 0 = none
 	Catalog     string // names the catalog's state that the call was accepted with
 	Route
 }
 
-// Exchange is what one exchange gave.
+// Exchange is the result of one exchange.
 type Exchange struct {
 	Phase       Phase
 	ContentType string

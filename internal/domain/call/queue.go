@@ -16,11 +16,11 @@ const (
 // Enqueued is an accepted call of the queued delivery.
 type Enqueued struct {
 	Call     ID
-	Ahead    int64 // parked calls of the account before it
+	Ahead    int64 // waiting calls of the account before it
 	Replayed bool
 }
 
-// Progress is where a call of the queued delivery stands.
+// Progress is the progress of a call of the queued delivery.
 type Progress struct {
 	Call       ID
 	Status     string // IN_QUEUE, IN_PROGRESS or COMPLETED
@@ -29,15 +29,15 @@ type Progress struct {
 	RetryAfter int    // seconds, at least 1
 }
 
-// Handle names a call of the queued delivery as its caller does.
+// Handle identifies a call of the queued delivery by what its caller sends.
 type Handle struct {
 	Account string
 	Call    ID
 	Model   string // "<provider>/<model>" that it was sent to; "" = any
 }
 
-// Enqueue accepts a call whose answer is polled for. It is parked while the account's places are
-// taken. A key that was used before returns the same call.
+// Enqueue accepts a call whose answer is polled for. The call waits while the account has as many calls in flight as
+// it may. A key that was used before returns the same call.
 func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
 	n, rec, err := s.prepare(ctx, inv, Queued)
 	if err == nil && rec == nil {
@@ -82,7 +82,7 @@ func (s *Service) polled(ctx context.Context, h Handle) (Call, error) {
 	return s.queued(ctx, h)
 }
 
-// Status tells where a queued call stands.
+// Status returns the progress of a queued call.
 func (s *Service) Status(ctx context.Context, h Handle) (Progress, error) {
 	c, err := s.polled(ctx, h)
 	if err != nil {

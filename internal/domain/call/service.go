@@ -26,10 +26,10 @@ type Invocation struct {
 	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
-	OnStored    func() // called once Body is stored and not needed any more; nil = nobody wants to know
+	OnStored    func() // called once Body is stored and no longer needed; may be nil
 }
 
-// Offer is a model as one call of it will run.
+// Offer says how one call of a model will run.
 type Offer struct {
 	Model    string // canonical id
 	Provider string
@@ -41,41 +41,41 @@ type Offer struct {
 
 // Models checks invocations against the catalog.
 type Models interface {
-	// Offer returns how the invocation would run, or the *Refusal that it deserves: 404 for an
-	// unknown model, 403, 400 or 422 for its body and options.
+	// Offer returns how the invocation would run, or a *Refusal: 404 for an unknown model, 403, 400 or 422 for
+	// its body and options.
 	Offer(ctx context.Context, inv Invocation) (Offer, error)
 }
 
-// Tiers says what accounts may use of the router.
+// Tiers returns the limits of accounts on the router.
 type Tiers interface {
 	CallLimits(ctx context.Context, account string) (Limits, error)
 }
 
-// Credits tells whether an account can pay for anything at all. An account without a ledger can.
+// Credits knows whether an account has credit. An account without a ledger needs none.
 type Credits interface {
 	Funded(ctx context.Context, account string) (bool, error)
 }
 
-// Sender goes on the wire from the process that accepts a call, where that is also one that dispatches.
-// The event call.dispatching is then recorded with the call itself, and its workflow, which begins a few
-// milliseconds later, finds the conversation under way. It saves a caller who waits the engine's time.
+// Sender sends a call from the process that accepts it, if that process also dispatches calls. The event
+// call.dispatching is then recorded with the call itself, and its workflow, which starts a few milliseconds later, finds
+// the exchange under way. This saves a waiting caller the time that Temporal takes to start the workflow.
 type Sender interface {
-	// Prepare opens both ends of the wire for a call that is about to be recorded. It returns nil when this
-	// process does not dispatch now: then the call's workflow sends it.
+	// Prepare prepares to send a call that is about to be recorded. It returns nil if this process does not dispatch
+	// now; then the call's workflow sends the call.
 	Prepare(ctx context.Context, r Run) (Attempt, error)
 }
 
 // Attempt is a call that is ready to be sent. Exactly one of its methods Send and Discard is called.
 type Attempt interface {
-	// Dispatching is what is recorded before the call goes on the wire.
+	// Dispatching returns the event to record before the call is sent.
 	Dispatching() DispatchingV1
-	// Send goes on the wire; the event is recorded.
+	// Send sends the call. The event must have been recorded.
 	Send()
-	// Discard sends nothing. Uncertain says that the event may be recorded all the same.
+	// Discard sends nothing. uncertain says that the event may have been recorded nevertheless.
 	Discard(uncertain bool)
 }
 
-// Deps are what a Service stands on.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Store    Store
 	Models   Models
@@ -85,7 +85,7 @@ type Deps struct {
 	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
 	Watch    *Watch
 	Sender   Sender        // nil: calls are sent by their workflows only
-	Deadline time.Duration // how long a connection is held; default 10 minutes
+	Deadline time.Duration // how long a caller's connection waits for the answer; default 10 minutes
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
 }

@@ -118,7 +118,7 @@ func (n NewCall) Run(version int64) Run {
 // Admission is the result of Accept.
 type Admission struct {
 	Call    Call
-	Ahead   int64 // parked calls of the account before this one
+	Ahead   int64 // waiting calls of the account before this one
 	Spend   *Spend
 	Intents []outbox.Intent // to deliver now; they are in the outbox too
 }
@@ -178,11 +178,11 @@ type Store interface {
 	Load(ctx context.Context, account string, id ID) (Call, error)
 	// Note records an event that does not end the call. A call that has ended is Conflict (ErrClosed).
 	Note(ctx context.Context, account string, id ID, e eventlog.Event) error
-	// Cancel ends a parked call. For a call in flight it records the request.
+	// Cancel ends a waiting call. For a call in flight it records the request.
 	Cancel(ctx context.Context, account string, id ID, requestID string) (Cancellation, error)
 	// OfJob returns the calls in flight that nodes of that run wait for.
 	OfJob(ctx context.Context, account string, of JobRun) ([]ID, error)
-	// Ahead returns the number of parked calls of the account before the given one.
+	// Ahead returns the number of waiting calls of the account before the given one.
 	Ahead(ctx context.Context, account string, id ID) (int64, error)
 	// Count counts a poll against the account's rate limits. It returns a *Refusal if one is exceeded.
 	Count(ctx context.Context, account string, windows []Window) error
