@@ -25,7 +25,7 @@ import (
 type exchanges struct {
 	active sync.WaitGroup
 
-	recent *lru.Cache[call.ID, Step] // what the last ones came to: workflows that begin behind them need not ask the log
+	recent *lru.Cache[call.ID, Step] // outcomes of the latest exchanges: a workflow that starts after its exchange need not read the log
 
 	mu   sync.Mutex // guards open
 	open map[call.ID]*exchange
@@ -82,7 +82,7 @@ func (e *exchanges) find(id call.ID) (*exchange, bool) {
 	return x, ok
 }
 
-// drop removes an exchange that did not begin. Those who joined it read the log.
+// drop removes an exchange that did not begin. Activities that joined it read the log.
 func (e *exchanges) drop(id call.ID) {
 	e.mu.Lock()
 	x := e.open[id]
@@ -92,7 +92,7 @@ func (e *exchanges) drop(id call.ID) {
 	close(x.done)
 }
 
-// run converses in the background; the exchange is found until its outcome is recorded.
+// run performs the exchange in the background. find returns it until its outcome is recorded.
 func (e *exchanges) run(x *exchange, converse func(context.Context) (Step, error)) {
 	e.active.Go(func() {
 		x.step, x.err = converse(context.Background())
@@ -109,7 +109,7 @@ func (x *exchange) wait(ctx context.Context) (Step, error) {
 	}
 }
 
-// Drain waits until no conversation is on the wire, or ctx ends.
+// Drain waits until no exchange is under way, or ctx ends.
 func (m *Activities) Drain(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
@@ -124,7 +124,7 @@ func (m *Activities) Drain(ctx context.Context) error {
 	}
 }
 
-// converse speaks to the provider and records what came of it. It is not interrupted.
+// converse performs the exchange with the provider and records its outcome. It is not interrupted.
 func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Conversation, sink blob.Writer) (Step, error) {
 	defer closeConversation(conv, sink)
 	links := &linkFinder{}
@@ -135,8 +135,8 @@ func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Convers
 	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
 }
 
-// dispatchRecovering sends a call. What its provider answers may be anything: a fault of ours in reading it ends this call, its
-// outcome unknown, and not the process with every other call on the wire.
+// dispatchRecovering sends a call. A provider may answer anything: if reading the answer panics, this call ends with an
+// unknown outcome, and the process goes on with its other calls.
 func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,7 +146,8 @@ func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversat
 	return m.Provider.Dispatch(ctx, conv, sink)
 }
 
-// outcomeRecorder returns a function that records the outcome of an exchange: its end, or that the provider works on it.
+// outcomeRecorder returns a function that records the outcome of an exchange: an end of the call, or the acceptance by
+// the provider.
 func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	if err != nil {
 		return func() (Step, error) { return m.unanswered(ctx, r, err) }
@@ -225,7 +226,7 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 	return err
 }
 
-// answered stores an answer and records it; with nothing to copy, that is the end of the call.
+// answered stores an answer and records it. If the answer has no assets to copy, the call ends.
 func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
 	if failed != nil { // the bytes are gone with the sink
@@ -269,7 +270,7 @@ func (t tee) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// linkFinder looks for JSON strings that begin as web addresses: what they name is not in the answer.
+// linkFinder looks for JSON strings that begin as web addresses: an answer with one refers to bytes outside itself.
 type linkFinder struct {
 	found bool
 	tail  []byte // end of the bytes before, where an address may have begun

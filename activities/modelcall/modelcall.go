@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// Calls is what activities need of the records of calls.
+// Calls is the store of calls, as far as activities need it.
 type Calls interface {
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
 	End(ctx context.Context, e call.Ending) (call.Ended, error)
@@ -32,8 +32,8 @@ type Calls interface {
 
 // Hosts copies assets of answers to our own storage.
 type Hosts interface {
-	// Host copies what the model's rules name, best effort for each, and returns the answer that
-	// names the copies.
+	// Host copies the assets that the model's rules name, best effort for each, and returns the
+	// answer with the addresses of the copies.
 	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
 }
 
@@ -66,14 +66,14 @@ func New(deps Deps) *Activities {
 	return &Activities{Deps: deps, exchanges: newExchanges()}
 }
 
-// Next is what a call needs next.
+// Next is the next step of a call.
 type Next string
 
-// What a call can need.
+// The steps.
 const (
 	NextNothing Next = "nothing" // it has ended
 	NextSend    Next = "send"    // nothing was sent yet
-	NextWait    Next = "wait"    // another process is on the wire for it
+	NextWait    Next = "wait"    // another process sends it
 	NextPoll    Next = "poll"    // the provider works on it
 	NextHost    Next = "host"    // its answer has assets to copy
 )
@@ -87,11 +87,11 @@ type Step struct {
 
 var stepDone = Step{Next: NextNothing}
 
-// waitElsewhere is the pace at which a call on another process's wire is looked at.
+// waitElsewhere is the pause between two looks at a call that another process sends.
 const waitElsewhere = 2 * time.Second
 
-// Dispatch sends the call to its provider, at most once in the call's life, and records what came
-// of it. The event call.dispatching is recorded before anything is sent, and only the process that recorded it sends.
+// Dispatch sends the call to its provider, at most once in the call's life, and records the outcome. The event
+// call.dispatching is recorded first, and only the process that recorded it sends the call.
 func (m *Activities) Dispatch(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.dispatch(ctx, r)
 	return step, attempt.Error(err)
@@ -125,7 +125,8 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 	return x.wait(ctx)
 }
 
-// open readies both ends of the wire, so that nothing of ours is missing once the provider is reached.
+// open opens the stored request and a place for the answer, so that nothing of ours can fail once the provider is
+// reached.
 func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
 	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
@@ -139,7 +140,7 @@ func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, b
 	return conv, sink, nil
 }
 
-// conversation opens the request of a call, of which c is what is known of the provider's side.
+// conversation opens the request of a call. c is the folded state of the call.
 func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) (call.Conversation, error) {
 	body, err := m.Blobs.Open(ctx, r.Request.Ref)
 	if err != nil {
@@ -202,7 +203,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 			return m.hasToken(recorded, token)
 		}
 		if fault.Is(err, fault.Unavailable) && ctx.Err() == nil {
-			continue // it may be recorded; with the same token we learn whether it is, and by whom
+			continue // it may be recorded: the next try finds it by its token
 		}
 		if !errors.Is(err, eventlog.ErrVersion) && !errors.Is(err, eventlog.ErrClosed) {
 			return false, fmt.Errorf("announce call %s: %w", r.Call, err)
@@ -226,8 +227,8 @@ func (m *Activities) hasToken(recorded []eventlog.Recorded, token string) (bool,
 	return ok && event.Token == token, nil
 }
 
-// Resolve looks in the log how far a call has come and says what it needs next. A call that was on
-// a wire that died is ended: nobody knows what became of it, and it is never sent again.
+// Resolve reads the state of a call from the log and returns its next step. A call whose sending process died ends with
+// an unknown outcome and is never sent again.
 func (m *Activities) Resolve(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.resolve(ctx, r)
 	return step, attempt.Error(err)

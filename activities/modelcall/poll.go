@@ -18,8 +18,8 @@ import (
 // pollAgain is the pace of polling where neither the provider nor the catalog gives one.
 const pollAgain = 2 * time.Second
 
-// Poll asks the provider once for the result of a call that has a handle, and records it when it is
-// there. A poll that fails is made again; a generation that outlasts its model's bound is given up.
+// Poll asks the provider once for the result of a call that has a handle, and records the result if it is ready. A failed
+// poll is repeated. A generation that takes longer than its model allows is given up.
 func (m *Activities) Poll(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.poll(ctx, r)
 	return step, attempt.Error(err)
@@ -51,7 +51,7 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 	return step, nil
 }
 
-// ask makes one poll and records what it gave.
+// ask polls once and records the result.
 func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if c.Handle == "" {
 		return Step{}, errNoHandle
@@ -75,16 +75,16 @@ func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, er
 	return m.outcome(ctx, r, out, sink, links)()
 }
 
-// Stop asks the provider to cancel a generation. A result that was ready all the same is kept and
-// charged; a provider that cannot cancel is polled on.
+// Stop asks the provider to cancel a generation. A result that is ready nevertheless is recorded and charged. If the
+// provider cannot cancel, polling continues.
 func (m *Activities) Stop(ctx context.Context, r call.Run) (Step, error) {
 	n := activity.GetInfo(ctx).Attempt
 	step, err := m.stop(ctx, r, n < stopTries)
 	return step, attempt.Error(err)
 }
 
-// stopTries is how often a provider is asked to cancel that fails to answer; then its generation is
-// polled on, and charged when it finishes.
+// stopTries bounds how often a provider that does not answer is asked to cancel. After that, polling continues, and the
+// generation is charged when it finishes.
 const stopTries = 5
 
 func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, error) {
@@ -113,8 +113,8 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
 }
 
-// lastLook asks once more after a cancellation: a result that came first is kept. What fails now
-// fails because it was canceled.
+// lastLook polls once more after a cancellation: a result that was ready before is recorded. A failure at this point is
+// the cancellation.
 func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
@@ -157,7 +157,7 @@ func (m *Activities) host(ctx context.Context, r call.Run) (Step, error) {
 	return m.succeed(ctx, r, c, hosted.Answer, []eventlog.Event{event}, hosted.Failed == 0 && (len(hosted.Assets) > 0 || !c.Linked))
 }
 
-// Deliver ends an answered call without copying anything, when copying failed altogether.
+// Deliver ends an answered call without copying its assets, after copying failed.
 func (m *Activities) Deliver(ctx context.Context, r call.Run) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err == nil && c.State != call.Answered {

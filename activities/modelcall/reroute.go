@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Why another server may take a call over.
+// The causes of a fallback.
 const (
 	unreachable = "unreachable"
 	declined    = "refused"
@@ -25,9 +25,9 @@ func untouched(out call.Exchange, err error) string {
 	return ""
 }
 
-// reroute sends a call that its server certainly did not take to the alternate that takes over, once.
-// The event call.rerouted precedes the wire. When that server does nothing either, or the caller gave
-// up meanwhile, the call ends as the first server had it.
+// reroute sends a call that its server certainly did not process to the fallback server, once. The event call.rerouted is
+// recorded first. If the fallback does not process it either, or the caller has canceled, the call ends with the failure
+// of the first server.
 func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conclude func() (Step, error)) (Step, error) {
 	var goOn bool
 	step, err := m.untilRecorded(ctx, r, func() (Step, error) {
@@ -57,7 +57,7 @@ func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conc
 	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
 }
 
-// rerouted records that another server takes over, unless the caller gave up.
+// rerouted records that the fallback server takes over, unless the caller has canceled.
 func (m *Activities) rerouted(ctx context.Context, r call.Run, cause string) (bool, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
 	if err != nil || c.State != call.Dispatching || c.Canceling {

@@ -13,8 +13,8 @@ import (
 
 var _ call.Sender = (*Activities)(nil)
 
-// Prepare implements call.Sender. The exchange is claimed before the call is recorded, so that its
-// workflow, however soon it begins, joins it.
+// Prepare implements call.Sender. It claims the exchange before the call is recorded, so that the workflow of the call
+// joins the exchange, however soon it starts.
 func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
 	if !m.alive.Load() {
 		return nil, nil // "not from here" is an answer
@@ -60,8 +60,8 @@ func (d *prepared) Send() {
 	})
 }
 
-// Discard implements call.Attempt. A call that may be recorded as sent is looked up and ended as
-// unsent: only this process knows that nothing went out.
+// Discard implements call.Attempt. If the call may be recorded as sent, it is looked up and ended as unsent, because only
+// this process knows that nothing was sent.
 func (d *prepared) Discard(uncertain bool) {
 	closeConversation(d.conv, d.sink)
 	if !uncertain {
@@ -100,8 +100,8 @@ func (d *prepared) settled(ctx context.Context) {
 	}
 }
 
-// endUnsent ends a call that is recorded as this process's to send. The workflow of any other call asks the log again:
-// nothing is known of it here.
+// endUnsent ends the call as unsent if the log names this process as its sender. Otherwise the workflow of the call reads
+// the log again.
 func (d *prepared) endUnsent(ctx context.Context) (Step, error) {
 	c, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call)
 	switch {

@@ -64,8 +64,8 @@ func ETag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// SetWriteTimeout gives the client that much time to take what is written next, or, at 0, any time. Whoever sets a
-// timeout lifts it in the end: net/http leaves it on the connection, for the requests that follow.
+// SetWriteTimeout bounds the time that the client has to take the following writes; 0 removes the bound. A caller that
+// sets a timeout must remove it at the end: net/http keeps it on the connection for the requests that follow.
 func SetWriteTimeout(out *http.ResponseController, limit time.Duration) error {
 	until := time.Time{}
 	if limit > 0 {

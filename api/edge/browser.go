@@ -69,7 +69,7 @@ func (e *Edge) editorCookie(r *http.Request) (name string, secure bool, path str
 	return name, secure, path
 }
 
-// SignedIn returns the identity behind the editor's cookie of a browser.
+// SignedIn returns the identity of the key in a browser's editor cookie.
 func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
 	key := ""
 	if e.opts.Mode != account.ModeNone {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// FrameKind says what a frame shows.
+// FrameKind is the kind of a frame.
 type FrameKind uint8
 
 // The kinds of frames.
@@ -19,15 +19,15 @@ const (
 	FrameProgress FrameKind = 1 + iota // Value of Max steps are done
 	FramePreview                       // Data is an encoded image
 	FrameText                          // Data is UTF-8 text
-	FrameExport                        // Export says how far an export is; there is no job
+	FrameExport                        // Export is the progress of an export; there is no job
 	FrameWaiting                       // Data says in UTF-8 why the node waits; for those who poll
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
 const MaxFrameData = 1 << 20
 
-// Frame is a glimpse of a running node. It names the attempt it belongs to, so that
-// a late one is recognised. It is never stored and may be dropped anywhere.
+// Frame is progress, a preview or a text of a running node, or the progress of an export. It names its attempt, so
+// that a late frame is recognised. It is never stored and may be dropped anywhere.
 type Frame struct {
 	Account     string    `json:"account"`
 	Job         job.ID    `json:"job"`

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Message is one thing that the watchers of an account learn. Each adapter reads
-// the fields that it has a wire form for. A published message never changes.
+// Message is one message to the watchers of an account. Each adapter reads the
+// fields that it can send. A published message never changes.
 type Message struct {
 	Job       job.ID // "" = about the account as a whole
 	ClientID  string // of the job's submitter, for routing by client
@@ -38,13 +38,13 @@ func (m *Message) size() int {
 	return n
 }
 
-// Snapshot is what a new watcher of an account is told at once.
+// Snapshot is the first message to a new watcher of an account.
 type Snapshot struct {
 	Remaining int    // jobs that wait or run: queue_remaining
 	Jobs      []Live // those that have begun, in run order
 }
 
-// Live is an unfinished job as watchers know it.
+// Live is the last announced state of an unfinished job.
 type Live struct {
 	Job      job.Job
 	LastNode string    // the node that was reported as executing last, "" = none

@@ -18,13 +18,13 @@ type Progress struct {
 	Step             *int    `json:"step"`
 	Steps            *int    `json:"steps"`
 	Message          *string `json:"message"`
-	Waiting          *string `json:"waiting,omitempty"` // why the node does not go on: an outage that it outlives
+	Waiting          *string `json:"waiting,omitempty"` // why the node pauses, such as an outage
 }
 
-// Step is how far a node is within itself.
+// Step is the progress within one node.
 type Step struct {
 	Value, Max int
-	Waiting    string // why it does not go on, "" = it does
+	Waiting    string // why the node pauses, "" = it runs
 }
 
 // ProgressOf returns the progress of a job from its folded state and, where known,

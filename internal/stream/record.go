@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// NodeStep is how far one node is.
+// NodeStep is the progress of one node.
 type NodeStep struct {
 	Job  job.ID
 	Run  int
@@ -50,7 +50,7 @@ func NewRecorder(bus Bus, store StepStore, log *slog.Logger) *Recorder {
 	return &Recorder{Bus: bus, store: store, log: log, latest: map[stepKey]NodeStep{}}
 }
 
-// Publish implements Bus. What a node waits for is for those who poll alone.
+// Publish implements Bus. The reason why a node waits is recorded for polls only.
 func (r *Recorder) Publish(ctx context.Context, f Frame) error {
 	if f.Kind == FrameWaiting {
 		if err := f.Validate(); err != nil {
@@ -92,7 +92,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes what waits. A failure costs precision only, and is logged.
+// Flush writes the steps that wait. A failure is logged; it costs polls some precision.
 func (r *Recorder) Flush(ctx context.Context) {
 	r.mu.Lock()
 	steps := make([]NodeStep, 0, len(r.latest))

@@ -52,7 +52,7 @@ type Options struct {
 // Times of a stream between two processes.
 const (
 	defaultRefresh = 3 * time.Second
-	beat           = 5 * time.Second  // between two signs of life on a quiet stream
+	heartbeat      = 5 * time.Second  // between two heartbeats on a quiet stream
 	silence        = 15 * time.Second // after which a peer is given up
 	patience       = 10 * time.Second // for one write, or one request
 )

@@ -130,9 +130,9 @@ func (o *outgoing) offer(f stream.Frame) {
 	}
 }
 
-// forward writes what is queued, or a sign of life when nothing comes.
+// forward writes what is queued, or a heartbeat if nothing is queued.
 func (o *outgoing) forward(ctx context.Context, w http.ResponseWriter, out *http.ResponseController) error {
-	quiet := time.NewTimer(beat)
+	quiet := time.NewTimer(heartbeat)
 	defer quiet.Stop()
 	select {
 	case <-ctx.Done():

@@ -14,7 +14,7 @@ import (
 const maxHeader = 64 << 10
 
 // A frame travels as the length and bytes of its JSON header, then the length and bytes of
-// its data, lengths as big-endian u32. A header of length 0 stands alone: a sign of life.
+// its data, lengths as big-endian u32. A header of length 0 stands alone: a heartbeat.
 
 func writeHeartbeat(w io.Writer) error {
 	_, err := w.Write([]byte{0, 0, 0, 0})
@@ -35,7 +35,7 @@ func writeFrame(w io.Writer, f stream.Frame) error {
 	return err
 }
 
-// readFrame reads the next frame; ok is false for a sign of life.
+// readFrame reads the next frame; ok is false for a heartbeat.
 func readFrame(r *bufio.Reader) (f stream.Frame, ok bool, err error) {
 	header, err := readPart(r, maxHeader)
 	if err != nil || len(header) == 0 {
