@@ -44,8 +44,9 @@ type Saving struct {
 	ExpiresAt   *time.Time
 }
 
-// Upload is an uploaded file to record under the naming rule of node graph semantics, section
-// 4.6. Its blob is stored already.
+// Upload is an uploaded file to record under the naming rule of ComfyUI: a file of the same name with the same bytes is
+// returned; with other bytes the new file gets the next free name "stem (n).ext", unless Overwrite is set. Its blob is
+// stored already.
 type Upload struct {
 	Account     string
 	Place       asset.Place // the name wished for
