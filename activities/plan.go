@@ -68,15 +68,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	if err := g.Assets.ResolveForJob(ctx, ref, parsed); err != nil {
 		return nil, err
 	}
-	classes := g.Classes.Frozen()
-	plan, err := graph.BuildPlan(parsed, classes, state.Targets, g.filePixels(ctx, ref))
-	if fault.Is(err, fault.Invalid) && g.Segments != nil { // a server may have been registered since this process looked
-		if _, err := g.Segments.Pool.Refresh(ctx); err != nil {
-			return nil, err
-		}
-		classes = g.Classes.Frozen()
-		plan, err = graph.BuildPlan(parsed, classes, state.Targets, g.filePixels(ctx, ref))
-	}
+	plan, classes, err := g.buildPlan(ctx, ref, parsed, state.Targets)
 	if err != nil {
 		return nil, fmt.Errorf("plan job %s: %w", ref.Job, err)
 	}
@@ -93,6 +85,31 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	g.identify(ctx, ref, p, parsed, state.Origin)
 	g.plans.Add(ref.Job, p)
 	return p, nil
+}
+
+// buildPlan plans a graph, and returns the classes that it is planned with. The registry may lack a class that servers had
+// when the job was accepted: a server may have been registered since this process looked, or removed.
+func (g *Graph) buildPlan(ctx context.Context, ref job.RunRef, parsed *graph.Graph, targets []string) (*graph.Plan, *node.Registry, error) {
+	classes := g.Classes.Frozen()
+	plan, err := graph.BuildPlan(parsed, classes, targets, g.filePixels(ctx, ref))
+	if !fault.Is(err, fault.Invalid) || g.Segments == nil {
+		return plan, classes, err
+	}
+	if _, err := g.Segments.Pool.Refresh(ctx); err != nil {
+		return nil, nil, err
+	}
+	classes = g.Classes.Frozen()
+	if plan, err = graph.BuildPlan(parsed, classes, targets, g.filePixels(ctx, ref)); !fault.Is(err, fault.Invalid) {
+		return plan, classes, err
+	}
+	known, missing := g.Segments.Pool.WithRemoved(ctx, classes)
+	if missing != nil {
+		return nil, nil, missing
+	}
+	if plan, again := graph.BuildPlan(parsed, known, targets, g.filePixels(ctx, ref)); again == nil {
+		return plan, known, nil
+	}
+	return nil, nil, err
 }
 
 // filePixels sizes the files that a graph loads. What cannot be looked at now counts as unknown: the

@@ -22,6 +22,8 @@ type recorder struct {
 	pending []eventlog.Event
 	since   time.Time
 	version int64 // of the stream after the last append; 0 = nothing was appended
+	// lease, if it is set, appends under the lease of a segment: a driver that has lost it records nothing.
+	lease func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
 }
 
 func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, ref: ref} }
@@ -61,19 +63,31 @@ func (r *recorder) flush(ctx context.Context) error {
 		if len(recorded) == 0 {
 			return fmt.Errorf("record nodes of job %s: the log took none of %d events", r.ref.Job, len(r.pending))
 		}
-		r.version = max(r.version, recorded[len(recorded)-1].Version)
-		r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
-			return slices.ContainsFunc(recorded, func(rec eventlog.Recorded) bool { return rec.ID == e.ID })
-		})
+		r.settle(recorded)
 	}
 	return nil
 }
 
+// settle takes recorded events off the pending ones.
+func (r *recorder) settle(recorded []eventlog.Recorded) {
+	r.version = max(r.version, recorded[len(recorded)-1].Version)
+	r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
+		return slices.ContainsFunc(recorded, func(rec eventlog.Recorded) bool { return rec.ID == e.ID })
+	})
+}
+
 func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]eventlog.Recorded, error) {
-	return r.g.Events.Append(ctx, eventlog.Append{
+	if r.lease != nil {
+		return r.lease(ctx, r.appendOf(events))
+	}
+	return r.g.Events.Append(ctx, r.appendOf(events))
+}
+
+func (r *recorder) appendOf(events []eventlog.Event) eventlog.Append {
+	return eventlog.Append{
 		Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
 		Events: events, Meta: eventlog.Meta{Actor: r.g.Worker},
-	})
+	}
 }
 
 // checkLog returns plan_changed if the stream is shorter than version seen, that is if the log has lost events of the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/hashicorp/golang-lru/v2/expirable"
 	"go.temporal.io/sdk/activity"
 
 	"github.com/millrace-dev/millrace/activities/nodevalue"
@@ -17,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -24,6 +26,18 @@ import (
 type Segments struct {
 	Pool   *placement.Pool
 	Driver *driving.Driver
+
+	weights *expirable.LRU[string, int] // shares of accounts
+}
+
+const (
+	keptWeights = 1024             // shares in memory
+	weightFor   = 30 * time.Second // how long one is used before the tier is read again
+)
+
+// NewSegments returns the dependencies of running segments.
+func NewSegments(pool *placement.Pool, driver *driving.Driver) *Segments {
+	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](keptWeights, nil, weightFor)}
 }
 
 // RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats that lasts as long as it has to wait.
@@ -137,7 +151,7 @@ func (s *segmentRun) kept(l server.Lease) ([]string, error) {
 
 // lease takes over the lease of an earlier driver, or waits for a server.
 func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
-	s.wait = s.newWait()
+	s.wait = s.newWait(ctx)
 	l, err := s.Pool.Store().Retake(ctx, s.key, s.g.Worker)
 	if fault.Is(err, fault.NotFound) {
 		return s.place(ctx, nil)
@@ -161,15 +175,15 @@ func kept(raw json.RawMessage) (res segmentResult) {
 }
 
 // newWait returns the requirements of the segment for a server.
-func (s *segmentRun) newWait() server.Wait {
+func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 	w := server.Wait{
 		Key: s.key, Account: s.params.Account, Number: s.plan.number, Since: time.Now().UTC(), Attempt: 1,
-		Labels: s.plan.source.Labels(),
+		Labels: s.plan.source.Labels(), Weight: s.weight(ctx),
 	}
 	seen := map[string]bool{}
 	for i := range s.pn.Segment.Nodes {
 		n := &s.pn.Segment.Nodes[i]
-		need := server.Need{Class: n.Class, Choices: s.choices(n)}
+		need := s.need(n)
 		if raw, err := json.Marshal(need); err == nil && !seen[string(raw)] {
 			seen[string(raw)] = true
 			w.Needs = append(w.Needs, need)
@@ -184,19 +198,46 @@ func (s *segmentRun) newWait() server.Wait {
 	return w
 }
 
-// choices returns the constants of a node that must be among the choices of a server.
-func (s *segmentRun) choices(n *graph.PlanNode) map[string]string {
+// weight returns the share of the account, which is how many jobs its tier runs at once.
+func (s *segmentRun) weight(ctx context.Context) int {
+	if known, ok := s.weights.Get(s.params.Account); ok {
+		return known
+	}
+	bounds, err := s.g.Tiers.Bounds(ctx, s.params.Account)
+	if err != nil {
+		s.g.Log.Warn("tier of an account not read; its segment waits with the least share", "account", s.params.Account, "error", err)
+		return 1
+	}
+	s.weights.Add(s.params.Account, max(bounds.Slots, 1))
+	return max(bounds.Slots, 1)
+}
+
+// need returns what a node needs its server to have: the class, the choices among its constants, and of a class that
+// only servers have the types that the plan relies on.
+func (s *segmentRun) need(n *graph.PlanNode) server.Need {
+	need := server.Need{Class: n.Class}
 	class, ok := s.plan.classes.Lookup(n.Class)
 	if !ok {
-		return nil
+		return need
 	}
-	out := map[string]string{}
-	for _, in := range class.Inputs {
-		if choice, given := n.Constants[in.Name].(string); given && in.Type == node.Combo && in.Folder == "" {
-			out[in.Name] = choice
+	if class.Remote {
+		need.Inputs, need.Outputs = map[string]string{}, []string{}
+		for _, out := range class.Outputs {
+			need.Outputs = append(need.Outputs, string(out.Type))
 		}
 	}
-	return out
+	need.Choices = map[string]string{}
+	for _, in := range class.Inputs {
+		constant, given := n.Constants[in.Name]
+		_, linked := n.Links[in.Name]
+		if choice, ok := constant.(string); ok && in.Type == node.Combo && in.Folder == "" {
+			need.Choices[in.Name] = choice
+		}
+		if class.Remote && (given || linked) {
+			need.Inputs[in.Name] = string(in.Type)
+		}
+	}
+	return need
 }
 
 // retry is the decision to place a segment again.
@@ -224,13 +265,20 @@ func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, err
 	}
 	timer := time.AfterFunc(waitingAfter, func() { s.recordWaiting(ctx) })
 	defer timer.Stop()
-	l, err := s.Pool.Place(ctx, s.wait, queued)
-	if err != nil && errors.Is(context.Cause(ctx), errStopped) {
+	waiting, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go s.watchClasses(waiting, stop)
+	l, err := s.Pool.Place(waiting, s.wait, queued)
+	cause := context.Cause(waiting)
+	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
 		if err := s.Pool.Leave(leave, s.key); err != nil {
-			s.g.Log.Warn("canceled segment not removed from the queue; its entry will expire", "job_id", s.key.Job, "error", err)
+			s.g.Log.Warn("segment not removed from the queue; its entry will expire", "job_id", s.key.Job, "error", err)
 		}
+	}
+	if err != nil && errors.Is(cause, errClassesChanged) {
+		return l, s.replan(ctx)
 	}
 	return l, err
 }
@@ -287,6 +335,9 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 		return nil, nil, err
 	}
 	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
+	s.events.lease = func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
+		return s.record(ctx, l, a, nil)
+	}
 	if err := recorder.begin(ctx, l, row); err != nil {
 		return nil, nil, err
 	}
@@ -308,28 +359,41 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if refs, err = s.keepResult(ctx, recorder, refs); err != nil {
 		return nil, nil, err
 	}
+	recorder.measure(ctx, l, row)
 	recorder.end(ctx, l, row, job.SegmentDone, nil)
 	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
 }
 
-// release stores the result of the segment and ends the lease, unless another driver has the lease.
+// release stores the result of the segment and ends the lease, in one transaction with the events that are pending.
 func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentResult) error {
-	if err := s.events.flush(ctx); err != nil {
-		return err
-	}
 	raw, err := json.Marshal(res)
 	if err != nil {
 		return fmt.Errorf("encode the result of a segment: %w", err)
 	}
-	mine, err := s.Pool.Store().Release(ctx, l, raw)
+	recorded, err := s.record(ctx, l, s.events.appendOf(s.events.pending), raw)
+	if errors.Is(err, eventlog.ErrDuplicate) { // an earlier attempt recorded a part of them
+		if err = s.events.flush(ctx); err == nil {
+			recorded, err = s.record(ctx, l, eventlog.Append{}, raw)
+		}
+	}
 	if err != nil {
 		return err
 	}
-	s.Pool.Freed()
-	if !mine {
-		return errTakenOver
+	if len(recorded) > 0 {
+		s.events.settle(recorded)
 	}
-	return nil
+	s.events.lease = nil
+	s.Pool.Freed()
+	return s.events.flush(ctx)
+}
+
+// record records events of the segment under its lease.
+func (s *segmentRun) record(ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
+	recorded, err := s.Pool.Store().Record(ctx, l, a, result)
+	if fault.CodeOf(err) == server.CodeLeaseLost {
+		return nil, errTakenOver
+	}
+	return recorded, err
 }
 
 // extra returns the extra_data of the prompt: the metadata for saved files, and the preview method.

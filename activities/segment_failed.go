@@ -119,6 +119,12 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 	defer cancel()
 	err := s.Driver.Cancel(ctx, srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
 	recorder.end(ctx, l, row, job.SegmentCanceled, err)
+	if err := s.events.flush(ctx); errors.Is(err, errTakenOver) {
+		s.events.pending, s.events.lease = nil, nil // the driver that has the lease records the end
+		return errStopped
+	} else if err != nil {
+		s.g.Log.Warn("end of a canceled segment not recorded", "job_id", l.Job, "error", err)
+	}
 	end := s.Pool.Store().Drop
 	if err != nil {
 		end = s.Pool.Store().GiveUp
@@ -126,6 +132,7 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 	if err := end(ctx, l); err != nil {
 		s.g.Log.Warn("lease of a canceled segment not released; it will expire", "job_id", l.Job, "error", err)
 	}
+	s.events.lease = nil
 	s.Pool.Freed()
 	return errStopped
 }

@@ -2,6 +2,7 @@ package activities
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
@@ -17,21 +18,21 @@ type segmentRecorder struct {
 	attempt int
 	ended   map[string]bool // nodes whose end was recorded by earlier attempts
 	shown   []nodecache.Shown
+	loading time.Duration // that nodes took which load models
 }
 
 var _ driving.Recorder = (*segmentRecorder)(nil)
 
-// begin records where the segment runs, and learns what earlier attempts recorded.
+// begin adds where the segment runs, to be recorded with its first node, and learns what earlier attempts recorded.
 func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server.Server) error {
-	state, err := s.g.foldJob(ctx, s.params.RunRef)
-	if err != nil {
-		return err
-	}
-	for _, id := range state.Executed {
-		s.ended[id] = true
-	}
-	for _, id := range state.Cached {
-		s.ended[id] = true
+	if !l.Fresh || l.Attempt > 1 {
+		state, err := s.g.foldJob(ctx, s.params.RunRef)
+		if err != nil {
+			return err
+		}
+		for _, id := range slices.Concat(state.Executed, state.Cached) {
+			s.ended[id] = true
+		}
 	}
 	nodes := s.pn.Segment.Nodes
 	event := job.SegmentPlacedV1{
@@ -42,7 +43,7 @@ func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server
 		event.Nodes = append(event.Nodes, nodes[i].ID)
 	}
 	s.events.addNth(s.pn.ID, l.Attempt-1, job.TypeSegmentPlaced, event)
-	return s.events.flush(ctx)
+	return nil
 }
 
 // end adds how the attempt ended; it is appended with what follows.
@@ -93,6 +94,9 @@ func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) erro
 	if s.log == nil {
 		s.log = &nodeLog{}
 	}
+	if s.loads(e.Node) {
+		s.loading += e.Took
+	}
 	files := s.g.Files(s.params.RunRef, e.Node)
 	if len(e.Files) == 0 {
 		if err := s.saveTexts(ctx, e.UI, files); err != nil {
@@ -110,7 +114,27 @@ func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) erro
 	s.events.add(e.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
 		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(), Cached: e.Cached,
 	})
-	return s.events.flushIfDue(ctx, len(e.Files) > 0)
+	return s.events.flushIfDue(ctx, false)
+}
+
+// loads reports whether a node loads models.
+func (s *segmentRecorder) loads(id string) bool {
+	for i := range s.pn.Segment.Nodes {
+		if n := &s.pn.Segment.Nodes[i]; n.ID == id {
+			return len(s.Pool.Models(n.Class, n.Constants)) > 0
+		}
+	}
+	return false
+}
+
+// measure records how long loading the models took, if the server did not have them.
+func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *server.Server) {
+	if s.loading == 0 || row.HasLoaded(l.Models) {
+		return
+	}
+	if err := s.Pool.Store().Loaded(ctx, l.Server, l.Models, s.loading); err != nil && ctx.Err() == nil {
+		s.g.Log.Warn("time of loading models not recorded", "server", row.URL, "error", err)
+	}
 }
 
 // Settle implements driving.Story.

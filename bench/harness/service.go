@@ -45,6 +45,15 @@ func Start(ctx context.Context) (*Service, error) {
 
 // Serve starts bin/millrace with all roles and waits until it is ready.
 func (s *Service) Serve(ctx context.Context, env ...string) error {
+	return s.ServeRoles(ctx, "", env...)
+}
+
+// ServeRoles is Serve with these roles, "" = all.
+func (s *Service) ServeRoles(ctx context.Context, names string, env ...string) error {
+	var roles []string
+	if names != "" {
+		roles = []string{"--roles", names}
+	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -53,23 +62,31 @@ func (s *Service) Serve(ctx context.Context, env ...string) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	log, err := os.Create(filepath.Join(s.Dir, "service.log"))
-	if err != nil {
+	if s.service, err = s.start("service", append([]string{"--addr", addr}, roles...), env); err != nil {
 		return err
 	}
-	defer log.Close() // the service has a handle of its own
-	s.service, err = child.Start(child.Command{
-		Path: "bin/millrace", Args: []string{"serve", "--addr", addr, "--data", filepath.Join(s.Dir, "data", "service")},
+	s.Base = "http://" + addr
+	return s.await(ctx)
+}
+
+// Worker starts bin/millrace as one more worker of the service. Its log is named after it. The caller ends it.
+func (s *Service) Worker(name string, env ...string) (*child.Process, error) {
+	return s.start(name, []string{"--roles", "worker", "--internal-addr", "127.0.0.1:0"}, env)
+}
+
+func (s *Service) start(name string, args, env []string) (*child.Process, error) {
+	log, err := os.OpenFile(filepath.Join(s.Dir, name+".log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close() // the process has a handle of its own
+	return child.Start(child.Command{
+		Path: "bin/millrace", Args: append([]string{"serve", "--data", filepath.Join(s.Dir, "data", "service")}, args...),
 		Stdout: log, Stderr: log, Orphan: syscall.SIGTERM,
 		// What is measured is running nodes: jobs that repeat one graph would be answered from the cache.
 		Env: append(append(os.Environ(), "MILLRACE_NODE_CACHE=0", "DATABASE_URL="+s.DatabaseURL,
 			"TEMPORAL_ADDRESS="+s.TemporalAddress, "MILLRACE_LOG=warn"), env...),
 	})
-	if err != nil {
-		return err
-	}
-	s.Base = "http://" + addr
-	return s.await(ctx)
 }
 
 func (s *Service) await(ctx context.Context) error {

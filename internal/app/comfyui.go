@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
@@ -87,6 +88,8 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 				case server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
 					in.servers.Notify()
 					in.servers.Freed()
+				case job.TypeSegmentEnded: // in another process, which has freed its place there
+					in.servers.Freed()
 				}
 			}
 		})
@@ -108,10 +111,9 @@ func (in *Instance) OperatedServers() (*servers.Service, error) {
 
 // segments are what the parts of graphs on servers run through.
 func (in *Instance) segments() *activities.Segments {
-	return &activities.Segments{
-		Pool:   in.servers,
-		Driver: driving.New(driving.Options{MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg}),
-	}
+	return activities.NewSegments(in.servers, driving.New(driving.Options{
+		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
+	}))
 }
 
 // segmentStop bounds letting go of segments when a worker stops: the servers go on by themselves.

@@ -32,7 +32,7 @@ type Recorder interface {
 	Started(ctx context.Context, id string) error
 	// Cached says which nodes the server answers from its own cache.
 	Cached(ctx context.Context, ids []string) error
-	// Settle is called at least twice a second: what was said before is to be seen now.
+	// Settle is called several times a second: what was said before is to be seen now.
 	Settle(ctx context.Context) error
 	// Executed says that a node ended well.
 	Executed(ctx context.Context, e Executed) error

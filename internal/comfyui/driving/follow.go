@@ -38,7 +38,8 @@ func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	return f
 }
 
-// run sends the prompt, unless its server has it, and follows it to its end.
+// run sends the prompt, unless its server has it, and follows it to its end. It does not wait for the server to confirm the
+// end of the socket.
 func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -53,21 +54,17 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 			}
 		})
 	}()
-	outcome, err := f.follow(ctx, events, ended)
-	stop()
-	for {
-		select {
-		case <-events: // so that Follow, which may wait to deliver, ends
-		case <-ended: //nolint:errcheck // it was stopped here, and the outcome is what counts
-			return outcome, err
-		}
-	}
+	return f.follow(ctx, events, ended)
 }
+
+// settleEvery is how late a watcher learns at most what is recorded of a node. What ends a segment is recorded at once.
+const settleEvery = 150 * time.Millisecond
 
 // follow handles what the server says until the outcome is known.
 func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ended chan error) (*comfyui.Outcome, error) {
-	look := time.NewTicker(f.d.opts.Look / 4)
+	look, settle := time.NewTicker(f.d.opts.Look/4), time.NewTicker(settleEvery)
 	defer look.Stop()
+	defer settle.Stop()
 	looked := time.Now()
 	for {
 		ask := false
@@ -82,10 +79,11 @@ func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ende
 			if ask, err = f.handle(ctx, e); err != nil {
 				return nil, err
 			}
-		case <-look.C:
+		case <-settle.C:
 			if err := f.r.Recorder.Settle(ctx); err != nil {
 				return nil, err
 			}
+		case <-look.C:
 			ask = !f.broken.IsZero() || f.sent > 0 && time.Since(looked) >= f.d.opts.Look
 		}
 		if !ask {

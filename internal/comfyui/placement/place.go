@@ -34,11 +34,14 @@ func (p *Pool) Serve(ctx context.Context) error {
 		case <-tick.C:
 		case <-p.rounds:
 		}
+		if len(p.keys()) == 0 {
+			continue
+		}
+		p.deliver(p.round(ctx))
 		keys := p.keys()
 		if len(keys) == 0 {
 			continue
 		}
-		p.round(ctx)
 		p.collect(ctx, keys)
 		if time.Since(kept) < keepEvery {
 			continue
@@ -103,29 +106,32 @@ func (p *Pool) Place(ctx context.Context, w server.Wait, queued func() error) (s
 // Leave gives up a place in the queue.
 func (p *Pool) Leave(ctx context.Context, k server.Key) error { return p.store.StopWaiting(ctx, k) }
 
-// round gives servers to what waits, in any process.
-func (p *Pool) round(ctx context.Context) {
-	_, err := p.store.Place(ctx, func(all []*server.Server, waiting []*server.Wait) ([]server.Placement, []server.Unplaced) {
-		pool := server.Pool{Servers: all, Missing: p.lack, Load: p.load, Now: time.Now()}
+// round gives servers to what waits, in any process, and returns the leases that it made.
+func (p *Pool) round(ctx context.Context) []server.Lease {
+	made, err := p.store.Place(ctx, func(all []*server.Server, waiting []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+		pool := server.Pool{Servers: all, Missing: p.lack, Load: p.load, Served: served, Now: time.Now()}
 		return pool.Decide(waiting)
 	})
 	if err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("segment placement failed", "error", err)
 	}
+	return made
 }
 
-// collect takes the leases that were made for what waits in this process, by this one or another.
+// collect takes the leases that were made for what waits in this process, by another one.
 func (p *Pool) collect(ctx context.Context, keys []server.Key) {
 	held, err := p.store.OfSegments(ctx, keys)
-	if err != nil {
-		if ctx.Err() == nil {
-			p.opts.Log.Warn("lease read failed", "error", err)
-		}
-		return
+	if err != nil && ctx.Err() == nil {
+		p.opts.Log.Warn("leases could not be read", "error", err)
 	}
+	p.deliver(held)
+}
+
+// deliver gives leases to the segments that wait for them in this process.
+func (p *Pool) deliver(leases []server.Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, l := range held {
+	for _, l := range leases {
 		w, ok := p.waiting[l.Key]
 		if !ok || l.Holder != p.holder || l.Attempt < w.wait.Attempt || l.Result != nil {
 			continue
@@ -157,14 +163,26 @@ func Missing(doc *remote.Document, needs []server.Need) string {
 		if lack := doc.Lack(n.Class, constants); lack != "" {
 			return lack
 		}
+		if !doc.Classes[n.Class].Fits(n.Inputs, n.Outputs) {
+			return "class " + n.Class + " as it was when the job was planned"
+		}
 	}
 	return ""
 }
 
-func (p *Pool) load(model string) time.Duration {
+// load returns how long loading a model takes on a server: as measured there, or else as on the slowest server where it was
+// measured.
+func (p *Pool) load(id server.ID, model string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.loads[model]
+	if took, ok := p.loads[id][model]; ok {
+		return took
+	}
+	var slowest time.Duration
+	for _, models := range p.loads {
+		slowest = max(slowest, models[model])
+	}
+	return slowest
 }
 
 // WhyWaiting returns why a segment waits and its place in the queue, "" when it does not wait any more.

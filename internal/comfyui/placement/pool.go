@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/engine/segment"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -30,10 +31,11 @@ type Store interface {
 	Sweep(ctx context.Context, age time.Duration) error
 	KeepClasses(ctx context.Context, digest string, body []byte) error
 	Classes(ctx context.Context, digest string) ([]byte, error)
+	RemovedClasses(ctx context.Context) (bodies map[string][]byte, order []string, err error)
 	ForgetClasses(ctx context.Context) error
 	Orphans(ctx context.Context, id server.ID) ([]string, error)
 	Adopt(ctx context.Context, id server.ID, prompt string) error
-	Loads(ctx context.Context) (map[string]time.Duration, error)
+	Loads(ctx context.Context) (map[server.ID]map[string]time.Duration, error)
 	Leases
 }
 
@@ -43,14 +45,14 @@ type Leases interface {
 	KeepWaiting(ctx context.Context, keys []server.Key) error
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
 	StopWaiting(ctx context.Context, k server.Key) error
-	Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Unplaced)) ([]server.Lease, error)
+	Place(ctx context.Context, decide server.Decide) ([]server.Lease, error)
 	OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error)
 	Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error)
 	Renew(ctx context.Context, l server.Lease) (bool, error)
-	Release(ctx context.Context, l server.Lease, result json.RawMessage) (bool, error)
+	Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error)
 	Drop(ctx context.Context, l server.Lease) error
 	GiveUp(ctx context.Context, l server.Lease) error
-	Loaded(ctx context.Context, models []string, took time.Duration) error
+	Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error
 }
 
 // Options tune a Pool. The zero value works.
@@ -76,7 +78,7 @@ type Pool struct {
 	documents map[string]*remote.Document
 	extended  []string        // digests that the registry was extended with
 	offered   map[string]bool // classes of servers
-	loads     map[string]time.Duration
+	loads     map[server.ID]map[string]time.Duration
 	waiting   map[server.Key]*waiter
 	looking   map[server.ID]bool
 }
@@ -224,6 +226,34 @@ func (p *Pool) extend() error {
 		}
 	}
 	return nil
+}
+
+// WithRemoved returns classes with those that only servers had which are not registered any more. A job that was accepted
+// before their removal is planned with them, and waits for a server that has them.
+func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.Registry, error) {
+	bodies, order, err := p.store.RemovedClasses(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var documents []*remote.Document
+	for _, digest := range order {
+		doc, err := DecodeClasses(digest, bodies[digest])
+		if doc == nil {
+			return nil, err
+		}
+		documents = append(documents, doc)
+	}
+	merged, err := remote.Merge(documents)
+	if err != nil {
+		p.opts.Log.Warn("classes of removed servers cannot be merged and are left out", "error", err)
+	}
+	all := classes.Classes()
+	for _, c := range merged {
+		if _, known := classes.Lookup(c.Name); !known {
+			all = append(all, c)
+		}
+	}
+	return node.NewRegistry(all...)
 }
 
 // Side returns where a class can run, as far as classes, a state of the registry, has it.

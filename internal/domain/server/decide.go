@@ -15,10 +15,16 @@ type Pool struct {
 	Servers []*Server
 	// Missing returns what a server lacks for a segment, "" for nothing. Servers whose classes are not known lack all.
 	Missing func(s *Server, needs []Need) string
-	// Load returns how long loading a model took before; 0 = not measured.
-	Load func(model string) time.Duration
-	Now  time.Time
+	// Load returns how long loading a model takes on a server; 0 = not measured.
+	Load func(id ID, model string) time.Duration
+	// Served is the time on servers of each account while it competed with the others that wait now.
+	Served map[string]time.Duration
+	Now    time.Time
 }
+
+// Decide is a decision over the servers and the waiting segments, with the time on servers of each account that
+// competes; Pool.Decide makes it.
+type Decide func(all []*Server, waiting []*Wait, served map[string]time.Duration) ([]Placement, []Unplaced)
 
 // Placement gives a segment a server.
 type Placement struct {
@@ -34,51 +40,107 @@ type Unplaced struct {
 	Ahead  int
 }
 
-// Decide gives servers to segments: to the account that has the fewest running first, within an account in the order of
-// its jobs. A server that has the models loaded goes before an idle one, for as long as loading takes.
+// Decide gives servers to segments: to the account first that has the least of its share, by its weight, of the places
+// on servers, then of the time on them; within an account in the order of its jobs. A server that has the models loaded
+// goes before an idle one, for as long as loading takes.
 func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Unplaced) {
-	busy, running := map[ID]int{}, map[string]int{}
-	loaded := map[ID][]string{}
-	for _, s := range p.Servers {
-		busy[s.ID] = len(s.Leases)
-		loaded[s.ID] = s.Models
-		for _, l := range s.Leases {
-			running[l.Account]++
-			if len(l.Models) > 0 {
-				loaded[s.ID] = l.Models
-			}
-		}
-	}
-	left := slices.Clone(waiting)
-	for len(left) > 0 {
-		at := next(left, running)
-		w := left[at]
-		left = slices.Delete(left, at, at+1)
-		s, reason := p.choose(w, busy, loaded)
+	r := p.newRound(waiting)
+	for w := r.next(); w != nil; w = r.next() {
+		s, reason := r.choose(w)
 		if s == nil {
 			held = append(held, Unplaced{Wait: w, Reason: reason, Ahead: len(held)})
 			continue
 		}
-		busy[s.ID]++
-		running[w.Account]++
-		if len(w.Models) > 0 {
-			loaded[s.ID] = w.Models
-		}
+		r.take(s, w)
 		placed = append(placed, Placement{w, s, reason})
 	}
 	return placed, held
 }
 
-// next returns the segment whose turn it is.
-func next(left []*Wait, running map[string]int) int {
-	best := 0
-	for i, w := range left {
-		b := left[best]
-		if cmp.Or(cmp.Compare(running[w.Account], running[b.Account]), cmp.Compare(w.Number, b.Number), w.Since.Compare(b.Since), cmp.Compare(w.Unit, b.Unit)) < 0 {
-			best = i
+// round is one run of Decide.
+type round struct {
+	*Pool
+	queues []*queue
+	busy   map[ID]int
+	loaded map[ID][]string
+}
+
+// queue is what an account has waiting, the next one first.
+type queue struct {
+	account string
+	waits   []*Wait
+	running int
+	weight  float64
+	served  time.Duration
+}
+
+func (p *Pool) newRound(waiting []*Wait) *round {
+	r := &round{Pool: p, busy: map[ID]int{}, loaded: map[ID][]string{}}
+	byAccount := map[string]*queue{}
+	for _, w := range waiting {
+		q := byAccount[w.Account]
+		if q == nil {
+			q = &queue{account: w.Account, served: p.Served[w.Account]}
+			byAccount[w.Account] = q
+			r.queues = append(r.queues, q)
+		}
+		q.waits = append(q.waits, w)
+		q.weight = float64(max(w.Weight, 1)) // the latest word: an account's tier may have changed
+	}
+	for _, q := range r.queues {
+		slices.SortStableFunc(q.waits, func(a, b *Wait) int {
+			return cmp.Or(cmp.Compare(a.Number, b.Number), a.Since.Compare(b.Since), cmp.Compare(a.Unit, b.Unit))
+		})
+	}
+	for _, s := range p.Servers {
+		r.busy[s.ID], r.loaded[s.ID] = len(s.Leases), s.Models
+		for _, l := range s.Leases {
+			if q := byAccount[l.Account]; q != nil {
+				q.running++
+			}
+			if len(l.Models) > 0 {
+				r.loaded[s.ID] = l.Models
+			}
 		}
 	}
-	return best
+	return r
+}
+
+// next takes the segment whose turn it is from its queue, nil when none is left.
+func (r *round) next() *Wait {
+	var best *queue
+	for _, q := range r.queues {
+		if len(q.waits) > 0 && (best == nil || q.compare(best) < 0) {
+			best = q
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	w := best.waits[0]
+	best.waits = best.waits[1:]
+	return w
+}
+
+// compare orders accounts, the one whose turn it is first.
+func (q *queue) compare(o *queue) int {
+	return cmp.Or(
+		cmp.Compare(float64(q.running)/q.weight, float64(o.running)/o.weight),
+		cmp.Compare(q.served.Seconds()/q.weight, o.served.Seconds()/o.weight),
+		q.waits[0].Since.Compare(o.waits[0].Since), cmp.Compare(q.account, o.account))
+}
+
+// take notes that a server runs a segment now.
+func (r *round) take(s *Server, w *Wait) {
+	r.busy[s.ID]++
+	if len(w.Models) > 0 {
+		r.loaded[s.ID] = w.Models
+	}
+	for _, q := range r.queues {
+		if q.account == w.Account {
+			q.running++
+		}
+	}
 }
 
 // candidate is a server that could run a segment now.
@@ -89,30 +151,61 @@ type candidate struct {
 }
 
 // choose returns the server for a segment and why, or why there is none now.
-func (p *Pool) choose(w *Wait, busy map[ID]int, loaded map[ID][]string) (*Server, string) {
-	able, reason := p.able(w)
+func (r *round) choose(w *Wait) (*Server, string) {
+	able, reason := r.able(w)
 	if len(able) == 0 {
 		return nil, reason
 	}
 	var free []candidate
-	warmBusy := false
+	warmBusy, ownBusy := false, false // a busy server has its models; a busy server has no prompts of others
 	for _, s := range able {
-		warm := len(w.Models) > 0 && contains(loaded[s.ID], w.Models)
-		if busy[s.ID] >= s.Slots {
-			warmBusy = warmBusy || warm
+		warm := len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models)
+		if r.busy[s.ID] >= s.Slots {
+			warmBusy, ownBusy = warmBusy || warm, ownBusy || s.Foreign == 0
 			continue
 		}
-		free = append(free, candidate{s, warm, len(loaded[s.ID]) == 0})
+		free = append(free, candidate{s, warm, len(r.loaded[s.ID]) == 0})
 	}
 	if len(free) == 0 {
 		return nil, fmt.Sprintf("all %d servers that can run it are busy", len(able))
 	}
 	slices.SortStableFunc(free, func(a, b candidate) int { return a.compare(b, len(w.Models) > 0) })
-	best := free[0]
-	if wait := p.loading(w.Models); warmBusy && !best.warm && p.Now.Sub(w.Since) < wait {
-		return nil, fmt.Sprintf("waits up to %s for a server that has its models loaded", wait)
+	for _, c := range free {
+		if reason = r.patience(w, c, warmBusy, ownBusy); reason == "" {
+			return c.Server, c.reason(w, free, len(r.Servers))
+		}
 	}
-	return best.Server, best.reason(w, free, len(p.Servers))
+	return nil, reason
+}
+
+// patience returns why a segment had better wait than take a free server, "" if it had not.
+func (r *round) patience(w *Wait, c candidate, warmBusy, ownBusy bool) string {
+	switch {
+	case c.Foreign > 0 && ownBusy:
+		return fmt.Sprintf("server %s has %d prompts of others before it; waits for a server that has none", c.URL, c.Foreign)
+	case c.warm || !warmBusy:
+		return ""
+	}
+	if wait := r.loading(c.ID, w.Models); r.Now.Sub(w.Since) < wait {
+		return fmt.Sprintf("waits up to %s for a server that has its models loaded", wait)
+	}
+	if r.wanted(c.Server) {
+		return "waits for a server that has its models loaded; those of server " + c.URL + " are waited for, too"
+	}
+	return ""
+}
+
+// wanted reports whether a segment that waits has its models loaded on a server: it is to take the server before one
+// for which other models would have to be loaded there and, after that, these again.
+func (r *round) wanted(s *Server) bool {
+	for _, q := range r.queues {
+		for _, w := range q.waits {
+			if len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models) && r.unable(s, w) == "" {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // compare orders servers for a segment, the better one first.
@@ -208,11 +301,11 @@ func (p *Pool) unable(s *Server, w *Wait) string {
 	return ""
 }
 
-// loading is how long loading the models takes.
-func (p *Pool) loading(models []string) time.Duration {
+// loading is how long loading models takes on a server: the longest of them.
+func (p *Pool) loading(id ID, models []string) time.Duration {
 	var total time.Duration
 	for _, m := range models {
-		d := p.Load(m)
+		d := p.Load(id, m)
 		if d == 0 {
 			d = firstLoad
 		}

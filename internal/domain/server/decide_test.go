@@ -42,7 +42,7 @@ func needs(models ...string) func(*server.Wait) { return func(w *server.Wait) { 
 
 func pool(servers ...*server.Server) *server.Pool {
 	return &server.Pool{
-		Servers: servers, Now: now, Load: func(string) time.Duration { return 0 },
+		Servers: servers, Now: now, Load: func(server.ID, string) time.Duration { return 0 },
 		Missing: func(s *server.Server, needs []server.Need) string {
 			for _, n := range needs {
 				if n.Class == "only on "+string(s.ID) || n.Class == "" {
@@ -122,6 +122,44 @@ func TestDecide(t *testing.T) {
 			[]*server.Wait{waits("1", func(w *server.Wait) { w.Number = 2 }), waits("2", func(w *server.Wait) { w.Number = -1 })},
 			[]string{"2→s1"},
 		},
+		"priority is an account's own: it does not go before other accounts": {
+			[]*server.Server{healthy("s1")},
+			[]*server.Wait{
+				waits("1", func(w *server.Wait) { w.Number, w.Since = -1e7, now }),
+				waits("2", func(w *server.Wait) { w.Account, w.Number, w.Since = "b", 5, now.Add(-time.Second) }),
+			},
+			[]string{"2→s1"},
+		},
+		"a tier of three places has three for one of a tier of one": {
+			[]*server.Server{
+				healthy("s1", func(s *server.Server) { s.Leases = []server.Lease{{Account: "a"}} }),
+				healthy("s2", func(s *server.Server) { s.Leases = []server.Lease{{Account: "a"}} }),
+				healthy("s3", func(s *server.Server) { s.Leases = []server.Lease{{Account: "b"}} }), healthy("s4"),
+			},
+			[]*server.Wait{
+				waits("1", func(w *server.Wait) { w.Weight = 3 }), waits("2", func(w *server.Wait) { w.Account, w.Weight = "b", 1 }),
+			},
+			[]string{"1→s4"},
+		},
+		"prompts of others are waited behind only when nothing else can take it": {
+			[]*server.Server{healthy("s1", func(s *server.Server) { s.Foreign = 1 }), healthy("s2", busy())}, []*server.Wait{waits("1")}, []string{},
+		},
+		"the fewest prompts of others are waited behind when all servers have some": {
+			[]*server.Server{
+				healthy("s1", func(s *server.Server) { s.Foreign = 2 }), healthy("s2", func(s *server.Server) { s.Foreign = 1 }),
+				healthy("s3", busy(), func(s *server.Server) { s.Foreign = 1 }),
+			},
+			[]*server.Wait{waits("1")},
+			[]string{"1→s2"},
+		},
+		"models that are waited for are not unloaded": {
+			[]*server.Server{healthy("s1", loaded("a")), healthy("s2", busy("b"))},
+			[]*server.Wait{
+				waits("1", needs("b"), func(w *server.Wait) { w.Since = now.Add(-time.Hour) }),
+				waits("2", needs("a"), func(w *server.Wait) { w.Number = 1 }),
+			},
+			[]string{"2→s1"},
+		},
 		"a server that failed it is taken again when no other is left": {
 			[]*server.Server{healthy("s1")}, []*server.Wait{waits("1", func(w *server.Wait) { w.Avoid = []server.ID{"s1"} })}, []string{"1→s1"},
 		},
@@ -143,6 +181,40 @@ func TestDecide(t *testing.T) {
 				require.NotEmpty(t, p.Reason)
 			}
 		})
+	}
+}
+
+// The account that had more of a server's time while both waited lets the other go first, by their weights.
+func TestTimeOnServersIsSharedByWeight(t *testing.T) {
+	t.Parallel()
+	two := func() []*server.Wait {
+		return []*server.Wait{waits("1"), waits("2", func(w *server.Wait) { w.Account, w.Weight = "b", 3 })}
+	}
+	for _, c := range []struct {
+		a, b time.Duration
+		want string
+	}{
+		{0, time.Second, "1→s1"}, {time.Second, 2 * time.Second, "2→s1"}, {time.Second, 4 * time.Second, "1→s1"},
+	} {
+		p := pool(healthy("s1"))
+		p.Served = map[string]time.Duration{"a": c.a, "b": c.b}
+		got, held := p.Decide(two())
+		require.Equal(t, []string{c.want}, placed(got), "a was served for %s, b for %s", c.a, c.b)
+		require.Len(t, held, 1)
+		require.Equal(t, 0, held[0].Ahead)
+	}
+}
+
+// A segment waits for loaded models as long as loading takes on the server that it would take instead.
+func TestLoadingTimeIsThatOfTheServer(t *testing.T) {
+	t.Parallel()
+	for took, want := range map[time.Duration][]string{2 * time.Second: {"1→s1"}, 4 * time.Second: {}} {
+		p := pool(healthy("s1"), healthy("s2", busy("m")))
+		p.Load = func(id server.ID, _ string) time.Duration {
+			return map[server.ID]time.Duration{"s1": took, "s2": time.Hour}[id]
+		}
+		got, _ := p.Decide([]*server.Wait{waits("1", needs("m"), func(w *server.Wait) { w.Since = now.Add(-3 * time.Second) })})
+		require.Equal(t, want, placed(got), "loading takes %s", took)
 	}
 }
 

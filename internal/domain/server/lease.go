@@ -33,6 +33,9 @@ type Lease struct {
 	Result  json.RawMessage `json:"-"` // of a segment that has ended; nil of one that has not
 }
 
+// CodeLeaseLost marks what a driver does under a lease that it has lost. Conflict.
+const CodeLeaseLost = "segment_lease_lost"
+
 // promptSpace is the namespace of prompt ids; fixed for ever, since a prompt must be found again.
 var promptSpace = uuid.MustParse("b1a3f2c6-5d64-5f0e-9c39-2f0b6f6e8d17")
 
@@ -45,17 +48,21 @@ func (k Key) Prompt(attempt int) uuid.UUID {
 	return uuid.NewSHA1(promptSpace, raw)
 }
 
-// Need is what a segment needs a server to have: a class, and choices of its inputs.
+// Need is what a segment needs a server to have: a class, and choices of its inputs. Of a class that only servers have
+// it is also what the plan relies on: a server whose class has other inputs or outputs by now would run something else.
 type Need struct {
 	Class   string            `json:"class"`
 	Choices map[string]string `json:"choices,omitempty"`
+	Inputs  map[string]string `json:"inputs,omitempty"`  // types of the inputs that the node is given
+	Outputs []string          `json:"outputs,omitempty"` // types of all outputs
 }
 
 // Wait is a segment that waits for a server.
 type Wait struct {
 	Key
 	Account string    `json:"account"`
-	Number  float64   `json:"number"` // order of the job in the queue: lower goes first
+	Weight  int       `json:"weight,omitempty"` // share of the account, by its tier; 0 = 1
+	Number  float64   `json:"number"`           // order of the job in the queue: lower goes first
 	Since   time.Time `json:"since"`
 	Attempt int       `json:"attempt"`
 	Needs   []Need    `json:"needs"`

@@ -109,6 +109,9 @@ func (s *Server) State() State {
 	return Healthy
 }
 
+// HasLoaded reports whether the server has all of some models loaded, as far as its last prompt tells.
+func (s *Server) HasLoaded(models []string) bool { return contains(s.Models, models) }
+
 // Memory returns the free and total bytes of the first device, which is the one that samplers use.
 func (s *Server) Memory() (free, total int64) {
 	if len(s.Devices) == 0 {

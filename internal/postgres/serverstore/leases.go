@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -82,9 +83,10 @@ func waits(ctx context.Context, db queryer, where string, args ...any) ([]server
 // roundLock lets one process at a time place segments.
 const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
 
-// Place gives servers to waiting segments as decide says, and returns the leases it made. Where another process does so
-// at this moment it returns nothing.
-func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*server.Wait) ([]server.Placement, []server.Unplaced)) (made []server.Lease, err error) {
+// Place gives servers to waiting segments as decide says, and returns the leases it made. decide gets the servers, the
+// waits, and the time on servers of each account that competes. Where another process places at this moment it returns
+// nothing.
+func (st *Store) Place(ctx context.Context, decide server.Decide) (made []server.Lease, err error) {
 	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		var mine bool
 		if err := tx.QueryRow(ctx, roundLock).Scan(&mine); err != nil || !mine {
@@ -102,7 +104,11 @@ func (st *Store) Place(ctx context.Context, decide func([]*server.Server, []*ser
 		for i := range waiting {
 			list[i] = &waiting[i].Wait
 		}
-		placed, held := decide(all, list)
+		used, err := served(ctx, tx, waiting)
+		if err != nil {
+			return err
+		}
+		placed, held := decide(all, list, used)
 		for _, p := range placed {
 			lease, err := grantLease(ctx, tx, p)
 			if err != nil {
@@ -175,19 +181,56 @@ func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 	return done.RowsAffected() > 0, postgres.Classify(err, "renew a lease")
 }
 
-// Release ends a lease whose prompt has ended, with what it came to: its server has the models loaded that the prompt
-// named. It reports false, and changes nothing, if another process has taken the lease over.
-func (st *Store) Release(ctx context.Context, l server.Lease, result json.RawMessage) (mine bool, err error) {
-	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		done, err := tx.Exec(ctx, `update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4`,
-			string(l.Job), l.Run, l.Unit, l.Fence, result)
-		if mine = done.RowsAffected() > 0; err != nil || !mine || len(l.Models) == 0 {
-			return err
+// Record appends events of a segment in one transaction with the proof that l still is the segment's lease, and with a
+// result it ends the lease: the server has the models loaded that the prompt named. A lease that another driver has
+// taken over, or whose server was removed, is Conflict with the code server.CodeLeaseLost, and nothing is recorded.
+// Without events, only the result is recorded. Events of which some were recorded before are ErrDuplicate beside a result.
+func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
+	recorded, err := st.recordOnce(ctx, l, events, result)
+	if errors.Is(err, eventlog.ErrDuplicate) { // written between our look and our insert: now it can be seen
+		recorded, err = st.recordOnce(ctx, l, events, result)
+	}
+	if err != nil {
+		return nil, postgres.Classify(err, "record a segment")
+	}
+	st.log.Wake()
+	return recorded, nil
+}
+
+func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) (recorded []eventlog.Recorded, err error) {
+	mine := false
+	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) { queueFence(q, l, result, &mine) }, func(tx postgres.Tx, _ *pgx.Batch) error {
+		if !mine {
+			return fault.New(fault.Conflict, server.CodeLeaseLost, "another driver has taken the segment over")
 		}
-		_, err = tx.Exec(ctx, `update comfyui_servers set models = $2 where id = $1`, string(l.Server), l.Models)
+		if len(events.Events) == 0 {
+			return nil
+		}
+		var err error
+		recorded, err = st.log.AppendAll(ctx, tx, []eventlog.Append{events})
+		if err == nil && result != nil && len(recorded) < len(events.Events) { // nobody records the rest after the result
+			err = eventlog.ErrDuplicate
+		}
 		return err
 	})
-	return mine, postgres.Classify(err, "release a lease")
+	return recorded, err
+}
+
+// queueFence queues the statement that locks a lease, and ends it if there is a result. mine reports whether l still is
+// the lease.
+func queueFence(q *pgx.Batch, l server.Lease, result json.RawMessage, mine *bool) {
+	found := func(rows pgx.Rows) error {
+		*mine = rows.Next()
+		rows.Close()
+		return rows.Err()
+	}
+	if result == nil {
+		q.Queue(`select from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4 for share`, string(l.Job), l.Run, l.Unit, l.Fence).Query(found)
+		return
+	}
+	q.Queue(`with ended as (update comfyui_leases set result = $5, until = now() where job = $1 and run = $2 and unit = $3 and fence = $4 returning server, models),
+		loaded as (update comfyui_servers s set models = e.models from ended e where s.id = e.server and e.models <> '{}')
+		select from ended`, string(l.Job), l.Run, l.Unit, l.Fence, result).Query(found)
 }
 
 // Drop ends a lease whose prompt has ended without a result.
@@ -244,25 +287,67 @@ func (st *Store) Adopt(ctx context.Context, id server.ID, prompt string) error {
 	return postgres.Classify(err, "forget a given-up prompt")
 }
 
-// Loaded records how long loading models took.
-func (st *Store) Loaded(ctx context.Context, models []string, took time.Duration) error {
-	_, err := st.pool.Exec(ctx, `insert into comfyui_loads (model, millis, measured) select m, $2, now() from unnest($1::text[]) m
-		on conflict (model) do update set millis = excluded.millis, measured = excluded.measured`, models, took.Milliseconds())
+// Loaded records how long loading models took on a server.
+func (st *Store) Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error {
+	_, err := st.pool.Exec(ctx, `insert into comfyui_loads (server, model, millis, measured)
+		select s.id, m, $3, now() from comfyui_servers s, unnest($2::text[]) m where s.id = $1
+		on conflict (server, model) do update set millis = excluded.millis, measured = excluded.measured`, string(id), models, took.Milliseconds())
 	return postgres.Classify(err, "record how long loading took")
 }
 
-// Loads returns how long loading took, by model.
-func (st *Store) Loads(ctx context.Context) (map[string]time.Duration, error) {
-	rows, err := st.pool.Query(ctx, `select model, millis from comfyui_loads`)
+// Loads returns how long loading took, by server and model.
+func (st *Store) Loads(ctx context.Context) (map[server.ID]map[string]time.Duration, error) {
+	rows, err := st.pool.Query(ctx, `select server::text, model, millis from comfyui_loads`)
 	if err != nil {
 		return nil, postgres.Classify(err, "read how long loading took")
 	}
-	out := map[string]time.Duration{}
+	out := map[server.ID]map[string]time.Duration{}
+	var id server.ID
 	var model string
 	var millis int64
-	_, err = pgx.ForEachRow(rows, []any{&model, &millis}, func() error {
-		out[model] = time.Duration(millis) * time.Millisecond
+	_, err = pgx.ForEachRow(rows, []any{&id, &model, &millis}, func() error {
+		if out[id] == nil {
+			out[id] = map[string]time.Duration{}
+		}
+		out[id][model] = time.Duration(millis) * time.Millisecond
 		return nil
 	})
 	return out, postgres.Classify(err, "read how long loading took")
+}
+
+// servedFor bounds how far back the time of accounts on servers is added up.
+const servedFor = 10 * time.Minute
+
+// served returns the time on servers of each account since the moment from which all accounts that wait now have been
+// waiting. One account has nobody to compete with.
+func served(ctx context.Context, tx pgx.Tx, waiting []server.Waiting) (map[string]time.Duration, error) {
+	first := map[string]time.Time{}
+	for i := range waiting {
+		w := &waiting[i]
+		if since, ok := first[w.Account]; !ok || w.Since.Before(since) {
+			first[w.Account] = w.Since
+		}
+	}
+	if len(first) < 2 {
+		return nil, nil
+	}
+	from := time.Now().Add(-servedFor)
+	for _, since := range first {
+		if since.After(from) {
+			from = since
+		}
+	}
+	rows, err := tx.Query(ctx, `select account, sum(extract(epoch from least(until, now()) - greatest(since, $1)))::float8 from comfyui_leases
+		where until > $1 and since < now() group by account`, from)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]time.Duration{}
+	var account string
+	var seconds float64
+	_, err = pgx.ForEachRow(rows, []any{&account, &seconds}, func() error {
+		out[account] = time.Duration(seconds * float64(time.Second))
+		return nil
+	})
+	return out, err
 }

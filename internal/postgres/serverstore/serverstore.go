@@ -25,6 +25,7 @@ import (
 // Log takes the events of servers.
 type Log interface {
 	AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error)
+	AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error)
 	Wake()
 }
 
@@ -240,7 +241,7 @@ func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by serve
 	return st.change(ctx, id, by, eventType, data, `update comfyui_servers set drained = $2 where id = $1 and drained <> $2`, drained)
 }
 
-// Remove forgets a server. What it runs is driven to its end.
+// Remove forgets a server. What it runs is run by another one.
 func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -248,9 +249,15 @@ func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
 	return st.change(ctx, id, by, server.TypeRemoved, server.RemovedV1{Server: id}, `delete from comfyui_servers where id = $1`)
 }
 
+// hadClasses notes until when a server had its class definitions.
+const hadClasses = `update comfyui_classes c set made_at = now() from comfyui_servers s where s.id = $1 and s.digest = c.digest`
+
 // change runs a statement that changes the row of a server, and records it if it did.
 func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventType string, data any, statement string, args ...any) error {
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(ctx, hadClasses, string(id)); err != nil {
+			return err
+		}
 		done, err := tx.Exec(ctx, statement, append([]any{string(id)}, args...)...)
 		if err != nil || done.RowsAffected() == 0 {
 			return err
@@ -327,9 +334,33 @@ func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err e
 	return body, postgres.Classify(err, "read the classes of a server")
 }
 
-// ForgetClasses deletes definitions that no server has.
+// RemovedClasses returns the class definitions that no server has any more, the latest first.
+func (st *Store) RemovedClasses(ctx context.Context) (map[string][]byte, []string, error) {
+	rows, err := st.pool.Query(ctx, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s where s.digest = c.digest)
+		order by made_at desc limit $1`, maxRemoved)
+	if err != nil {
+		return nil, nil, postgres.Classify(err, "read the classes of removed servers")
+	}
+	bodies := map[string][]byte{}
+	var order []string
+	var digest string
+	var body []byte
+	_, err = pgx.ForEachRow(rows, []any{&digest, &body}, func() error {
+		bodies[digest] = slices.Clone(body)
+		order = append(order, digest)
+		return nil
+	})
+	return bodies, order, postgres.Classify(err, "read the classes of removed servers")
+}
+
+// maxRemoved bounds the definitions of removed servers that are read: a machine that comes and goes leaves one each time
+// its files change.
+const maxRemoved = 20
+
+// ForgetClasses deletes definitions that no server has had for 30 days. Until then they are what jobs are planned with
+// that were accepted while a server had them.
 func (st *Store) ForgetClasses(ctx context.Context) error {
-	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '1 day'
+	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '30 days'
 		and not exists (select from comfyui_servers s where s.digest = c.digest)`)
 	return postgres.Classify(err, "forget classes of servers")
 }

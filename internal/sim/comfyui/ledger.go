@@ -72,3 +72,38 @@ func (s *Server) Runs() []Run { return s.ledger.all() }
 
 // Loads returns the name of the checkpoint at every load of one, in order.
 func (s *Server) Loads() []string { return s.ledger.checkpoints() }
+
+// diedBetween reports whether a server of the machine ended between two moments.
+func (m *Machine) diedBetween(from, to time.Time) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.ContainsFunc(m.deaths, func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
+}
+
+// Repeats returns the names of what was executed again although no server that executed it before had died. work names
+// what an execution belongs to, "" for nothing that counts.
+func Repeats(machines []*Machine, work func(Run) string) []string {
+	type execution struct {
+		Run
+		machine *Machine
+	}
+	all := map[string][]execution{}
+	for _, m := range machines {
+		for _, r := range m.Runs() {
+			if name := work(r); name != "" {
+				all[name] = append(all[name], execution{r, m})
+			}
+		}
+	}
+	var repeated []string
+	for name, runs := range all {
+		slices.SortFunc(runs, func(a, b execution) int { return a.Began.Compare(b.Began) })
+		for i := 1; i < len(runs); i++ {
+			if !runs[i-1].machine.diedBetween(runs[i-1].Began, runs[i].Began) {
+				repeated = append(repeated, name)
+			}
+		}
+	}
+	slices.Sort(repeated)
+	return repeated
+}

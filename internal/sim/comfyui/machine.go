@@ -24,6 +24,7 @@ type Machine struct {
 	http    *http.Server
 	serving sync.WaitGroup
 	gate    chan struct{} // closed while requests are answered; nil = never frozen
+	deaths  []time.Time   // when servers ended that ran
 }
 
 // Start runs a server at an address, "127.0.0.1:0" for a port of its own. Close ends it.
@@ -94,6 +95,9 @@ func (m *Machine) Kill() {
 	m.mu.Lock()
 	server, web := m.server, m.http
 	m.server, m.http = nil, nil
+	if server != nil {
+		m.deaths = append(m.deaths, time.Now())
+	}
 	m.mu.Unlock()
 	if server == nil {
 		return

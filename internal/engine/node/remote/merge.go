@@ -56,6 +56,31 @@ func (d *Document) Lack(class string, constants node.Args) string {
 	return ""
 }
 
+// Fits reports whether a node that was planned with these types of the inputs that it is given and of all outputs can be
+// run by the class as it is. Without outputs, nothing was planned with it.
+func (d *Definition) Fits(inputs map[string]string, outputs []string) bool {
+	if outputs == nil {
+		return true
+	}
+	now := make([]string, 0, len(d.outputs))
+	for _, out := range d.outputs {
+		now = append(now, string(out.Type))
+	}
+	if !slices.Equal(now, outputs) {
+		return false
+	}
+	types := make(map[string]string, len(d.inputs))
+	for i := range d.inputs {
+		types[d.inputs[i].Name] = string(d.inputs[i].Type)
+	}
+	for name, was := range inputs {
+		if types[name] != was {
+			return false
+		}
+	}
+	return true
+}
+
 // Models returns the choices of a node's inputs that name files: what its loaders load.
 func (d *Document) Models(class string, constants node.Args) []string {
 	def, ok := d.Classes[class]

@@ -1,0 +1,77 @@
+package activities
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// errClassesChanged ends the wait of a segment that was planned with classes which servers define otherwise by now.
+var errClassesChanged = fault.New(fault.Conflict, "classes_changed", "the servers' classes are not those that the job was planned with")
+
+// classesEvery is how often a segment that waits looks whether the classes are those that it was planned with.
+const classesEvery = time.Second
+
+// watchClasses ends a wait when a class of the segment has changed. One that is gone may return with its server: the segment
+// waits for it.
+func (s *segmentRun) watchClasses(ctx context.Context, changed context.CancelCauseFunc) {
+	tick := time.NewTicker(classesEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		now := s.g.Classes.Frozen()
+		if slices.ContainsFunc(s.pn.Segment.Nodes, func(n graph.PlanNode) bool { return s.changed(now, &n) }) {
+			changed(errClassesChanged)
+			return
+		}
+	}
+}
+
+// changed reports whether the class of a node has other outputs, or other types of the inputs that the node is given.
+func (s *segmentRun) changed(now *node.Registry, n *graph.PlanNode) bool {
+	was, _ := s.plan.classes.Lookup(n.Class)
+	is, ok := now.Lookup(n.Class)
+	if was == nil || !was.Remote || !ok {
+		return false
+	}
+	if !slices.EqualFunc(was.Outputs, is.Outputs, func(a, b node.Output) bool { return a.Type == b.Type && a.IsList == b.IsList }) {
+		return true
+	}
+	types := map[string]node.Type{}
+	for _, in := range is.Inputs {
+		types[in.Name] = in.Type
+	}
+	for _, in := range was.Inputs {
+		_, constant := n.Constants[in.Name]
+		_, linked := n.Links[in.Name]
+		if (constant || linked) && types[in.Name] != in.Type {
+			return true
+		}
+	}
+	return false
+}
+
+// replan has the run planned again with the classes of now, where its graph fits them. Otherwise the first node of the
+// segment fails, with what does not fit.
+func (s *segmentRun) replan(ctx context.Context) error {
+	s.g.plans.Remove(s.params.Job)
+	_, err := s.g.plan(ctx, s.params.RunRef)
+	if err == nil {
+		return planChanged(errClassesChanged.Error())
+	}
+	var prompt *graph.PromptError
+	if !fault.Is(err, fault.Invalid) && !errors.As(err, &prompt) {
+		return err
+	}
+	return s.failure("ValidationError", fmt.Sprintf("the servers' classes have changed, and the graph does not fit them: %s", publicMessage(err)), err)
+}

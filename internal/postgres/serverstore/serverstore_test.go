@@ -1,0 +1,318 @@
+package serverstore_test
+
+import (
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// registry is a store of servers and the log that it writes.
+type registry struct {
+	*serverstore.Store
+	t    *testing.T
+	pool *pgxpool.Pool
+	log  *eventstore.Store
+}
+
+func newRegistry(t *testing.T) *registry {
+	t.Helper()
+	types := eventlog.NewRegistry()
+	require.NoError(t, errors.Join(server.Register(types), job.Register(types)))
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	log := eventstore.New(pool, types, nil)
+	return &registry{serverstore.New(pool, log), t, pool, log}
+}
+
+var by = server.By{Actor: "ana", Reason: "a test"}
+
+func registration(t *testing.T, url string, expires time.Duration) server.Registration {
+	t.Helper()
+	r := server.Registration{URL: url, ExpiresIn: expires, By: by}
+	require.NoError(t, r.Check())
+	return r
+}
+
+// add registers a server that answers.
+func (r *registry) add(url string) *server.Server {
+	r.t.Helper()
+	s, err := r.Register(r.t.Context(), registration(r.t, url, 0), nil)
+	require.NoError(r.t, err)
+	seen := time.Now().UTC()
+	s.Health, s.SeenAt = server.Answers, &seen
+	require.NoError(r.t, r.Look(r.t.Context(), s))
+	return s
+}
+
+func wait(id job.ID, holder string) server.Wait {
+	return server.Wait{Key: server.Key{Job: id, Run: 1, Unit: 3}, Account: "a", Since: time.Now().UTC(), Attempt: 1, Holder: holder, Models: []string{"m.safetensors"}}
+}
+
+// place gives every waiting segment the first server.
+func (r *registry) place() []server.Lease {
+	r.t.Helper()
+	made, err := r.Place(r.t.Context(), func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) (placed []server.Placement, _ []server.Unplaced) {
+		for _, w := range waiting {
+			placed = append(placed, server.Placement{Wait: w, Server: all[0], Reason: "the first"})
+		}
+		return placed, nil
+	})
+	require.NoError(r.t, err)
+	return made
+}
+
+// lease has a segment wait and be placed.
+func (r *registry) lease(id job.ID, holder string) server.Lease {
+	r.t.Helper()
+	require.NoError(r.t, r.Wait(r.t.Context(), wait(id, holder)))
+	made := r.place()
+	require.Len(r.t, made, 1)
+	return made[0]
+}
+
+// ended are events of a segment's end.
+func ended(id job.ID, node string) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: "a", Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "worker"},
+		Events: []eventlog.Event{{
+			ID: job.EventID(id, 1, node, 0, job.TypeNodeExecuted), Type: job.TypeNodeExecuted, Data: job.NodeExecutedV1{Run: 1, Node: node, Class: "KSampler"},
+		}},
+	}
+}
+
+func (r *registry) stream(id job.ID) []eventlog.Recorded {
+	r.t.Helper()
+	events, err := r.log.ReadStream(r.t.Context(), id.Stream(), 0, 100)
+	require.NoError(r.t, err)
+	return events
+}
+
+func newJob() job.ID { return job.ID(uuid.NewString()) }
+
+func TestDriverThatLostItsLeaseRecordsNothing(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	id := newJob()
+	first := r.lease(id, "first")
+	_, err := r.Record(t.Context(), first, ended(id, "1"), nil)
+	require.NoError(t, err)
+
+	second, err := r.Retake(t.Context(), first.Key, "second")
+	require.NoError(t, err)
+	require.Greater(t, second.Fence, first.Fence)
+	for _, result := range []json.RawMessage{nil, json.RawMessage(`{"values":["of the first"]}`)} {
+		_, err = r.Record(t.Context(), first, ended(id, "2"), result)
+		require.Equal(t, server.CodeLeaseLost, fault.CodeOf(err))
+	}
+	require.Len(t, r.stream(id), 1, "nothing of the driver that lost the lease was recorded")
+	mine, err := r.Renew(t.Context(), first)
+	require.NoError(t, err)
+	require.False(t, mine)
+
+	recorded, err := r.Record(t.Context(), second, ended(id, "2"), json.RawMessage(`{"values":["of the second"]}`))
+	require.NoError(t, err)
+	require.Len(t, recorded, 1)
+	third, err := r.Retake(t.Context(), first.Key, "third")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"values":["of the second"]}`, string(third.Result))
+	all, err := r.Servers(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"m.safetensors"}, all[0].Models, "the server has the models of the prompt that ended")
+	require.Empty(t, all[0].Leases, "a segment that has ended takes no place")
+}
+
+func TestEventsThatWereRecordedBeforeAreNotRecordedWithAResult(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	id := newJob()
+	l := r.lease(id, "first")
+	_, err := r.Record(t.Context(), l, ended(id, "1"), nil)
+	require.NoError(t, err)
+	both := ended(id, "1")
+	both.Events = append(both.Events, ended(id, "2").Events...)
+	_, err = r.Record(t.Context(), l, both, json.RawMessage(`{}`))
+	require.ErrorIs(t, err, eventlog.ErrDuplicate)
+	again, err := r.Retake(t.Context(), l.Key, "second")
+	require.NoError(t, err)
+	require.Nil(t, again.Result, "the lease goes on")
+	_, err = r.Record(t.Context(), again, eventlog.Append{}, json.RawMessage(`{}`))
+	require.NoError(t, err)
+}
+
+func TestLeaseOfARemovedServerIsLost(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	id := newJob()
+	l := r.lease(id, "first")
+	require.NoError(t, r.Remove(t.Context(), s.ID, by))
+	_, err := r.Record(t.Context(), l, ended(id, "1"), nil)
+	require.Equal(t, server.CodeLeaseLost, fault.CodeOf(err))
+	_, err = r.Retake(t.Context(), l.Key, "first")
+	require.True(t, fault.Is(err, fault.NotFound))
+}
+
+func TestClassesOfARemovedServerAreKept(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	require.NoError(t, r.KeepClasses(t.Context(), "digest", []byte("classes")))
+	s.Digest = "digest"
+	require.NoError(t, r.Look(t.Context(), s))
+	bodies, _, err := r.RemovedClasses(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, bodies)
+
+	_, err = r.pool.Exec(t.Context(), `update comfyui_classes set made_at = now() - interval '90 days'`)
+	require.NoError(t, err)
+	require.NoError(t, r.Remove(t.Context(), s.ID, by))
+	require.NoError(t, r.ForgetClasses(t.Context()))
+	bodies, order, err := r.RemovedClasses(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[string][]byte{"digest": []byte("classes")}, bodies)
+	require.Equal(t, []string{"digest"}, order)
+
+	_, err = r.pool.Exec(t.Context(), `update comfyui_classes set made_at = now() - interval '31 days'`)
+	require.NoError(t, err)
+	require.NoError(t, r.ForgetClasses(t.Context()))
+	bodies, _, err = r.RemovedClasses(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, bodies)
+}
+
+func TestSegmentKeepsItsPlaceInTheQueue(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	id := newJob()
+	early := wait(id, "first")
+	early.Since = time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
+	require.NoError(t, r.Wait(t.Context(), early))
+	again := wait(id, "second")
+	again.Attempt, again.Avoid = 2, []server.ID{"s1"}
+	require.NoError(t, r.Wait(t.Context(), again))
+	older := wait(id, "third")
+	require.NoError(t, r.Wait(t.Context(), older))
+	waiting, err := r.Waits(t.Context())
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.Equal(t, 2, waiting[0].Attempt, "the attempt does not fall")
+	require.Equal(t, []server.ID{"s1"}, waiting[0].Avoid)
+	require.NoError(t, r.StopWaiting(t.Context(), early.Key))
+	waiting, err = r.Waits(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, waiting)
+}
+
+func TestGivenUpPromptIsToBeCancelled(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	l := r.lease(newJob(), "first")
+	require.NoError(t, r.GiveUp(t.Context(), l))
+	orphans, err := r.Orphans(t.Context(), s.ID)
+	require.NoError(t, err)
+	require.Equal(t, []string{l.Prompt(1).String()}, orphans)
+	mine, err := r.Renew(t.Context(), l)
+	require.NoError(t, err)
+	require.False(t, mine)
+	require.NoError(t, r.Adopt(t.Context(), s.ID, orphans[0]))
+	orphans, err = r.Orphans(t.Context(), s.ID)
+	require.NoError(t, err)
+	require.Empty(t, orphans)
+}
+
+func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	l := r.lease(newJob(), "first")
+	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '40 seconds', until = now() - interval '10 seconds', result = '{}'`)
+	require.NoError(t, err)
+	ask := func() (used map[string]time.Duration) {
+		_, err := r.Place(t.Context(), func(_ []*server.Server, _ []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+			used = served
+			return nil, nil
+		})
+		require.NoError(t, err)
+		return used
+	}
+	mine, other := wait(newJob(), "first"), wait(newJob(), "first")
+	other.Account = "b"
+	mine.Since, other.Since = time.Now().Add(-time.Minute), time.Now().Add(-20*time.Second)
+	require.NoError(t, r.Wait(t.Context(), mine))
+	require.Nil(t, ask(), "nobody competes")
+	require.NoError(t, r.Wait(t.Context(), other))
+	used := ask()
+	require.InDelta(t, 10, used["a"].Seconds(), 3, "the time since both wait counts")
+	require.Zero(t, used["b"])
+	require.Equal(t, s.ID, l.Server)
+}
+
+func TestLoadingTimesAreKeptByServer(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	one, two := r.add("http://one:8188"), r.add("http://two:8188")
+	require.NoError(t, r.Loaded(t.Context(), one.ID, []string{"m", "n"}, 2*time.Second))
+	require.NoError(t, r.Loaded(t.Context(), two.ID, []string{"m"}, 9*time.Second))
+	require.NoError(t, r.Loaded(t.Context(), one.ID, []string{"m"}, 3*time.Second))
+	require.NoError(t, r.Loaded(t.Context(), server.NewID(), []string{"m"}, time.Second), "of a server that was removed")
+	loads, err := r.Loads(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, map[server.ID]map[string]time.Duration{
+		one.ID: {"m": 3 * time.Second, "n": 2 * time.Second}, two.ID: {"m": 9 * time.Second},
+	}, loads)
+}
+
+func TestOperatorsAreEvents(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	s := r.add("http://one:8188")
+	_, err := r.Register(t.Context(), registration(t, "http://one:8188", 0), nil)
+	require.Equal(t, server.CodeExists, fault.CodeOf(err))
+	require.NoError(t, r.Drain(t.Context(), s.ID, true, by))
+	require.NoError(t, r.Drain(t.Context(), s.ID, true, by))
+	require.NoError(t, r.Drain(t.Context(), s.ID, false, by))
+	require.NoError(t, r.Remove(t.Context(), s.ID, by))
+	require.Error(t, r.Drain(t.Context(), s.ID, true, server.By{Actor: "ana"}), "without a reason")
+	events, err := r.log.ReadStream(t.Context(), s.ID.Stream(), 0, 10)
+	require.NoError(t, err)
+	var types []string
+	for _, e := range events {
+		types = append(types, e.Type)
+		require.Equal(t, "ana", e.Meta.Actor)
+		require.Equal(t, "a test", e.Meta.Reason)
+	}
+	require.Equal(t, []string{server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved}, types)
+}
+
+func TestRegistrationExpiresUnlessItIsRenewed(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	for _, url := range []string{"http://one:8188", "http://two:8188"} {
+		_, err := r.Register(t.Context(), registration(t, url, time.Hour), nil)
+		require.NoError(t, err)
+	}
+	_, err := r.pool.Exec(t.Context(), `update comfyui_servers set expires_at = now() - interval '1 second'`)
+	require.NoError(t, err)
+	_, err = r.Register(t.Context(), registration(t, "http://two:8188", time.Hour), nil)
+	require.NoError(t, err)
+	require.NoError(t, r.Expire(t.Context()))
+	all, err := r.Servers(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, "http://two:8188", all[0].URL)
+}
