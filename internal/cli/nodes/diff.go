@@ -3,6 +3,7 @@ package nodes
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -26,18 +27,19 @@ func diff(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diff [CLASS]…", Short: "Compare native classes with those of ComfyUI servers",
 		Long: `Compare the definitions of native classes with those of ComfyUI servers that have them too: inputs,
-their types, bounds and choices, and outputs. Without --server it asks the registered servers.`,
+their types, bounds and choices, and outputs. Without --server it asks the registered servers. One that does not
+answer is an error, after the differences of the others.`,
 		Example: "  millrace nodes diff\n  millrace nodes diff ImageScale --server http://127.0.0.1:8188",
 		RunE: func(cmd *cobra.Command, classes []string) error {
 			report := func(members []catalogue.Member) error {
-				found, err := differences(cmd.Context(), members, classes)
-				if err != nil {
+				found, compared, err := differences(cmd.Context(), members, classes)
+				switch {
+				case err != nil && compared == 0:
 					return err
+				case asJSON:
+					return errors.Join(s.PrintJSON(found), err)
 				}
-				if asJSON {
-					return s.PrintJSON(found)
-				}
-				return writeDifferences(s.Out, found, len(members))
+				return errors.Join(writeDifferences(s.Out, found, compared), err)
 			}
 			if len(addresses) == 0 {
 				return s.Opened(cmd.Context(), func(in *app.Instance) error { return report(in.Members()) })
@@ -66,34 +68,48 @@ type difference struct {
 	catalogue.Difference
 }
 
-// differences compares the named native classes, or all, with those of the servers.
-func differences(ctx context.Context, members []catalogue.Member, only []string) ([]difference, error) {
+// differences compares the named native classes, or all, with those of the servers. It returns how many servers it
+// compared, and the errors of the others.
+func differences(ctx context.Context, members []catalogue.Member, only []string) (found []difference, compared int, err error) {
 	native, err := standard.Registry(&ffmpeg.Tool{}) // compared also where it is not installed
+	if err != nil {
+		return nil, 0, err
+	}
+	found = []difference{}
+	var failed []error
+	for _, m := range members {
+		differ, err := ofServer(ctx, native, m, only)
+		if err != nil {
+			failed = append(failed, fmt.Errorf("%s: %w", m.Address, err))
+			continue
+		}
+		found, compared = append(found, differ...), compared+1
+	}
+	return found, compared, errors.Join(failed...)
+}
+
+// ofServer compares with the classes of one server.
+func ofServer(ctx context.Context, native *node.Registry, m catalogue.Member, only []string) ([]difference, error) {
+	remote, err := m.Server.Classes(ctx, "")
 	if err != nil {
 		return nil, err
 	}
-	found := []difference{}
-	for _, m := range members {
-		remote, err := m.Server.Classes(ctx, "")
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", m.Address, err)
+	var found []difference
+	for _, c := range native.Classes() {
+		definition, there := remote.Definitions[c.Name]
+		if !there || len(only) > 0 && !slices.Contains(only, c.Name) {
+			continue
 		}
-		for _, c := range native.Classes() {
-			definition, there := remote.Definitions[c.Name]
-			if !there || len(only) > 0 && !slices.Contains(only, c.Name) {
-				continue
-			}
-			own, err := define(ctx, native, c.Name)
-			if err != nil {
-				return nil, err
-			}
-			differ, err := catalogue.Diff(own, definition)
-			if err != nil {
-				return nil, fmt.Errorf("class %s of %s: %w", c.Name, m.Address, err)
-			}
-			for _, d := range differ {
-				found = append(found, difference{c.Name, m.Address, d})
-			}
+		own, err := define(ctx, native, c.Name)
+		if err != nil {
+			return nil, err
+		}
+		differ, err := catalogue.Diff(own, definition)
+		if err != nil {
+			return nil, fmt.Errorf("class %s: %w", c.Name, err)
+		}
+		for _, d := range differ {
+			found = append(found, difference{c.Name, m.Address, d})
 		}
 	}
 	return found, nil

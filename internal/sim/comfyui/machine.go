@@ -57,6 +57,14 @@ func (m *Machine) Runs() []Run { return m.ledger.all() }
 // Loads returns the name of the checkpoint at every load of one, in order.
 func (m *Machine) Loads() []string { return m.ledger.checkpoints() }
 
+// Change changes the options and restarts the server with them.
+func (m *Machine) Change(change func(*Options)) error {
+	m.mu.Lock()
+	change(&m.opts)
+	m.mu.Unlock()
+	return m.Restart()
+}
+
 // Restart ends the server that runs, if any, as Kill does, and starts another one at the address.
 func (m *Machine) Restart() error {
 	m.Kill()
