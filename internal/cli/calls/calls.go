@@ -221,7 +221,7 @@ func reconcileCall(s *shell.Shell) *cobra.Command {
 	charged, reason := "", ""
 	cmd := &cobra.Command{
 		Use:   "reconcile ID --charged DOLLARS --reason WORDS",
-		Short: "Settle a call of unknown outcome by what the provider took for it",
+		Short: "Settle a call of unknown outcome with the amount that the provider charged",
 		Long: `A call that was on the wire when its process died is never sent again, and the credit held
 for it stays held: nobody here knows whether the provider ran it. Look at the provider, then
 settle the call: with the amount, or with 0 to give all of the hold back.`,

@@ -20,7 +20,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	var asJSON, compare, sure bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check everything that a deployment stands on, with remedies",
+		Short: "Check everything that a deployment depends on, and name remedies",
 		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, ComfyUI servers and what
 waits for them, the disk, Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
 warnings alone leave it 0.

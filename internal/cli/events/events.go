@@ -25,7 +25,7 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
-		Short: "List what is recorded, of whatever it is, and follow it",
+		Short: "List, search and follow the events of the whole log",
 		Long: `Read the log of events as a whole: also those of accounts, keys, queues, credit, webhooks and
 views, which belong to no job, call or asset. Events of one of these are shown better by
 millrace jobs, calls and assets.`,

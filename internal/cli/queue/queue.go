@@ -88,7 +88,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	var owner string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "status [--account ACCOUNT]", Short: "Show what queues do, since when and why", Args: cobra.NoArgs,
+		Use: "status [--account ACCOUNT]", Short: "Show the state of queues, since when and why", Args: cobra.NoArgs,
 		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 			states, err := queueStates(ctx, pool, owner)

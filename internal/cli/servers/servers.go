@@ -133,7 +133,7 @@ func parseHeaders(lines []string) (map[string]string, error) {
 func list(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the servers with what the last look at them found", Args: cobra.NoArgs,
+		Use: "list", Short: "List the servers with the result of their last check", Args: cobra.NoArgs,
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, _ []string) error {
 			all, err := o.List(ctx)
 			if err != nil {

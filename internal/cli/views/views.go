@@ -136,7 +136,7 @@ func checkView(ctx context.Context, s *shell.Shell, pool *postgres.Pool, p proje
 func resumeViews(s *shell.Shell) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was mended", Args: cobra.ExactArgs(2),
+		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was repaired", Args: cobra.ExactArgs(2),
 		Long: "Fold the events of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFollowers(cmd.Context(), s, args[0], func(ctx context.Context, pool *postgres.Pool, chosen []projections.Projection) error {

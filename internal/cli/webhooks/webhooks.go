@@ -24,7 +24,7 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhooks",
-		Short: "Tell accounts of ended jobs and calls; list and replay what could not be delivered",
+		Short: "Notify accounts of ended jobs and calls; list and replay failed deliveries",
 		Long: `An account registers an https address and is told there what became of its jobs and model
 calls: signed, at least once, for days when need be. What could not be delivered is a dead letter
 until it is replayed or its retention ends. Addresses and secrets are sealed: lists show hosts.
