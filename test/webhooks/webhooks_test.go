@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/test/served"
@@ -423,4 +424,22 @@ func TestTheViewEqualsItsRebuildAndDeliveriesAreNoView(t *testing.T) {
 	require.Contains(t, c.s.run(t, "views", "list"), "webhooks_outgoing")
 	out, err := c.s.try(t, "views", "rebuild", "webhooks_outgoing")
 	require.Error(t, err, out)
+}
+
+func TestMessagesNameAJobByTheIDThatItsClientChose(t *testing.T) {
+	t.Parallel()
+	id := uuid.NewString()
+	for range 2 { // accounts
+		c, r := newClient(t), receive(t, nil)
+		e := c.register(r.url)
+		accepted := c.json("POST", "/api/prompt", `{"prompt_id":"`+id+`","prompt":`+strings.ReplaceAll(graph, "COLOR", "7")+`}`)
+		require.Equal(t, id, accepted["prompt_id"])
+		m := r.next(t)
+		require.True(t, m.signedWith(t, e.secret))
+		_, data := m.reply(t)
+		require.Equal(t, id, data["id"])
+		require.Equal(t, map[string]any{"self": "/api/v2/jobs/" + id}, data["urls"])
+		c.until("it is delivered", func() bool { return len(c.deliveries(e, "?status=delivered")) == 1 })
+		require.Equal(t, id, c.deliveries(e, "")[0]["payload"].(map[string]any)["data"].(map[string]any)["id"])
+	}
 }
