@@ -100,7 +100,7 @@ func (s service) await(path, member, value string) []byte {
 	}
 }
 
-// known are values of path parameters that lead to something, for the paths that begin so.
+// known are values of parameters, or of members of the body, that lead to something, for the paths that begin so.
 func (s service) known() [][2]any {
 	s.t.Helper()
 	const kind = "application/json"
@@ -130,9 +130,18 @@ func (s service) known() [][2]any {
 	require.NoError(s.t, json.Unmarshal(s.await("/api/tasks/"+task, "status", "completed"), &done))
 	id := func(value string) map[string]string { return map[string]string{"id": value} }
 	return [][2]any{
-		{"/api/v2/jobs/{id}", id(job)}, {"/job/{id}", id(job)}, {"/jobs/{id}", id(job)}, {"/history/{id}", id(job)}, {"/history_v2/{id}", id(job)},
-		{"/api/v2/assets/{id}", id(asset)}, {"/assets/{id}", id(asset)}, {"/tasks/{id}", id(task)}, {"/api/v2/webhooks/{id}", id(hook)},
-		{"/assets/exports/{name}", map[string]string{"name": done.Result.Name}}, {"/object_info/{class}", map[string]string{"class": "SaveImage"}},
+		{"/assets/export", map[string][]string{"asset_ids": {asset}, "job_ids": {job}}},
+		{"/assets/exports/{name}", map[string]string{"name": done.Result.Name}},
+		{"/api/v2/jobs/{id}", id(job)},
+		{"/job/{id}", id(job)},
+		{"/jobs/{id}", id(job)},
+		{"/history/{id}", id(job)},
+		{"/history_v2/{id}", id(job)},
+		{"/api/v2/assets/{id}", id(asset)},
+		{"/assets/{id}", id(asset)},
+		{"/tasks/{id}", id(task)},
+		{"/api/v2/webhooks/{id}", id(hook)},
+		{"/object_info/{class}", map[string]string{"class": "SaveImage"}},
 		{"/v2/models/{provider}", map[string]string{"provider": "sim", "model": "open", "id": call}},
 		{"/v1/models/{provider}", map[string]string{"provider": "sim", "model": "open"}},
 	}

@@ -2,7 +2,7 @@
 
 A request that the document allows may be refused only for a reason that the document names: an operation lists the
 codes of such refusals in x-refusals, because they depend on more than the request, or no schema can say them.
-MILLRACE_KNOWN is a file with pairs: the beginning of a path, and values of its parameters that exist. MILLRACE_TALLY is
+MILLRACE_KNOWN is a file with pairs: the beginning of a path, and values of its parameters, or of its body, that exist. MILLRACE_TALLY is
 the file that is written at the end: how often each operation was answered with each status, and what was refused.
 """
 
@@ -27,7 +27,7 @@ with open(os.environ["MILLRACE_KNOWN"], encoding="utf-8") as file:
 def map_path_parameters(context, path_parameters):
     """Replaces three in four generated values by those of something that exists, but where it would be deleted."""
     path = context.operation.path
-    values = next((values for prefix, values in known if path.startswith(prefix)), {})
+    values = next((values for prefix, values in known if "{" in prefix and path.startswith(prefix)), {})
     deleted = context.operation.method.upper() == "DELETE" and path.endswith("}")
     for name, value in list((path_parameters or {}).items()):
         if name in values and not deleted and zlib.crc32(repr(value).encode()) % 4:
@@ -54,7 +54,10 @@ def map_query(context, query):
 
 @schemathesis.hook
 def map_body(context, body):
-    """See nowhere."""
+    """See nowhere. Members that hold ids hold those of something that exists."""
+    values = next((values for prefix, values in known if context.operation.path == prefix), {})
+    if isinstance(body, dict):
+        body = {name: values.get(name) if name in values and item else item for name, item in body.items()}
     return nowhere(body)
 
 
