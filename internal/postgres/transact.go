@@ -172,3 +172,13 @@ func Pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// Collect returns the rows of a query as scan reads them; what says what was being done, for the log.
+func Collect[T any](ctx context.Context, db Queryer, what string, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := db.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, classify(err, what)
+	}
+	all, err := pgx.CollectRows(rows, scan)
+	return all, classify(err, what)
+}

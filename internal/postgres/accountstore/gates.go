@@ -104,14 +104,10 @@ func (q *Gates) States(ctx context.Context, limit int) ([]gate.State, error) {
 }
 
 func (q *Gates) states(ctx context.Context, query string, arg any) ([]gate.State, error) {
-	rows, err := q.pool.Query(ctx, query, arg)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the state of queues")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (gate.State, error) {
+	return postgres.Collect(ctx, q.pool, "read the state of queues", func(row pgx.CollectableRow) (gate.State, error) {
 		var st gate.State
 		err := row.Scan(&st.Account, &st.Mode, &st.Since, &st.Actor, &st.Reason, &st.Queued, &st.Running)
 		return st, err
-	})
-	return found, postgres.Classify(err, "read the state of queues")
+	},
+		query, arg)
 }

@@ -185,12 +185,8 @@ func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eve
 
 // Accounts returns accounts with units that wait for nothing but a slot, at most limit, in order, after the account after.
 func (a *Admission[U]) Accounts(ctx context.Context, pool *pgxpool.Pool, after string, limit int) ([]string, error) {
-	rows, err := pool.Query(ctx, a.accounts, after, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "list accounts whose "+a.kind.Name+"s wait")
-	}
-	accounts, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return accounts, postgres.Classify(err, "list accounts whose "+a.kind.Name+"s wait")
+	return postgres.Collect(ctx, pool, "list accounts whose "+a.kind.Name+"s wait", pgx.RowTo[string],
+		a.accounts, after, limit)
 }
 
 // RunningAfter returns up to limit units that have had a slot for at least age and wait for no intent, in the order of
@@ -203,12 +199,8 @@ func (a *Admission[U]) RunningAfter(ctx context.Context, pool *pgxpool.Pool, aft
 }
 
 func (a *Admission[U]) rows(ctx context.Context, db postgres.Tx, statement string, args ...any) ([]U, error) {
-	rows, err := db.Query(ctx, statement, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "read slots and queue of "+a.kind.Name+"s")
-	}
-	all, err := pgx.CollectRows(rows, a.kind.Scan)
-	return all, postgres.Classify(err, "read slots and queue of "+a.kind.Name+"s")
+	return postgres.Collect(ctx, db, "read slots and queue of "+a.kind.Name+"s", a.kind.Scan,
+		statement, args...)
 }
 
 // Running returns the unit of that id if it has a slot.

@@ -234,18 +234,14 @@ func (s *Exports) Unfinished(ctx context.Context, after export.ID, age time.Dura
 	if after == "" {
 		after = export.ID(uuid.Nil.String())
 	}
-	rows, err := s.pool.Query(ctx, `select id::text, account, bytes from exports e
+	return postgres.Collect(ctx, s.pool, "look for exports that are not done", func(row pgx.CollectableRow) (export.Ref, error) {
+		var ref export.Ref
+		return ref, row.Scan(&ref.Export, &ref.Account, &ref.Bytes)
+	},
+		`select id::text, account, bytes from exports e
 		where id > $1 and since <= now() - $2::interval
 		  and not exists (select from outbox o where o.workflow_id = 'export-' || e.id)
 		order by id limit $3`, string(after), age, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for exports that are not done")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (export.Ref, error) {
-		var ref export.Ref
-		return ref, row.Scan(&ref.Export, &ref.Account, &ref.Bytes)
-	})
-	return found, postgres.Classify(err, "look for exports that are not done")
 }
 
 // Restart records that an export is begun again whose workflow is gone, and the intent to do so. One that is over

@@ -154,14 +154,10 @@ func (f *Files) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (fi
 
 // Names implements files.Store.
 func (f *Files) Names(ctx context.Context, account string, folder node.Folder, limit int) ([]string, error) {
-	rows, err := f.pool.Query(ctx, `select case subfolder when '' then filename else subfolder || '/' || filename end
+	return postgres.Collect(ctx, f.pool, "list files", pgx.RowTo[string],
+		`select case subfolder when '' then filename else subfolder || '/' || filename end
 		from files where account = $1 and folder = $2 and named and not rejected and `+alive+`
 		order by subfolder, filename limit $3`, account, string(folder), limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "list files")
-	}
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return names, postgres.Classify(err, "list files")
 }
 
 // creation returns the append that records a new asset.

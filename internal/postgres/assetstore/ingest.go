@@ -84,18 +84,14 @@ func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duratio
 	if after == "" {
 		after = asset.ID(uuid.Nil.String())
 	}
-	rows, err := s.pool.Query(ctx, `select asset_id::text, account, size from files f
+	return postgres.Collect(ctx, s.pool, "look for ingestions that are not done", func(row pgx.CollectableRow) (asset.IngestRef, error) {
+		var ref asset.IngestRef
+		return ref, row.Scan(&ref.Asset, &ref.Account, &ref.Size)
+	},
+		`select asset_id::text, account, size from files f
 		where ingest_since is not null and asset_id > $1 and ingest_since <= now() - $2::interval and `+alive+`
 		  and not exists (select from outbox o where o.workflow_id = 'ingest-' || f.asset_id)
 		order by asset_id limit $3`, string(after), age, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for ingestions that are not done")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (asset.IngestRef, error) {
-		var ref asset.IngestRef
-		return ref, row.Scan(&ref.Asset, &ref.Account, &ref.Size)
-	})
-	return found, postgres.Classify(err, "look for ingestions that are not done")
 }
 
 // Reingest records that an asset is ingested again whose ingestion nothing runs, and the intent to do so. An asset

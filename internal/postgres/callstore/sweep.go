@@ -61,27 +61,19 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 // Stray returns the calls in flight that a node of a job asked for and whose job run is over, oldest first. It
 // leaves out calls whose cancellation was requested.
 func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
-	rows, err := s.pool.Query(ctx, `select payload from call_slots c
+	return postgres.Collect(ctx, s.pool, "read calls of jobs that ended", scanRun,
+		`select payload from call_slots c
 		where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
 		  and not exists (select from job_slots j
 			where j.job_id = (c.payload->'for'->>'job')::uuid and j.run = (c.payload->'for'->>'run')::int)
 		order by admitted_at limit $2`, age, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "read calls of jobs that ended")
-	}
-	runs, err := pgx.CollectRows(rows, scanRun)
-	return runs, postgres.Classify(err, "read calls of jobs that ended")
 }
 
 // OfJob implements call.Store.
 func (s *Store) OfJob(ctx context.Context, account string, of call.JobRun) ([]call.ID, error) {
-	rows, err := s.pool.Query(ctx, `select call_id::text from call_slots
+	return postgres.Collect(ctx, s.pool, "read the calls of a job", pgx.RowTo[call.ID],
+		`select call_id::text from call_slots
 		where account = $1 and payload->'for'->>'job' = $2 and payload->'for'->>'run' = $3::int::text order by admitted_at`, account, of.Job, of.Run)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the calls of a job")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[call.ID])
-	return found, postgres.Classify(err, "read the calls of a job")
 }
 
 // Waiting returns up to limit accounts with queued calls, in order, from the first one after the given account.

@@ -70,12 +70,8 @@ func appendLockHolders(ctx context.Context, conn *pgx.Conn, only []Holder) ([]Ho
 	for _, h := range only {
 		names = append(names, h.Transaction)
 	}
-	rows, err := conn.Query(ctx, holdersOfAppendLock, appendLockClass, names)
-	if err != nil {
-		return nil, postgres.Classify(err, "list who appends")
-	}
-	holders, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Holder])
-	return holders, postgres.Classify(err, "list who appends")
+	return postgres.Collect(ctx, conn, "list who appends", pgx.RowToStructByPos[Holder],
+		holdersOfAppendLock, appendLockClass, names)
 }
 
 func (t *Tailer) reportGap(gap Gap) {

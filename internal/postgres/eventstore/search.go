@@ -241,12 +241,8 @@ func (s search) page(looked int64) (from, to int64) {
 }
 
 func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.Recorded, error) {
-	rows, err := s.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "search the log")
-	}
-	events, err := pgx.CollectRows(rows, ScanRecorded)
-	return events, postgres.Classify(err, "search the log")
+	return postgres.Collect(ctx, s.pool, "search the log", ScanRecorded,
+		sql, args...)
 }
 
 // found returns the result of a search of low to high. If the limit cut it off, the range ends at the last match.

@@ -293,12 +293,8 @@ func StreamsOf(db postgres.Queryer) eventlog.Streams { return streams{db} }
 
 // ReadStream returns up to limit events of stream with a version above after, as db sees them.
 func ReadStream(ctx context.Context, db postgres.Queryer, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, SelectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "read stream "+stream)
-	}
-	recorded, err := pgx.CollectRows(rows, ScanRecorded)
-	return recorded, postgres.Classify(err, "read stream "+stream)
+	return postgres.Collect(ctx, db, "read stream "+stream, ScanRecorded,
+		SelectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
 }
 
 // Head returns the highest position that is recorded, 0 in an empty log. Lower positions may

@@ -337,10 +337,6 @@ const maxPosition = 1<<63 - 1
 // to a position that a Tail or a checkpoint has passed is that complete: late commits fill in behind.
 // Plan: a range scan of the primary key.
 func ReadLog(ctx context.Context, db postgres.Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
-	rows, err := db.Query(ctx, SelectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the log")
-	}
-	events, err := pgx.CollectRows(rows, ScanRecorded)
-	return events, postgres.Classify(err, "read the log")
+	return postgres.Collect(ctx, db, "read the log", ScanRecorded,
+		SelectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)
 }

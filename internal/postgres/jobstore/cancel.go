@@ -142,12 +142,8 @@ func (s *Store) WithSlot(ctx context.Context, account string) ([]job.ID, error) 
 }
 
 func (s *Store) list(ctx context.Context, query, account string) ([]job.ID, error) {
-	rows, err := s.pool.Query(ctx, query, account)
-	if err != nil {
-		return nil, postgres.Classify(err, "list jobs of account "+account)
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
-	return found, postgres.Classify(err, "list jobs of account "+account)
+	return postgres.Collect(ctx, s.pool, "list jobs of account "+account, pgx.RowTo[job.ID],
+		query, account)
 }
 
 func ids(in []job.ID) []string {

@@ -36,11 +36,7 @@ select key, entry from hits`
 
 // Find implements nodecache.Store.
 func (n *NodeCache) Find(ctx context.Context, account string, keys []nodecache.Key, age time.Duration) ([]nodecache.Entry, error) {
-	rows, err := n.pool.Query(ctx, findCached, account, raw(keys), age.Seconds())
-	if err != nil {
-		return nil, postgres.Classify(err, "look into the node cache")
-	}
-	entries, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e nodecache.Entry, err error) {
+	return postgres.Collect(ctx, n.pool, "look into the node cache", func(row pgx.CollectableRow) (e nodecache.Entry, err error) {
 		var key []byte
 		var text string
 		if err := row.Scan(&key, &text); err != nil {
@@ -49,8 +45,8 @@ func (n *NodeCache) Find(ctx context.Context, account string, keys []nodecache.K
 		err = json.Unmarshal([]byte(text), &e)
 		copy(e.Key[:], key)
 		return e, err
-	})
-	return entries, postgres.Classify(err, "look into the node cache")
+	},
+		findCached, account, raw(keys), age.Seconds())
 }
 
 func raw(keys []nodecache.Key) [][]byte {

@@ -20,13 +20,9 @@ import (
 
 // Retries returns the jobs that were made from one, oldest first.
 func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
-	rows, err := s.pool.Query(ctx, `select r.job_id::text from job_retries r
+	return postgres.Collect(ctx, s.pool, "list retries of job "+string(origin), pgx.RowTo[job.ID],
+		`select r.job_id::text from job_retries r
 		join events e on e.stream = 'job-' || r.job_id and e.version = 1 where r.origin = $1 order by e.position`, origin)
-	if err != nil {
-		return nil, postgres.Classify(err, "list retries of job "+string(origin))
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[job.ID])
-	return found, postgres.Classify(err, "list retries of job "+string(origin))
 }
 
 // HasSlot returns NotFound (not_running) unless a job has a slot.
@@ -100,13 +96,9 @@ func (s *Store) Orphans(ctx context.Context) (Orphans, error) {
 }
 
 func (s *Store) orphans(ctx context.Context, from string) ([]job.RunRef, error) {
-	rows, err := s.pool.Query(ctx, from+` left join streams t on t.id = 'job-' || j.job_id
+	return postgres.Collect(ctx, s.pool, "look for rows without a stream", kind.Scan,
+		from+` left join streams t on t.id = 'job-' || j.job_id
 		where t.id is null or t.closed order by 1 limit 1000`)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for rows without a stream")
-	}
-	found, err := pgx.CollectRows(rows, kind.Scan)
-	return found, postgres.Classify(err, "look for rows without a stream")
 }
 
 // Drop deletes stray rows and recounts job_lanes. Jobs without a stream were never accepted; closed
@@ -149,16 +141,12 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 // Unplaced returns up to limit jobs, from behind after, whose stream is open and that neither hold a slot
 // nor wait: accepted, and forgotten by the job store. None exist unless the database was changed by hand.
 func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
-	rows, err := s.pool.Query(ctx, `select substr(t.id, 5), t.account, 0 from streams t
+	return postgres.Collect(ctx, s.pool, "look for forgotten jobs", kind.Scan,
+		`select substr(t.id, 5), t.account, 0 from streams t
 		where t.id like 'job-%' and not t.closed and t.id > 'job-' || $1
 		  and not exists (select from job_slots j where 'job-' || j.job_id = t.id)
 		  and not exists (select from job_queue j where 'job-' || j.job_id = t.id)
 		order by t.id limit $2`, afterID(after), limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for forgotten jobs")
-	}
-	found, err := pgx.CollectRows(rows, kind.Scan)
-	return found, postgres.Classify(err, "look for forgotten jobs")
 }
 
 // Replace puts a forgotten job back: a running one gets its slot and the intent to start it, a waiting

@@ -18,21 +18,17 @@ import (
 // Overdue returns jobs in one of the states that were submitted before a time, oldest first, at most
 // limit, from the one behind after. It reads the view, which may be behind: what the caller does looks again.
 func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error) {
-	rows, err := s.pool.Query(ctx, `select job, created_at from jobs_v1
-		where created_at <= $1 and (created_at, id) > ($2, $3) and state = any($4)
-		order by created_at, id limit $5`, before, after.CreatedAt, string(after.Job.ID), states, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "list jobs past their retention")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (job.Overdue, error) {
+	return postgres.Collect(ctx, s.pool, "list jobs past their retention", func(row pgx.CollectableRow) (job.Overdue, error) {
 		var state []byte
 		var o job.Overdue
 		if err := row.Scan(&state, &o.CreatedAt); err != nil {
 			return o, err
 		}
 		return o, json.Unmarshal(state, &o.Job)
-	})
-	return found, postgres.Classify(err, "list jobs past their retention")
+	},
+		`select job, created_at from jobs_v1
+		where created_at <= $1 and (created_at, id) > ($2, $3) and state = any($4)
+		order by created_at, id limit $5`, before, after.CreatedAt, string(after.Job.ID), states, limit)
 }
 
 // ExpireWaiting ends those of an account's jobs that still wait in the queue, by job.expired, and returns

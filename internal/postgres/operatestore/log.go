@@ -26,12 +26,8 @@ const StreamsSQL = `select id from streams where id >= $1 and id <= $2 order by 
 
 // Streams returns the first two streams whose ids are between from and to, both included.
 func (s *Store) Streams(ctx context.Context, from, to string) ([]string, error) {
-	rows, err := s.pool.Query(ctx, StreamsSQL, from, to)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for a stream")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return found, postgres.Classify(err, "look for a stream")
+	return postgres.Collect(ctx, s.pool, "look for a stream", pgx.RowTo[string],
+		StreamsSQL, from, to)
 }
 
 // HasStream reports whether the log has a stream.

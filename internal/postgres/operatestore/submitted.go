@@ -35,12 +35,8 @@ const submittedSQL = `select stream, position from events s
 // Submitted returns submissions of jobs, the newest first. It reads the log alone: neither a view nor a table that a
 // migration may still have to change.
 func (s *Store) Submitted(ctx context.Context, q Submitted) ([]Submission, error) {
-	rows, err := s.pool.Query(ctx, submittedSQL, q.From, q.Since, q.Account, q.Before, q.Class, q.Limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for submissions")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Submission])
-	return found, postgres.Classify(err, "look for submissions")
+	return postgres.Collect(ctx, s.pool, "look for submissions", pgx.RowToStructByPos[Submission],
+		submittedSQL, q.From, q.Since, q.Account, q.Before, q.Class, q.Limit)
 }
 
 // AccountIDs maps names of accounts to their ids, and each id to itself.

@@ -37,20 +37,16 @@ type Queue struct {
 // Queues lists accounts with jobs, the deepest queues first. The age is that of the first event of the job that came
 // first.
 func (s *Store) Queues(ctx context.Context, limit int) ([]Queue, error) {
-	rows, err := s.pool.Query(ctx, `select l.account, coalesce(a.tier, $2), l.queued, l.running,
-			coalesce(extract(epoch from clock_timestamp() - (select e.recorded_at from events e where e.version = 1 and e.stream = 'job-' ||
-				(select q.job_id from job_queue q where q.account = l.account order by q.seq limit 1))), 0)::float8
-		from job_lanes l left join accounts a on a.id = l.account where l.account <> '*' and (l.queued > 0 or l.running > 0)
-		order by l.queued desc, l.running desc, l.account limit $1`, limit, string(account.TierLocal))
-	if err != nil {
-		return nil, postgres.Classify(err, "read queues")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Queue, error) {
+	return postgres.Collect(ctx, s.pool, "read queues", func(row pgx.CollectableRow) (Queue, error) {
 		var q Queue
 		var age float64
 		err := row.Scan(&q.Account, &q.Tier, &q.Queued, &q.Running, &age)
 		q.Oldest = time.Duration(max(0, age) * float64(time.Second))
 		return q, err
-	})
-	return found, postgres.Classify(err, "read queues")
+	},
+		`select l.account, coalesce(a.tier, $2), l.queued, l.running,
+			coalesce(extract(epoch from clock_timestamp() - (select e.recorded_at from events e where e.version = 1 and e.stream = 'job-' ||
+				(select q.job_id from job_queue q where q.account = l.account order by q.seq limit 1))), 0)::float8
+		from job_lanes l left join accounts a on a.id = l.account where l.account <> '*' and (l.queued > 0 or l.running > 0)
+		order by l.queued desc, l.running desc, l.account limit $1`, limit, string(account.TierLocal))
 }

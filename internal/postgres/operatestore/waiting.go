@@ -35,12 +35,8 @@ func (s *Store) Intents(ctx context.Context) (Intents, error) {
 
 // JobsWithSlotFor returns the ids of jobs that have had a slot for at least age, the oldest first.
 func (s *Store) JobsWithSlotFor(ctx context.Context, age time.Duration) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, age)
-	if err != nil {
-		return nil, postgres.Classify(err, "read slots")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return found, postgres.Classify(err, "read slots")
+	return postgres.Collect(ctx, s.pool, "read slots", pgx.RowTo[string],
+		`select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, age)
 }
 
 // SilentJob is a job that runs and has recorded nothing for a while.
@@ -59,26 +55,18 @@ const silentSQL = `select s.job_id::text, coalesce(e.type, ''), extract(epoch fr
 
 // SilentJobs returns jobs that have a slot and have recorded nothing for at least age, the most silent first.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, limit int) ([]SilentJob, error) {
-	rows, err := s.pool.Query(ctx, silentSQL, age, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for silent jobs")
-	}
-	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (SilentJob, error) {
+	return postgres.Collect(ctx, s.pool, "look for silent jobs", func(row pgx.CollectableRow) (SilentJob, error) {
 		var j SilentJob
 		var seconds float64
 		err := row.Scan(&j.Job, &j.Last, &seconds)
 		j.For = time.Duration(seconds * float64(time.Second))
 		return j, err
-	})
-	return found, postgres.Classify(err, "look for silent jobs")
+	},
+		silentSQL, age, limit)
 }
 
 // NewestHashes returns the hashes of the newest files, each once, of at most limit files.
 func (s *Store) NewestHashes(ctx context.Context, limit int) ([][]byte, error) {
-	rows, err := s.pool.Query(ctx, `select distinct hash from (select hash from files order by created_at desc limit $1) f`, limit)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the newest files")
-	}
-	hashes, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
-	return hashes, postgres.Classify(err, "read the newest files")
+	return postgres.Collect(ctx, s.pool, "read the newest files", pgx.RowTo[[]byte],
+		`select distinct hash from (select hash from files order by created_at desc limit $1) f`, limit)
 }

@@ -119,22 +119,14 @@ func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, e
 
 // Find returns the endpoints whose ids begin with a text of hex digits and dashes, two at most.
 func (s *Store) Find(ctx context.Context, prefix string) ([]webhook.ID, error) {
-	rows, err := s.pool.Query(ctx, `select id::text from webhook_endpoints where starts_with(id::text, $1) limit 2`, prefix)
-	if err != nil {
-		return nil, postgres.Classify(err, "find webhooks")
-	}
-	found, err := pgx.CollectRows(rows, pgx.RowTo[webhook.ID])
-	return found, postgres.Classify(err, "find webhooks")
+	return postgres.Collect(ctx, s.pool, "find webhooks", pgx.RowTo[webhook.ID],
+		`select id::text from webhook_endpoints where starts_with(id::text, $1) limit 2`, prefix)
 }
 
 // Accounts returns the accounts that have endpoints, in order.
 func (s *Store) Accounts(ctx context.Context) ([]string, error) {
-	rows, err := s.pool.Query(ctx, `select distinct account from webhook_endpoints order by account`)
-	if err != nil {
-		return nil, postgres.Classify(err, "read who has webhooks")
-	}
-	all, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	return all, postgres.Classify(err, "read who has webhooks")
+	return postgres.Collect(ctx, s.pool, "read who has webhooks", pgx.RowTo[string],
+		`select distinct account from webhook_endpoints order by account`)
 }
 
 // EnqueueDeliveries adds deliveries in tx. It skips deliveries that exist and those whose endpoint does not.
