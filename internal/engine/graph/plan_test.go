@@ -94,8 +94,11 @@ func comfyOrder(from map[string][]string, outputs []string) (order []string) {
 		return slices.ContainsFunc(pending, func(r string) bool { return slices.Contains(from[r], id) && matches(r) })
 	}
 	readByOutput := func(id string) bool { return anyReader(id, isOutput) }
-	preferences := []func(string) bool{isOutput, readByOutput,
-		func(id string) bool { return anyReader(id, readByOutput) }, func(string) bool { return true }}
+	preferences := []func(string) bool{
+		isOutput, readByOutput,
+		func(id string) bool { return anyReader(id, readByOutput) },
+		func(string) bool { return true },
+	}
 	for len(pending) > 0 {
 		ready := slices.DeleteFunc(slices.Clone(pending), func(id string) bool {
 			return slices.ContainsFunc(from[id], func(f string) bool { return slices.Contains(pending, f) })
