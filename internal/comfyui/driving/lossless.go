@@ -91,10 +91,13 @@ func losslessMask(m *raster.Mask) func() (*tensors.File, error) {
 	}
 }
 
-// rows returns the samples of an image or a mask as a tensor.
-func rows(from interface {
+// rower is an image or a mask.
+type rower interface {
 	Row(buf []float32, frame, y int) []float32
-}, width int, shape ...int) tensors.Tensor {
+}
+
+// rows returns the samples of an image or a mask as a tensor.
+func rows(from rower, width int, shape ...int) tensors.Tensor {
 	pix := make([]float32, 0, shape[0]*shape[1]*width)
 	row := make([]float32, width)
 	for frame := range shape[0] {
@@ -123,8 +126,9 @@ func (c *compiled) moveOpaque(ctx context.Context, v node.Opaque) (any, error) {
 		return c.moveLatent(ctx, v.Data)
 	case node.Audio:
 		return c.loadFile(ctx, ".flac", v.Data, "LoadAudio", "audio")
+	default:
+		return nil, cannotCross("a value of type %s cannot be given to a server", v.Type)
 	}
-	return nil, cannotCross("a value of type %s cannot be given to a server", v.Type)
 }
 
 // loadFile uploads a file and loads it by a class.
@@ -193,8 +197,9 @@ func (f *follower) readTensors(ctx context.Context, kind node.Type, from comfyui
 		return file.mask()
 	case node.Audio:
 		return file.sound()
+	default:
+		return nil, cannotCross("a value of type %s cannot be read", kind)
 	}
-	return nil, cannotCross("a value of type %s cannot be read", kind)
 }
 
 // packedValue is a value of the node pack.

@@ -372,13 +372,16 @@ func bytesOf(im *raster.Image) []uint8 {
 	return all
 }
 
-func floatsOf(from interface {
+// rows are an image or a mask.
+type rows interface {
 	Row(buf []float32, frame, y int) []float32
 	Frames() int
 	Height() int
 	Width() int
 	Channels() int
-}) []float64 {
+}
+
+func floatsOf(from rows) []float64 {
 	var all []float64
 	for frame := range from.Frames() {
 		for y := range from.Height() {

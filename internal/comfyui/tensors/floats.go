@@ -16,7 +16,8 @@ func FromFloats(values []float32, shape ...int) Tensor {
 
 // Floats returns the numbers of a tensor of floats. Half precision is widened without loss, double precision is rounded.
 func (t Tensor) Floats() ([]float32, error) {
-	size, read := 0, func([]byte) float32 { return 0 }
+	var size int
+	var read func([]byte) float32
 	switch t.Type {
 	case "F32":
 		size, read = 4, func(b []byte) float32 { return math.Float32frombits(binary.LittleEndian.Uint32(b)) }

@@ -114,14 +114,14 @@ func (m *merger) sections(raw json.RawMessage, others []json.RawMessage, top boo
 func (m *merger) spec(raw json.RawMessage, others []json.RawMessage, file []byte) (json.RawMessage, error) {
 	var parts []json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
-		return raw, nil
+		return raw, nil //nolint:nilerr // what is no specification stays as it is
 	}
 	if isList(parts[0]) {
 		parts[0] = m.list(parts[0], elements(others, 0), file)
 		return joined(parts), nil
 	}
-	if len(parts) < 2 {
-		return raw, nil
+	if len(parts) < 2 || !bytes.HasPrefix(bytes.TrimSpace(parts[1]), []byte("{")) {
+		return raw, nil // options that are no object stay as they are
 	}
 	options, err := edit(parts[1], func(name string, value json.RawMessage) (json.RawMessage, error) {
 		if name != "options" || !isList(value) {
@@ -134,7 +134,7 @@ func (m *merger) spec(raw json.RawMessage, others []json.RawMessage, file []byte
 		return m.list(value, lists, file), nil
 	})
 	if err != nil {
-		return raw, nil //nolint:nilerr // options that are no object stay as they are
+		return nil, err
 	}
 	parts[1] = options
 	return joined(parts), nil

@@ -76,12 +76,15 @@ func whole(name string, t tensors.Tensor) map[string]tensors.Tensor {
 	return map[string]tensors.Tensor{name: t}
 }
 
-// rows returns the samples of an image or a mask; the last dimensions of its shape are a row.
-func rows(from interface {
+// rower is an image or a mask.
+type rower interface {
 	Row(buf []float32, frame, y int) []float32
 	Frames() int
 	Height() int
-}, width int, shape ...int) tensors.Tensor {
+}
+
+// rows returns the samples of an image or a mask; the last dimensions of its shape are a row.
+func rows(from rower, width int, shape ...int) tensors.Tensor {
 	var pix []float32
 	row := make([]float32, width)
 	for frame := range from.Frames() {
