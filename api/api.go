@@ -112,14 +112,14 @@ type surface interface{ Routes() []edge.Route }
 func (s *service) add(part surface) { s.routes = append(s.routes, part.Routes()...) }
 
 func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
-	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History, Devices: deps.Devices}, cloud.Options{
+	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History, Waits: deps.Waits, Devices: deps.Devices}, cloud.Options{
 		MaxPrompt: opts.MaxPrompt, MaxUpload: opts.MaxUpload, Assets: deps.Assets != nil,
 		RuntimeNames: opts.RuntimeNames, RawStatus: opts.RawStatus, Version: opts.Version,
 	})
 	s.add(c)
 	s.add(jobs.New(jobs.Deps{
 		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
-		Keys: deps.Keys, Logs: deps.Logs,
+		Keys: deps.Keys, Logs: deps.Logs, Waits: deps.Waits,
 	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention}))
 	return c
 }
@@ -144,7 +144,8 @@ func (s *service) addPages(deps Deps) {
 	if deps.Console != nil {
 		s.add(console.New(console.Deps{
 			Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Links: deps.Links,
-			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Sealer: deps.Console.Sealer,
+			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
+			Servers: deps.Console.Servers, Operator: deps.Console.Operator,
 		}))
 	}
 	if deps.Editor != nil {

@@ -43,6 +43,7 @@ type Deps struct {
 	Logs      jobs.Logs        // nil = jobs have no logs
 	History   cloud.History    // nil = nothing is ever hidden
 	Userdata  editor.Userdata  // nil = no routes for the files of editors
+	Waits     jobio.Waits      // nil = no job waits for a ComfyUI server
 	Servers   editor.Servers   // nil = there are no ComfyUI servers
 	Devices   cloud.Devices    // nil = no devices but this machine
 	Console   *Console         // nil = no pages for people
@@ -78,6 +79,8 @@ type Console struct {
 	Histories console.Histories
 	Retry     console.Retrier // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
+	Servers   console.Servers          // nil = no page of ComfyUI servers
+	Operator  func(secret string) bool // whether a credential is the operators'; nil = none is
 }
 
 // Editor is a web editor that is served beside the API.

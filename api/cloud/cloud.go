@@ -64,8 +64,9 @@ type Deps struct {
 	Jobs    Commands
 	Reader  Reader
 	Sources Sources
-	History History // nil = nothing is ever hidden
-	Devices Devices // nil = there are no ComfyUI servers
+	History History     // nil = nothing is ever hidden
+	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
+	Devices Devices     // nil = there are no ComfyUI servers
 }
 
 // Devices returns the devices of all ComfyUI servers that answer.

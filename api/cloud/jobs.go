@@ -32,16 +32,17 @@ func (s *Surface) jobRoutes() []edge.Route {
 // jobEntry is a JobEntry of the cloud API, as the self-hosted runtime renders
 // it: times in milliseconds, what is unknown left out.
 type jobEntry struct {
-	ID           job.PublicID    `json:"id"`
-	Status       string          `json:"status"`
-	Priority     float64         `json:"priority"`
-	CreateTime   int64           `json:"create_time"`
-	StartTime    *int64          `json:"execution_start_time,omitempty"`
-	EndTime      *int64          `json:"execution_end_time,omitempty"`
-	Error        *executionError `json:"execution_error,omitempty"`
-	Preview      *previewOutput  `json:"preview_output,omitempty"`
-	OutputsCount int             `json:"outputs_count"`
-	WorkflowID   string          `json:"workflow_id,omitempty"` // of the editor's workflow
+	ID           job.PublicID       `json:"id"`
+	Status       string             `json:"status"`
+	Priority     float64            `json:"priority"`
+	CreateTime   int64              `json:"create_time"`
+	StartTime    *int64             `json:"execution_start_time,omitempty"`
+	EndTime      *int64             `json:"execution_end_time,omitempty"`
+	Error        *executionError    `json:"execution_error,omitempty"`
+	Preview      *previewOutput     `json:"preview_output,omitempty"`
+	OutputsCount int                `json:"outputs_count"`
+	WorkflowID   string             `json:"workflow_id,omitempty"` // of the editor's workflow
+	Waiting      *jobio.WaitingBody `json:"waiting,omitempty"`     // for a ComfyUI server
 }
 
 type executionError struct {
@@ -207,6 +208,11 @@ func (s *Surface) getJob(c *gin.Context) error {
 	detail := jobDetail{
 		jobEntry: entryOf(j), Workflow: src, Outputs: outputMap(j), UpdateTime: j.UpdatedAt.UnixMilli(), ExecutionMeta: metaOf(j),
 	}
+	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
+	if err != nil {
+		return err
+	}
+	detail.Waiting = waiting[j.ID]
 	if j.State.Final() {
 		ended := statusOf(j)
 		detail.ExecutionStatus = &ended

@@ -42,8 +42,14 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, found...)
+	if err != nil {
+		return err
+	}
 	for _, j := range found {
-		body.Jobs = append(body.Jobs, entryOf(s.withExceptionNames(j)))
+		entry := entryOf(s.withExceptionNames(j))
+		entry.Waiting = waiting[j.ID]
+		body.Jobs = append(body.Jobs, entry)
 	}
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
 	c.PureJSON(http.StatusOK, body)

@@ -15,14 +15,15 @@ func (s *Surface) statusRoutes() []edge.Route {
 }
 
 type statusResponse struct {
-	ID          job.PublicID `json:"id"`
-	Status      string       `json:"status"`
-	RawStatus   string       `json:"raw_status"`
-	CreatedAt   string       `json:"created_at"`
-	UpdatedAt   string       `json:"updated_at"`
-	LastUpdate  string       `json:"last_state_update"`
-	Inference   *string      `json:"assigned_inference"`
-	ErrorDetail *string      `json:"error_message"`
+	ID          job.PublicID       `json:"id"`
+	Status      string             `json:"status"`
+	RawStatus   string             `json:"raw_status"`
+	CreatedAt   string             `json:"created_at"`
+	UpdatedAt   string             `json:"updated_at"`
+	LastUpdate  string             `json:"last_state_update"`
+	Inference   *string            `json:"assigned_inference"`
+	ErrorDetail *string            `json:"error_message"`
+	Waiting     *jobio.WaitingBody `json:"waiting,omitempty"` // for a ComfyUI server
 }
 
 // getStatus says how far a job is: GET /job/{id}/status.
@@ -41,6 +42,11 @@ func (s *Surface) getStatus(c *gin.Context) error {
 	if j.Error != nil {
 		body.ErrorDetail = &j.Error.Message
 	}
+	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
+	if err != nil {
+		return err
+	}
+	body.Waiting = waiting[j.ID]
 	c.PureJSON(http.StatusOK, body)
 	return nil
 }

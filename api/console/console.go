@@ -48,6 +48,8 @@ const (
 // Reader reads jobs; what it returns is never behind the log.
 type Reader interface {
 	jobio.Reader
+	// PublicIDs returns the ids by which clients know some jobs, in their order.
+	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
 	// List returns jobs, newest first.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
 }
@@ -71,7 +73,10 @@ type Deps struct {
 	Sources   Sources
 	Links     jobio.Links
 	Histories Histories
-	Retry     Retrier // nil = jobs cannot be run again from the page
+	Servers   Servers                  // nil = no page of ComfyUI servers
+	Operator  func(secret string) bool // whether a credential is the operators'; nil = none is
+	Waits     jobio.Waits              // nil = no job waits for a ComfyUI server
+	Retry     Retrier                  // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
 }
 
@@ -106,6 +111,7 @@ func (s *Surface) Routes() []edge.Route {
 	}
 	return []edge.Route{
 		get("", page(account.ScopeRead, s.list)),
+		get("/servers", func(c *gin.Context) error { s.serveOperator(c, s.servers); return nil }),
 		get("/jobs/:id", page(account.ScopeRead, s.job)),
 		get("/live.js", s.script),
 		post("/jobs/:id/cancel", page(account.ScopeWrite, s.cancel)),
@@ -171,6 +177,11 @@ func (s *Surface) signIn(c *gin.Context) {
 		return
 	}
 	key := strings.TrimSpace(c.PostForm("key"))
+	if s.operates(key) {
+		s.setConsoleCookie(c, edge.SealKey(consoleOwner, key, s.Sealer), 0)
+		s.redirect(c, "/servers")
+		return
+	}
 	if _, err := s.Edge.Auth.Authenticate(c.Request.Context(), key); err != nil {
 		if !fault.Is(err, fault.Unauthenticated) {
 			s.pages.problem(c, err)
@@ -250,10 +261,14 @@ func (s *Surface) list(c *gin.Context, id account.Identity) error {
 	if err != nil {
 		return err
 	}
+	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, page.Jobs...)
+	if err != nil {
+		return err
+	}
 	listed := make([]console.ListedJob, len(page.Jobs))
 	live := false
 	for i, j := range page.Jobs {
-		listed[i] = console.ListedJob{Job: j, Took: elapsed(j, time.Now())}
+		listed[i] = console.ListedJob{Job: j, Took: elapsed(j, time.Now()), Cause: waitWords(waiting[j.ID])}
 		if j.Error != nil {
 			listed[i].Cause = j.Error.Message
 		}
@@ -266,7 +281,7 @@ func (s *Surface) list(c *gin.Context, id account.Identity) error {
 	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
 		f.Title, f.Live = "Jobs", live
 		return s.pages.templates.List(b, console.ListPage{
-			Frame: f, Jobs: listed, Status: string(status), States: consoleStates, Next: console.NextQuery(string(status), page.Next), Kept: kept,
+			Frame: f, Jobs: listed, Status: string(status), Pool: s.Servers != nil && s.Edge.Mode() != account.ModeKeys, States: consoleStates, Next: console.NextQuery(string(status), page.Next), Kept: kept,
 		})
 	})
 	return nil

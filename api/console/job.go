@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"html/template"
 	"net/http"
 	"time"
@@ -40,6 +41,9 @@ func (s *Surface) job(c *gin.Context, id account.Identity) error {
 		Job: j, Timeline: timeline, Drawing: drawing, Events: history.Events, Outputs: s.outputs(c, j),
 		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
 	}
+	if page.Waiting, err = s.waiting(c.Request.Context(), j); err != nil {
+		return err
+	}
 	if j.Origin != nil {
 		page.Origin = j.Origin.PublicID()
 	}
@@ -55,6 +59,19 @@ func (s *Surface) job(c *gin.Context, id account.Identity) error {
 		return s.pages.templates.Job(b, page)
 	})
 	return nil
+}
+
+// waiting says why a job waits for a ComfyUI server, "" if it does not.
+func (s *Surface) waiting(ctx context.Context, j job.Job) (string, error) {
+	found, err := jobio.Waiting(ctx, s.Waits, j)
+	return waitWords(found[j.ID]), err
+}
+
+func waitWords(w *jobio.WaitingBody) string {
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf("Waits for a server, place %d: %s", w.Place, w.Reason)
 }
 
 // notices are what an action's redirect may have said; anything else in the query is not shown.

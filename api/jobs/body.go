@@ -23,6 +23,7 @@ type jobBody struct {
 	ExpiresAt     string             `json:"expires_at"`
 	QueuePosition *int64             `json:"queue_position"`
 	Progress      *stream.Progress   `json:"progress"`
+	Waiting       *jobio.WaitingBody `json:"waiting,omitempty"` // for a ComfyUI server
 	Outputs       []jobio.OutputBody `json:"outputs"`
 	Error         *jobError          `json:"error"`
 	URLs          jobURLs            `json:"urls"`
@@ -79,7 +80,11 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 		body.Metadata = map[string]string{}
 	}
 	var err error
-	body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, j)
+	if body.Progress, err = jobio.Progress(c.Request.Context(), s.Steps, j); err != nil {
+		return body, err
+	}
+	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
+	body.Waiting = waiting[j.ID]
 	return body, err
 }
 

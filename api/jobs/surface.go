@@ -57,8 +57,9 @@ type Deps struct {
 	Sources Sources
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links
-	Keys    Keys // nil = what is wrong with a workflow is answered before a key in use
-	Logs    Logs // nil = jobs have no logs
+	Keys    Keys        // nil = what is wrong with a workflow is answered before a key in use
+	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
+	Logs    Logs        // nil = jobs have no logs
 }
 
 // Options are the tunables of the surface.

@@ -2,6 +2,8 @@ package app
 
 import (
 	"context"
+	"crypto/sha256"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"net/http"
@@ -30,6 +32,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
@@ -100,9 +103,9 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Logs:    job.Logs{Events: in.events, Registry: in.types},
 		History: past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage: in.storage,
-		Servers: in.catalogue(ctx, group), Devices: in.devices,
+		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates()},
 		Editor:    page,
 		Router:    models,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},
@@ -113,6 +116,19 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		JobRetention: in.cfg.JobRetention, UploadIdle: in.cfg.UploadIdle, MaxSockets: in.cfg.MaxSockets, MaxStreams: in.cfg.MaxStreams,
 		RawStatus: in.cfg.RawStatus, RouteByClient: in.cfg.RouteByClient, RuntimeNames: in.cfg.RuntimeNames,
 	})
+}
+
+// operates returns how the console knows the operators' credential; nil where the admin API is not served on the address
+// of the console, since its credential is for the other one.
+func (in *Instance) operates() func(secret string) bool {
+	if in.cfg.AdminToken == "" || in.cfg.AdminAddr != "" {
+		return nil
+	}
+	want := sha256.Sum256([]byte(in.cfg.AdminToken))
+	return func(secret string) bool {
+		sum := sha256.Sum256([]byte(secret))
+		return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+	}
 }
 
 // openEditor opens the files of the web editor; nil without one.

@@ -182,6 +182,12 @@ func (b *bench) send(method, path, credential string, body any) (int, string) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+credential)
+	return b.answer(req)
+}
+
+// answer sends a request and returns the status and the body.
+func (b *bench) answer(req *http.Request) (int, string) {
+	b.t.Helper()
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(b.t, err)
 	defer res.Body.Close()

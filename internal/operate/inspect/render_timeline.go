@@ -30,6 +30,9 @@ func (p *Printer) Timeline(t Timeline) {
 		p.Line("", Plain)
 		p.spans(t)
 	}
+	for _, w := range t.Waiting {
+		p.Line(fmt.Sprintf("node %s waits for a server: %s", Clean(w.Node), Clean(w.Reason)), Notice)
+	}
 	if len(t.Servers) > 0 {
 		p.Line("", Plain)
 		p.servers(t)

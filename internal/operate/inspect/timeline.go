@@ -32,7 +32,8 @@ type Timeline struct {
 	CacheHits   int          `json:"cache_hits"` // nodes of the last run with a cached result
 	Nodes       []NodeSpan   `json:"nodes"`
 
-	Servers []ServerSpan `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
+	Waiting []job.SegmentWait `json:"waiting,omitempty"` // parts of the graph that wait for a ComfyUI server, and why
+	Servers []ServerSpan      `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
 }
 
 // ServerSpan is one attempt of a part of the graph on a ComfyUI server.
@@ -108,6 +109,9 @@ type NodeSpan struct {
 func (h History) Timeline(now time.Time) Timeline {
 	j := h.final
 	t := Timeline{Job: h.Job, Public: h.Public, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
+	if !j.State.Final() {
+		t.Waiting = j.Waiting
+	}
 	if j.EndedAt != nil {
 		t.Until = *j.EndedAt
 	}

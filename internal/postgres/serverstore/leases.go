@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -64,12 +65,21 @@ func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
 
 // Waits returns the waiting segments, in order of arrival.
 func (st *Store) Waits(ctx context.Context) ([]server.Waiting, error) {
-	all, err := waits(ctx, st.pool, ``)
+	all, err := waits(ctx, st.pool, arrival)
 	return all, postgres.Classify(err, "read what waits for servers")
 }
 
+// WaitsOf returns the waiting segments of some jobs, those first that are placed first.
+func (st *Store) WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error) {
+	all, err := waits(ctx, st.pool, `where job = any($1) and reason <> '' order by ahead, since, unit`, ids)
+	return all, postgres.Classify(err, "read why jobs wait for servers")
+}
+
+// arrival orders waiting segments as they came.
+const arrival = `order by since, job, unit`
+
 func waits(ctx context.Context, db queryer, where string, args ...any) ([]server.Waiting, error) {
-	rows, err := db.Query(ctx, `select body, reason, ahead from comfyui_waits `+where+` order by since, job, unit`, args...)
+	rows, err := db.Query(ctx, `select body, reason, ahead from comfyui_waits `+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +102,7 @@ func (st *Store) Place(ctx context.Context, decide server.Decide) (made []server
 		if err := tx.QueryRow(ctx, roundLock).Scan(&mine); err != nil || !mine {
 			return err
 		}
-		waiting, err := waits(ctx, tx, `where seen_at > $1`, time.Now().Add(-waitFor))
+		waiting, err := waits(ctx, tx, `where seen_at > $1 `+arrival, time.Now().Add(-waitFor))
 		if err != nil || len(waiting) == 0 {
 			return err
 		}

@@ -27,14 +27,14 @@ var script []byte
 func Script() []byte { return script }
 
 // Pages holds the parsed templates.
-type Pages struct{ list, job, signIn, editor, problem *template.Template }
+type Pages struct{ list, job, servers, signIn, editor, problem *template.Template }
 
 // New parses the templates, which are part of the program.
 func New() *Pages {
 	parse := func(name string) *template.Template {
 		return template.Must(template.New("frame.html").Funcs(functions).ParseFS(pages, "pages/frame.html", "pages/style.css", "pages/"+name))
 	}
-	return &Pages{list: parse("list.html"), job: parse("job.html"), signIn: parse("signin.html"), editor: parse("editor.html"), problem: parse("problem.html")}
+	return &Pages{list: parse("list.html"), job: parse("job.html"), servers: parse("servers.html"), signIn: parse("signin.html"), editor: parse("editor.html"), problem: parse("problem.html")}
 }
 
 // functions are what templates call.
@@ -42,7 +42,7 @@ var functions = template.FuncMap{
 	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"short": func(id job.PublicID) string { return string(id)[:min(8, len(id))] },
-	"size":  bytesOf,
+	"size":  bytesOf, "used": used, "memory": memory, "when": when,
 }
 
 // bytesOf writes a number of bytes for people.
@@ -75,6 +75,7 @@ type ListPage struct {
 	Status string // the state that is selected, "" = all
 	States []job.State
 	Next   string // query of the next page, "" = this is the last
+	Pool   bool   // link to the page of the servers
 	Kept   string // what the account keeps and may keep, "" = not known
 }
 
@@ -82,7 +83,7 @@ type ListPage struct {
 type ListedJob struct {
 	Job   job.Job
 	Took  inspect.Millis
-	Cause string // of a failure, short
+	Cause string // of a failure or a wait, short
 }
 
 // JobPage is everything about one job.
@@ -98,6 +99,7 @@ type JobPage struct {
 	Inputs   string // of the failed node, as recorded
 	Notice   string // what an action came to
 	CanRetry bool
+	Waiting  string // why the job waits for a ComfyUI server, with its place; "" = it does not
 }
 
 // Output is a file or a text that a node showed.

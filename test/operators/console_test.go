@@ -1,0 +1,57 @@
+package operators_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+func TestOperatorsSeeServersInTheConsole(t *testing.T) {
+	b := start(t)
+	m := b.server(comfyui.Options{Step: 20 * time.Millisecond}, nil)
+	operator := b.signIn(adminToken)
+	require.NotContains(t, operator, adminToken, "the token itself is not in the cookie")
+	// section is the part of the page that shows the server of the test.
+	section := func() string {
+		status, body := b.page(operator, "/console/servers")
+		require.Equal(t, http.StatusOK, status)
+		_, rest, _ := strings.Cut(body, m.URL()+"<")
+		part, _, _ := strings.Cut(rest, "</section>")
+		return part
+	}
+	b.await("the server", func() bool { return strings.Contains(section(), ">healthy<") })
+	require.Contains(t, section(), `<rect class="bar"`, "memory as bars")
+	require.Contains(t, section(), b.label)
+
+	runs := b.submit(text2img(1, 500))
+	b.await("what runs", func() bool { return strings.Contains(section(), runs) })
+	require.Contains(t, section(), ">busy<")
+	waits := b.submit(text2img(2, 1))
+	b.await("what waits, and why", func() bool {
+		_, body := b.page(operator, "/console/servers")
+		_, queue, _ := strings.Cut(body, "<h2>Waiting</h2>")
+		return strings.Contains(queue, waits) && strings.Contains(queue, "busy")
+	})
+	b.command("servers", "drain", m.URL(), "--reason", "driver update")
+	b.await("the drained server", func() bool { return strings.Contains(section(), ">draining<") })
+	require.Contains(t, section(), "An operator drained it")
+
+	status, body := b.page(b.signIn(b.key), "/console/servers")
+	require.Equal(t, http.StatusForbidden, status, "accounts do not see servers")
+	require.NotContains(t, body, m.URL())
+	status, body = b.page("", "/console/servers")
+	require.Equal(t, http.StatusUnauthorized, status)
+	require.NotContains(t, body, m.URL())
+	require.Empty(t, b.signIn("operators-onlY"))
+	for _, path := range []string{"/console", "/console/jobs/" + runs} {
+		status, _ = b.page(operator, path)
+		require.Equal(t, http.StatusUnauthorized, status, "the operators' credential is no account's: %s", path)
+	}
+	b.do(http.MethodPost, "/api/interrupt", map[string]any{})
+	b.do(http.MethodPost, "/api/queue", map[string]any{"clear": true})
+}
