@@ -253,10 +253,16 @@ func (c candidate) reason(w *Wait, free []candidate, all int) string {
 // able returns the servers that have what a segment needs, or why there is none.
 func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 	var avoided []*Server
-	reason = "no server is registered"
+	reason, fits := "no server is registered", false
 	for _, s := range p.Servers {
-		if why := p.unable(s, w); why != "" {
-			reason = why
+		if why := p.unfit(s, w); why != "" {
+			if !fits {
+				reason = why
+			}
+			continue
+		}
+		if why := unwilling(s); why != "" { // the nearest that there is to a server for the segment
+			reason, fits = why, true
 			continue
 		}
 		if slices.Contains(w.Avoid, s.ID) {
@@ -280,14 +286,21 @@ func (p *Pool) CanRun(w *Wait) bool {
 	return len(able) > 0
 }
 
-// unable returns why a server cannot run a segment, "" if it can.
-func (p *Pool) unable(s *Server, w *Wait) string {
-	_, total := s.Memory()
+// unwilling returns why a server takes no segment at all now, "" if it does.
+func unwilling(s *Server) string {
 	switch {
 	case s.Drained:
 		return "server " + s.URL + " is draining"
 	case s.Health != Answers:
 		return "server " + s.URL + " is " + string(s.State())
+	}
+	return ""
+}
+
+// unfit returns why a server can never run a segment, "" if it can.
+func (p *Pool) unfit(s *Server, w *Wait) string {
+	_, total := s.Memory()
+	switch {
 	case slices.Contains(w.Refused, s.ID):
 		return "server " + s.URL + " cannot run it"
 	case !contains(s.Labels, w.Labels):

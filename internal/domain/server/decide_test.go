@@ -268,3 +268,21 @@ func TestParseURL(t *testing.T) {
 	}
 	require.Equal(t, "http://host", server.Unnamed("http://user:secret@host,label=x"))
 }
+
+func TestTheReasonOfAWaitIsThatOfTheNearestServer(t *testing.T) {
+	t.Parallel()
+	drained := healthy("drained", func(s *server.Server) { s.Drained, s.Labels = true, []string{"eu"} })
+	away := healthy("away", func(s *server.Server) { s.Health, s.Labels = server.Absent, []string{"us"} })
+	asking := func(label string) *server.Wait {
+		return waits("j", func(w *server.Wait) { w.Labels = []string{label} })
+	}
+	pool := server.Pool{
+		Servers: []*server.Server{healthy("other"), drained, away, healthy("another")}, Now: now,
+		Missing: func(*server.Server, []server.Need) string { return "" }, Load: func(string) time.Duration { return 0 },
+	}
+	for label, says := range map[string]string{"eu": "http://drained is draining", "us": "http://away is away", "asia": "does not have the labels [asia]"} {
+		_, held := pool.Decide([]*server.Wait{asking(label)})
+		require.Len(t, held, 1)
+		require.Contains(t, held[0].Reason, says)
+	}
+}
