@@ -286,6 +286,9 @@ func (p *Pool) CanRun(w *Wait) bool {
 	return len(able) > 0
 }
 
+// unable returns why a server cannot run a segment now, "" if it can.
+func (p *Pool) unable(s *Server, w *Wait) string { return cmp.Or(p.unfit(s, w), unwilling(s)) }
+
 // unwilling returns why a server takes no segment at all now, "" if it does.
 func unwilling(s *Server) string {
 	switch {

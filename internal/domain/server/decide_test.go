@@ -278,7 +278,7 @@ func TestTheReasonOfAWaitIsThatOfTheNearestServer(t *testing.T) {
 	}
 	pool := server.Pool{
 		Servers: []*server.Server{healthy("other"), drained, away, healthy("another")}, Now: now,
-		Missing: func(*server.Server, []server.Need) string { return "" }, Load: func(string) time.Duration { return 0 },
+		Missing: func(*server.Server, []server.Need) string { return "" }, Load: func(server.ID, string) time.Duration { return 0 },
 	}
 	for label, says := range map[string]string{"eu": "http://drained is draining", "us": "http://away is away", "asia": "does not have the labels [asia]"} {
 		_, held := pool.Decide([]*server.Wait{asking(label)})
