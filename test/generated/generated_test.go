@@ -65,7 +65,9 @@ func TestGeneratedRequestsAreAnsweredAsDocumented(t *testing.T) {
 	var got tally
 	require.NoError(t, json.Unmarshal(raw, &got))
 	require.Empty(t, got.Refused, "requests that the document allows are refused for reasons that it does not name")
-	require.NoError(t, failed, "%s", out)
+	if failed != nil { // its output has lines that are too long for require
+		t.Fatalf("schemathesis: %s\n%s", failed, out)
+	}
 	for _, operation := range []string{
 		"GET /v2/models", "POST /v2/models/{provider}/{model}", "POST /v2/models/{provider}/{model}/requests", "GET /v2/models/{provider}/{model}/requests/{id}",
 		"POST /v1/models/{provider}/{model}", "POST /api/v2/webhooks", "GET /api/v2/webhooks/{id}/deliveries", "GET /object_info", "GET /object_info/{class}",
