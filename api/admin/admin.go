@@ -50,7 +50,7 @@ type Jobs interface {
 // Queues are the operators' commands on queues.
 type Queues interface {
 	Set(ctx context.Context, c gate.Change) (gate.State, error)
-	States(ctx context.Context, limit int) ([]gate.State, error)
+	States(ctx context.Context) ([]gate.State, error)
 }
 
 // Views are the operators' commands on views.

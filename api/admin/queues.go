@@ -6,12 +6,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 )
 
-// maxQueues bounds what GET /admin/queues lists.
-const maxQueues = 1000
-
 // listQueues serves GET /admin/queues.
 func (s *server) listQueues(w http.ResponseWriter, r *http.Request) error {
-	states, err := s.Queues.States(r.Context(), maxQueues)
+	states, err := s.Queues.States(r.Context())
 	if err != nil {
 		return err
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
@@ -102,8 +103,8 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobHistories: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets: assets.Service{Pool: in.pool}, AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: servedDoctor{in}, Queues: accountstore.NewGates(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, Events: events.Service{Pool: in.pool, Registry: in.types},
-		Accounts: accounts.Service{Store: accountstore.New(in.pool), Events: in.events, Credits: accountstore.NewCredits(in.pool, in.events), Subscriptions: accountstore.NewSubscriptions(in.pool, in.events), Storage: in.storage},
+		Doctor: servedDoctor{in}, Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Accounts: accounts.New(in.pool, in.events, in.storage),
 	}, in.cfg.AdminToken)
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -46,12 +45,12 @@ func createAccountCommand(s *shell.Shell) *cobra.Command {
 	tier, reason := string(account.TierStandard), ""
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create an account and print its id", Args: cobra.ExactArgs(1),
-		RunE: changingAccounts(s, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, args []string) error {
+		RunE: onAccounts(s, func(ctx context.Context, o accounts.Service, args []string) error {
 			t, err := account.ParseTier(tier)
 			if err != nil {
 				return err
 			}
-			a, err := store.Create(ctx, args[0], t)
+			a, err := o.Create(ctx, args[0], t, by(reason))
 			if err != nil {
 				return err
 			}
@@ -68,12 +67,12 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
-			all, err := accountstore.New(pool).Accounts(ctx)
+		RunE: onAccounts(s, func(ctx context.Context, o accounts.Service, _ []string) error {
+			all, err := o.Accounts(ctx)
 			if err != nil {
 				return err
 			}
-			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).All(ctx)
+			kept, err := o.AllKept(ctx)
 			if err != nil {
 				return err
 			}
@@ -121,28 +120,29 @@ func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]accou
 	return shown
 }
 
-// changingAccounts runs a command on the account store whose changes are recorded as the operator's.
-func changingAccounts(s *shell.Shell, reason *string, run func(context.Context, *accountstore.RecordedAccounts, []string) error) func(*cobra.Command, []string) error {
+// by names the operator who runs a command, with the reason that was given.
+func by(reason string) operate.Attribution {
+	return operate.Attribution{Actor: shell.Operator(), Reason: reason}
+}
+
+// onAccounts runs a command with the service of operators for accounts.
+func onAccounts(s *shell.Shell, run func(context.Context, accounts.Service, []string) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		events, err := shell.EventStore(pool)
 		if err != nil {
 			return err
 		}
-		return run(ctx, accountstore.New(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), args)
+		return run(ctx, accounts.New(pool, events, accountstore.NewStorage(pool, s.Config.AccountLimit)), args)
 	})
 }
 
-// onAccount runs a command on the account that its first argument names, with the service of operators for accounts.
+// onAccount is onAccounts for a command on the account that its first argument names.
 func onAccount(s *shell.Shell, run func(context.Context, accounts.Service, account.Account) error) func(*cobra.Command, []string) error {
-	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-		a, err := operate.Account(ctx, pool, args[0])
+	return onAccounts(s, func(ctx context.Context, o accounts.Service, args []string) error {
+		a, err := o.Named(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		events, err := shell.EventStore(pool)
-		if err != nil {
-			return err
-		}
-		return run(ctx, accounts.New(pool, events, s.Config.AccountLimit), a)
+		return run(ctx, o, a)
 	})
 }

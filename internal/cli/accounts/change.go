@@ -12,12 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
 func changeAccountCommand(s *shell.Shell) *cobra.Command {
@@ -32,11 +28,7 @@ process; jobs that run go on. None of a suspended account's keys and tokens is a
   millrace accounts set acme --inactive=false
   millrace accounts set acme --suspended --reason "abuse, ticket 4"`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-		a, err := operate.Account(ctx, pool, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) (err error) {
 		c := account.Change{Account: a.ID, Tier: account.Tier(tier), Actor: shell.Operator(), Reason: reason}
 		if cmd.Flags().Changed("inactive") {
 			active := !inactive
@@ -48,11 +40,7 @@ process; jobs that run go on. None of a suspended account's keys and tokens is a
 		if c.Tier == "" && c.Active == nil && c.Suspend == nil {
 			return errors.New("nothing to change: give --tier, --inactive or --suspended")
 		}
-		events, err := shell.EventStore(pool)
-		if err != nil {
-			return err
-		}
-		if a, err = accountstore.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+		if a, err = o.Change(ctx, c); err != nil {
 			return err
 		}
 		_, err = fmt.Fprintf(s.Out, "%s: tier %s, active %t, suspended %t\n", a.Name, a.Tier, a.Active, a.Suspended)
@@ -74,24 +62,12 @@ metered: from then on it needs credit to submit. A negative amount is a correcti
 more than is available.`,
 		Example: `  millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts credit acme --amount -2.50 --reason "booked twice"`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
+		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
 			micros, err := credit.ParseDollars(amount)
 			if err != nil {
 				return err
 			}
-			a, err := operate.Account(ctx, pool, args[0])
-			if err != nil {
-				return err
-			}
-			events, err := shell.EventStore(pool)
-			if err != nil {
-				return err
-			}
-			credits := accountstore.NewCredits(pool, events)
-			if err := credits.Grant(ctx, a.ID, micros, shell.Operator(), reason); err != nil {
-				return err
-			}
-			b, err := credits.Balance(ctx, a.ID)
+			b, err := o.Grant(ctx, a.ID, micros, by(reason))
 			if err != nil {
 				return err
 			}
@@ -118,22 +94,13 @@ func ledgerCommand(s *shell.Shell) *cobra.Command {
 		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event", Args: cobra.ExactArgs(1),
 		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
 force is what the events add up to. With --rebuild, the balance is written anew from them.`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			a, err := operate.Account(ctx, pool, args[0])
-			if err != nil {
-				return err
-			}
-			events, err := shell.EventStore(pool)
-			if err != nil {
-				return err
-			}
-			credits := accountstore.NewCredits(pool, events)
+		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
 			if rebuild {
-				if _, _, err := credits.Rebuild(ctx, a.ID); err != nil {
+				if err := o.RebuildLedger(ctx, a.ID); err != nil {
 					return err
 				}
 			}
-			return showLedger(ctx, s, credits, events, a, asJSON)
+			return showLedger(ctx, s, o, a, asJSON)
 		}),
 	}
 	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the events first")
@@ -141,12 +108,8 @@ force is what the events add up to. With --rebuild, the balance is written anew 
 	return cmd
 }
 
-func showLedger(ctx context.Context, s *shell.Shell, credits *accountstore.Credits, events *eventstore.Store, a account.Account, asJSON bool) error {
-	b, err := credits.Balance(ctx, a.ID)
-	if err != nil {
-		return err
-	}
-	entries, folded, err := accounts.LedgerEntries(ctx, events, a.ID)
+func showLedger(ctx context.Context, s *shell.Shell, o accounts.Service, a account.Account, asJSON bool) error {
+	entries, folded, b, err := o.Ledger(ctx, a.ID)
 	if err != nil {
 		return err
 	}
@@ -157,7 +120,7 @@ func showLedger(ctx context.Context, s *shell.Shell, credits *accountstore.Credi
 	} else if err := printLedger(s, a.Name, b, entries); err != nil {
 		return err
 	}
-	if now, err := credits.Balance(ctx, a.ID); err == nil && now == b && b != folded {
+	if now, err := o.Balance(ctx, a.ID); err == nil && now == b && b != folded {
 		return fmt.Errorf("the balance in force is not what the events add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
 			credit.Dollars(folded.Available), a.Name)
 	}

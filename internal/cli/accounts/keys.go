@@ -12,11 +12,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // Keys returns the commands on API keys.
@@ -37,19 +34,14 @@ func Keys(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// onKeys runs a command on the account that the flag names, with the store of its keys, whose changes are recorded
-// as the operator's.
-func onKeys(s *shell.Shell, owner, reason *string, run func(context.Context, *accountstore.RecordedAccounts, account.Account, []string) error) func(*cobra.Command, []string) error {
-	work := s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-		a, err := operate.Account(ctx, pool, *owner)
+// onKeys runs a command on the account that the flag names.
+func onKeys(s *shell.Shell, owner *string, run func(context.Context, accounts.Service, account.Account, []string) error) func(*cobra.Command, []string) error {
+	work := onAccounts(s, func(ctx context.Context, o accounts.Service, args []string) error {
+		a, err := o.Named(ctx, *owner)
 		if err != nil {
 			return err
 		}
-		events, err := shell.EventStore(pool)
-		if err != nil {
-			return err
-		}
-		return run(ctx, accountstore.New(pool).Recorded(events, eventlog.Meta{Actor: shell.Operator(), Reason: *reason}), a, args)
+		return run(ctx, o, a, args)
 	})
 	return func(cmd *cobra.Command, args []string) error {
 		if *owner == "" {
@@ -64,18 +56,18 @@ func createKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "create --account NAME", Short: "Create a key and print it, once", Args: cobra.NoArgs,
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, _ []string) error {
-			key := account.Key{Account: a.ID}
+		RunE: onKeys(s, owner, func(ctx context.Context, o accounts.Service, a account.Account, _ []string) error {
+			var scopes []account.Scope
 			for _, n := range names {
 				scope, err := account.ParseScope(n)
 				if err != nil {
 					return err
 				}
-				if !slices.Contains(key.Scopes, scope) {
-					key.Scopes = append(key.Scopes, scope)
+				if !slices.Contains(scopes, scope) {
+					scopes = append(scopes, scope)
 				}
 			}
-			secret, _, err := account.Issue(ctx, store, key)
+			secret, _, err := o.IssueKey(ctx, a.ID, scopes, by(reason))
 			if err != nil {
 				return err
 			}
@@ -100,11 +92,10 @@ type listedKey struct {
 
 func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var asJSON bool
-	var reason string
 	cmd := &cobra.Command{
 		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, _ []string) error {
-			keys, err := store.Keys(ctx, a.ID)
+		RunE: onKeys(s, owner, func(ctx context.Context, o accounts.Service, a account.Account, _ []string) error {
+			keys, err := o.Keys(ctx, a.ID)
 			if err != nil {
 				return err
 			}
@@ -138,8 +129,8 @@ func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
-		RunE: onKeys(s, owner, &reason, func(ctx context.Context, store *accountstore.RecordedAccounts, a account.Account, args []string) error {
-			if err := store.RevokeKey(ctx, a.ID, args[0]); err != nil {
+		RunE: onKeys(s, owner, func(ctx context.Context, o accounts.Service, a account.Account, args []string) error {
+			if err := o.RevokeKey(ctx, a.ID, args[0], by(reason)); err != nil {
 				return err
 			}
 			_, err := fmt.Fprintf(s.Out, "key %s of account %s is revoked\n", args[0], inspect.Clean(a.Name))

@@ -10,9 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 )
 
 // modelFlags say what an account may use of the model router.
@@ -35,22 +33,14 @@ of its lists. It counts from the next request on, in every process; who did so a
   millrace accounts models acme --allow all --deny 'kling/*' --reason "no video"
   millrace accounts models acme --router off --reason "asked not to have it"`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-		a, err := operate.Account(ctx, pool, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
 		access, err := f.change(cmd, a.Access)
 		if err != nil {
 			return err
 		}
 		if access != nil {
-			events, err := shell.EventStore(pool)
-			if err != nil {
-				return err
-			}
 			c := account.Change{Account: a.ID, Access: access, Actor: shell.Operator(), Reason: f.reason}
-			if a, err = accountstore.NewSubscriptions(pool, events).Change(ctx, c); err != nil {
+			if a, err = o.Change(ctx, c); err != nil {
 				return err
 			}
 		}

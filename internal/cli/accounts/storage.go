@@ -11,10 +11,8 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // limitWord is how much an account may keep, in words.
@@ -39,23 +37,18 @@ second, in every process; who did so and why is recorded.`,
   millrace accounts storage acme --limit default --reason "contract ended"
   millrace accounts storage acme --check`,
 	}
-	cmd.RunE = s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-		a, err := operate.Account(ctx, pool, args[0])
-		if err != nil {
-			return err
-		}
+	cmd.RunE = onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) (err error) {
 		if limit != "" {
-			if a, err = setStorage(ctx, pool, a, limit, reason); err != nil {
+			if a, err = setStorage(ctx, o, a, limit, reason); err != nil {
 				return err
 			}
 		}
-		storage := accountstore.NewStorage(pool, s.Config.AccountLimit)
 		if check {
-			if err := checkStorage(ctx, storage, a); err != nil {
+			if err := checkStorage(ctx, o, a); err != nil {
 				return err
 			}
 		}
-		kept, err := storage.Usage(ctx, a.ID)
+		kept, err := o.Kept(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -85,7 +78,7 @@ func keptWords(kept account.Storage) string {
 	return text
 }
 
-func setStorage(ctx context.Context, pool *postgres.Pool, a account.Account, limit, reason string) (account.Account, error) {
+func setStorage(ctx context.Context, o accounts.Service, a account.Account, limit, reason string) (account.Account, error) {
 	if reason == "" {
 		return a, errors.New("a change needs a reason: --reason TEXT")
 	}
@@ -101,15 +94,11 @@ func setStorage(ctx context.Context, pool *postgres.Pool, a account.Account, lim
 		}
 		wanted.Bytes = &bytes
 	}
-	events, err := shell.EventStore(pool)
-	if err != nil {
-		return a, err
-	}
-	return accountstore.NewSubscriptions(pool, events).Change(ctx, account.Change{Account: a.ID, Storage: &wanted, Actor: shell.Operator(), Reason: reason})
+	return o.Change(ctx, account.Change{Account: a.ID, Storage: &wanted, Actor: shell.Operator(), Reason: reason})
 }
 
-func checkStorage(ctx context.Context, storage *accountstore.Storage, a account.Account) error {
-	counted, kept, err := storage.Recount(ctx, a.ID)
+func checkStorage(ctx context.Context, o accounts.Service, a account.Account) error {
+	counted, kept, err := o.Recount(ctx, a.ID)
 	if err == nil && counted != kept {
 		err = fmt.Errorf("the records of %s are %d bytes in %d files, and %d bytes in %d files are kept count of", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
 	}
@@ -120,16 +109,12 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			a, err := operate.Account(ctx, pool, args[0])
+		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
+			kept, err := o.Kept(ctx, a)
 			if err != nil {
 				return err
 			}
-			kept, err := accountstore.NewStorage(pool, s.Config.AccountLimit).Usage(ctx, a.ID)
-			if err != nil {
-				return err
-			}
-			balance, err := accountstore.NewCredits(pool, nil).Balance(ctx, a.ID)
+			balance, err := o.Balance(ctx, a.ID)
 			if err != nil {
 				return err
 			}

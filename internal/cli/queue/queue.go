@@ -13,10 +13,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
 
 // Command returns the commands on queues.
@@ -51,19 +50,15 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
+		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
 			if reason == "" {
 				return errors.New("give a --reason: it is recorded, for those who ask later")
 			}
-			scope, err := queueScope(ctx, pool, owner)
+			scope, err := o.Scope(ctx, owner)
 			if err != nil {
 				return err
 			}
-			events, err := shell.EventStore(pool)
-			if err != nil {
-				return err
-			}
-			st, err := accountstore.NewGates(pool, events).Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: shell.Operator(), Reason: reason})
+			st, err := o.Set(ctx, gate.Change{Account: scope, Mode: mode, Actor: shell.Operator(), Reason: reason})
 			if err != nil {
 				return err
 			}
@@ -75,13 +70,15 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 	return cmd
 }
 
-// queueScope returns the id of the account of that name or id, gate.All for "".
-func queueScope(ctx context.Context, pool *postgres.Pool, text string) (string, error) {
-	if text == "" {
-		return gate.All, nil
-	}
-	a, err := operate.Account(ctx, pool, text)
-	return a.ID, err
+// onQueues runs a command with the service of operators for queues.
+func onQueues(s *shell.Shell, run func(context.Context, queues.Service, *postgres.Pool) error) func(*cobra.Command, []string) error {
+	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
+		events, err := shell.EventStore(pool)
+		if err != nil {
+			return err
+		}
+		return run(ctx, queues.New(pool, events), pool)
+	})
 }
 
 func queueStatus(s *shell.Shell) *cobra.Command {
@@ -90,8 +87,8 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status [--account ACCOUNT]", Short: "Show the state of queues, since when and why", Args: cobra.NoArgs,
 		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
-			states, err := queueStates(ctx, pool, owner)
+		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
+			states, err := queueStates(ctx, o, owner)
 			if err != nil {
 				return err
 			}
@@ -106,16 +103,15 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func queueStates(ctx context.Context, pool *postgres.Pool, owner string) ([]gate.State, error) {
-	queues := accountstore.NewGates(pool, nil)
+func queueStates(ctx context.Context, o queues.Service, owner string) ([]gate.State, error) {
 	if owner == "" {
-		return queues.States(ctx, doctor.MaxQueues)
+		return o.States(ctx)
 	}
-	scope, err := queueScope(ctx, pool, owner)
+	scope, err := o.Scope(ctx, owner)
 	if err != nil {
 		return nil, err
 	}
-	st, err := queues.State(ctx, scope)
+	st, err := o.State(ctx, scope)
 	return []gate.State{st}, err
 }
 

@@ -21,8 +21,8 @@ type Entry struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
-// LedgerEntries folds a ledger and returns each step and the final balance.
-func LedgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]Entry, credit.Balance, error) {
+// ledgerEntries folds a ledger and returns each step and the final balance.
+func ledgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]Entry, credit.Balance, error) {
 	entries := []Entry{}
 	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)
 	l, err := eventlog.Fold(events.Types(), recorded, credit.Ledger{}, func(l credit.Ledger, rec eventlog.Recorded, data any) credit.Ledger {

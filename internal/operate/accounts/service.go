@@ -15,42 +15,43 @@ import (
 
 // Service lists and changes accounts, keys and credit for operators.
 type Service struct {
-	Store         *accountstore.Store
-	Events        *eventstore.Store
-	Credits       *accountstore.Credits
-	Subscriptions *accountstore.Subscriptions
-	Storage       *accountstore.Storage
+	pool          *postgres.Pool
+	store         *accountstore.Store
+	events        *eventstore.Store
+	credits       *accountstore.Credits
+	subscriptions *accountstore.Subscriptions
+	storage       *accountstore.Storage
 }
 
-// New returns the service over a database. Accounts without a limit of their own may keep limit bytes; 0 = any number.
-func New(pool *postgres.Pool, events *eventstore.Store, limit int64) Service {
+// New returns the service over a database, with what accounts keep.
+func New(pool *postgres.Pool, events *eventstore.Store, storage *accountstore.Storage) Service {
 	return Service{
-		Store: accountstore.New(pool), Events: events, Credits: accountstore.NewCredits(pool, events),
-		Subscriptions: accountstore.NewSubscriptions(pool, events), Storage: accountstore.NewStorage(pool, limit),
+		pool: pool, store: accountstore.New(pool), events: events, credits: accountstore.NewCredits(pool, events),
+		subscriptions: accountstore.NewSubscriptions(pool, events), storage: storage,
 	}
 }
 
 // Accounts implements admin.Accounts.
 func (a Service) Accounts(ctx context.Context) ([]account.Account, error) {
-	return a.Store.Accounts(ctx)
+	return a.store.Accounts(ctx)
 }
 
 // Keys implements admin.Accounts.
 func (a Service) Keys(ctx context.Context, owner string) ([]account.Key, error) {
-	if _, err := a.Store.Account(ctx, owner); err != nil {
+	if _, err := a.store.Account(ctx, owner); err != nil {
 		return nil, err
 	}
-	return a.Store.Keys(ctx, owner)
+	return a.store.Keys(ctx, owner)
 }
 
 // by returns a store that records by as the actor and reason of its changes.
 func (a Service) by(by operate.Attribution) *accountstore.RecordedAccounts {
-	return a.Store.Recorded(a.Events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
+	return a.store.Recorded(a.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }
 
 // Account implements admin.Accounts.
 func (a Service) Account(ctx context.Context, id string) (account.Account, error) {
-	return a.Store.Account(ctx, id)
+	return a.store.Account(ctx, id)
 }
 
 // Create implements admin.Accounts.
@@ -60,13 +61,13 @@ func (a Service) Create(ctx context.Context, name string, tier account.Tier, by 
 
 // Change implements admin.Accounts.
 func (a Service) Change(ctx context.Context, c account.Change) (account.Account, error) {
-	defer a.Storage.Forget(c.Account)
-	return a.Subscriptions.Change(ctx, c)
+	defer a.storage.Forget(c.Account)
+	return a.subscriptions.Change(ctx, c)
 }
 
 // IssueKey implements admin.Accounts.
 func (a Service) IssueKey(ctx context.Context, owner string, scopes []account.Scope, by operate.Attribution) (string, account.Key, error) {
-	if _, err := a.Store.Account(ctx, owner); err != nil {
+	if _, err := a.store.Account(ctx, owner); err != nil {
 		return "", account.Key{}, err
 	}
 	return account.Issue(ctx, a.by(by), account.Key{Account: owner, Scopes: scopes})
@@ -79,24 +80,54 @@ func (a Service) RevokeKey(ctx context.Context, owner, key string, by operate.At
 
 // Grant implements admin.Accounts.
 func (a Service) Grant(ctx context.Context, owner string, micros int64, by operate.Attribution) (credit.Balance, error) {
-	if _, err := a.Store.Account(ctx, owner); err != nil {
+	if _, err := a.store.Account(ctx, owner); err != nil {
 		return credit.Balance{}, err
 	}
-	if err := a.Credits.Grant(ctx, owner, micros, by.Actor, by.Reason); err != nil {
+	if err := a.credits.Grant(ctx, owner, micros, by.Actor, by.Reason); err != nil {
 		return credit.Balance{}, err
 	}
-	return a.Credits.Balance(ctx, owner)
+	return a.credits.Balance(ctx, owner)
 }
 
 // Kept implements admin.Accounts.
 func (a Service) Kept(ctx context.Context, of account.Account) (account.Storage, error) {
-	return a.Storage.KeptBy(ctx, of)
+	return a.storage.KeptBy(ctx, of)
 }
 
 // Balance implements admin.Accounts.
 func (a Service) Balance(ctx context.Context, owner string) (credit.Balance, error) {
-	if _, err := a.Store.Account(ctx, owner); err != nil {
+	if _, err := a.store.Account(ctx, owner); err != nil {
 		return credit.Balance{}, err
 	}
-	return a.Credits.Balance(ctx, owner)
+	return a.credits.Balance(ctx, owner)
+}
+
+// Named returns the account of that id, or else of that name.
+func (a Service) Named(ctx context.Context, text string) (account.Account, error) {
+	return operate.Account(ctx, a.pool, text)
+}
+
+// AllKept returns what every account keeps, by its id.
+func (a Service) AllKept(ctx context.Context) (map[string]account.Storage, error) {
+	return a.storage.All(ctx)
+}
+
+// Recount adds up the records of an account's files. It returns that and what is kept count of, which are equal.
+func (a Service) Recount(ctx context.Context, owner string) (counted, kept account.Storage, err error) {
+	return a.storage.Recount(ctx, owner)
+}
+
+// Ledger returns each step of an account's ledger, the balance that they add up to, and the balance in force.
+func (a Service) Ledger(ctx context.Context, owner string) (entries []Entry, folded, inForce credit.Balance, err error) {
+	if inForce, err = a.credits.Balance(ctx, owner); err != nil {
+		return nil, folded, inForce, err
+	}
+	entries, folded, err = ledgerEntries(ctx, a.events, owner)
+	return entries, folded, inForce, err
+}
+
+// RebuildLedger writes the balance in force anew from the events.
+func (a Service) RebuildLedger(ctx context.Context, owner string) error {
+	_, _, err := a.credits.Rebuild(ctx, owner)
+	return err
 }
