@@ -19,12 +19,13 @@ import (
 )
 
 const (
-	lookTick    = 500 * time.Millisecond
-	lookWithin  = 20 * time.Second
-	sweepEvery  = time.Hour
-	keepLeases  = 72 * time.Hour // as long as values of runs are kept
-	filesEvery  = 15 * time.Second
-	expireEvery = 5 * time.Second
+	lookTick     = 500 * time.Millisecond
+	lookWithin   = 20 * time.Second
+	sweepEvery   = time.Hour
+	keepLeases   = 72 * time.Hour // as long as values of runs are kept
+	filesEvery   = 15 * time.Second
+	classesEvery = time.Minute
+	expireEvery  = 5 * time.Second
 )
 
 // Watch looks at the servers until ctx ends. Several processes share the looks.
@@ -88,6 +89,7 @@ type watcher struct {
 type seenFiles struct {
 	digest string
 	at     time.Time
+	read   time.Time // of the class definitions, which a server that restarts quickly may have changed
 }
 
 func (w *watcher) chores(ctx context.Context) {
@@ -228,9 +230,9 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 		return err
 	}
 	w.mu.Lock()
-	w.files[s.ID] = seenFiles{files.Digest, time.Now()}
+	w.files[s.ID] = seenFiles{files.Digest, time.Now(), seen.read}
 	w.mu.Unlock()
-	if !returned && s.Digest != "" && files.Digest == seen.digest && w.document(s.Digest) != nil {
+	if !returned && s.Digest != "" && files.Digest == seen.digest && w.document(s.Digest) != nil && time.Since(seen.read) < classesEvery {
 		return nil
 	}
 	known := s.Digest
@@ -238,6 +240,11 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 		known = ""
 	}
 	classes, err := c.Classes(ctx, known)
+	if err == nil {
+		w.mu.Lock()
+		w.files[s.ID] = seenFiles{files.Digest, time.Now(), time.Now()}
+		w.mu.Unlock()
+	}
 	if err != nil || classes.Digest == known {
 		return err
 	}
