@@ -71,10 +71,24 @@ const (
 	restartCheck = 10 * time.Millisecond
 )
 
+// waiting is held by the one connection of this process that looks for a PostgreSQL that is away: a hundred that did would
+// keep it from recovering.
+var waiting = make(chan struct{}, 1)
+
 // Connect implements driver.Connector.
 func (c patientConnector) Connect(ctx context.Context) (sqldriver.Conn, error) {
+	conn, err := c.Connector.Connect(ctx)
+	if err == nil || !away(err) {
+		return conn, err
+	}
 	patience, cancel := context.WithTimeout(ctx, restartWait)
 	defer cancel()
+	select {
+	case waiting <- struct{}{}:
+		defer func() { <-waiting }()
+	case <-patience.Done():
+		return nil, err
+	}
 	for {
 		conn, err := c.Connector.Connect(patience)
 		if err == nil || !away(err) || !pause(patience, restartCheck) {
