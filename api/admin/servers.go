@@ -183,7 +183,7 @@ type tokenKey struct{}
 
 // registrar returns the registration token of a request, nil for an operator.
 func registrar(r *http.Request) *registry.Token {
-	t, _ := r.Context().Value(tokenKey{}).(*registry.Token) //nolint:errcheck // nil without one
+	t, _ := r.Context().Value(tokenKey{}).(*registry.Token)
 	return t
 }
 

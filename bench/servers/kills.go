@@ -66,7 +66,7 @@ func (b *bench) killing(ctx context.Context) (err error) {
 
 // killAll kills a server or a worker at a time, at random, and starts it again.
 func (b *bench) killAll(ctx context.Context, crew *workers, all machines) error {
-	random := rand.New(rand.NewPCG(2026, uint64(b.kills))) //nolint:gosec // repeatable, not secret
+	random := rand.New(rand.NewPCG(2026, uint64(b.kills)))
 	for range b.kills {
 		time.Sleep(betweenKill + time.Duration(random.Int64N(int64(betweenKill))))
 		if ctx.Err() != nil {
@@ -146,7 +146,7 @@ func (w *workers) kill(i int) error {
 func (w *workers) stop(ctx context.Context) {
 	for _, p := range w.all {
 		if p != nil {
-			p.Stop(context.WithoutCancel(ctx), child.Step{Signal: syscall.SIGTERM, Grace: 10 * time.Second}) //nolint:errcheck // it may have ended
+			p.Stop(context.WithoutCancel(ctx), child.Step{Signal: syscall.SIGTERM, Grace: 10 * time.Second})
 		}
 	}
 }
@@ -172,7 +172,7 @@ func (l *loaded) start(ctx context.Context) {
 				l.mu.Lock()
 				l.jobs = append(l.jobs, id)
 				l.mu.Unlock()
-				l.end(ctx, id) //nolint:errcheck // it is judged when all have ended
+				l.end(ctx, id)
 			}
 		})
 	}

@@ -194,9 +194,12 @@ func (r *runtime) read(ctx context.Context, entry historyEntry, o *outcome) erro
 
 // words says what a node shows under a key; pictures are fetched.
 func (r *runtime) words(ctx context.Context, key string, raw json.RawMessage, o *outcome) ([]string, error) {
-	var list []json.RawMessage
-	if json.Unmarshal(raw, &list) != nil {
+	if !bytes.HasPrefix(raw, []byte("[")) {
 		return []string{string(raw)}, nil
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(raw, &list); err != nil {
+		return nil, err
 	}
 	words := []string{}
 	for i, element := range list {

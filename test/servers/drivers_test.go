@@ -27,10 +27,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
-
-	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
 // deployment is a database with servers and one admitted job, for workers that drive its segments.

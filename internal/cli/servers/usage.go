@@ -30,9 +30,13 @@ func usage(s *shell.Shell) *cobra.Command {
 			rows := make([][]inspect.Cell, len(days))
 			for i, d := range days {
 				rows[i] = []inspect.Cell{
-					{Text: d.Day.Format(time.DateOnly)}, {Text: inspect.Clean(d.Account)}, {Text: inspect.Clean(d.URL)},
-					{Text: fmt.Sprint(d.Segments), Right: true}, {Text: fmt.Sprint(d.GivenUp), Right: true},
-					{Text: inspect.Span(time.Duration(d.Millis) * time.Millisecond), Right: true}, {Text: "$" + credit.Dollars(d.Cost), Right: true},
+					{Text: d.Day.Format(time.DateOnly)},
+					{Text: inspect.Clean(d.Account)},
+					{Text: inspect.Clean(d.URL)},
+					{Text: fmt.Sprint(d.Segments), Right: true},
+					{Text: fmt.Sprint(d.GivenUp), Right: true},
+					{Text: inspect.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
+					{Text: "$" + credit.Dollars(d.Cost), Right: true},
 				}
 			}
 			p := s.Printer()
