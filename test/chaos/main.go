@@ -112,7 +112,8 @@ func (r *run) build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
-// settleWithin is how long accepted work may take to end once nothing is broken any more.
+// settleWithin is how long accepted work may take to end once nothing is broken any more, and to be asked about. What was
+// accepted in a long time takes longer: as long again at most.
 const settleWithin = 5 * time.Minute
 
 // one breaks one deployment for a while, lets it come to rest, and adds what became of everything to the report.
@@ -140,7 +141,7 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	settling, cancel := context.WithTimeout(ctx, settleWithin)
+	settling, cancel := context.WithTimeout(ctx, settleWithin+lasts)
 	defer cancel()
 	ledger.settle(settling, d.client, d.provider)
 	report.add(ledger)
