@@ -2,9 +2,11 @@ package request
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net"
 	"strconv"
+	"time"
 )
 
 // RefuseAmbiguous returns a listener whose connections refuse a request that has both Content-Length and
@@ -55,6 +57,26 @@ func (c *framedConn) CloseWrite() error {
 	return nil
 }
 
+// A client that still sends when its request is refused is read from for a while: if the connection ended with bytes
+// unread, the system would reset it, and the client might not see the refusal.
+const (
+	lingerFor   = 500 * time.Millisecond
+	lingerBytes = 256 << 10
+)
+
+// Close implements net.Conn.
+func (c *framedConn) Close() error {
+	if !c.requests.refused {
+		return c.Conn.Close()
+	}
+	err := errors.Join(c.CloseWrite(), c.Conn.SetReadDeadline(time.Now().Add(lingerFor)))
+	go func() {
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever comes is of no use
+		_ = c.Conn.Close()                               // the client is gone, or had its time
+	}()
+	return err
+}
+
 // part is a part of a request.
 type part uint8
 
@@ -76,6 +98,7 @@ type framing struct {
 	length  int64
 	sized   bool // the request has a Content-Length
 	chunked bool // the request has a Transfer-Encoding
+	refused bool // a request was made malformed
 }
 
 // maxLine bounds what is kept of a line: the names and values that matter are shorter.
@@ -94,7 +117,7 @@ func (f *framing) follow(p []byte) {
 		}
 		b := p[0]
 		if b == ':' && f.part == headers && f.isAmbiguous() {
-			p[0] = ' ' // a header without a colon is malformed
+			p[0], f.refused = ' ', true // a header without a colon is malformed
 		}
 		p = p[1:]
 		if b == '\n' {
@@ -134,7 +157,7 @@ func (f *framing) endLine(line []byte) {
 		}
 	case trailers:
 		if len(line) == 0 {
-			*f = framing{line: f.line}
+			*f = framing{line: f.line, refused: f.refused}
 		}
 	case body, chunk:
 	}
@@ -152,7 +175,7 @@ func (f *framing) endHeader(line []byte) {
 	case f.length > 0:
 		f.part, f.skip = body, f.length
 	default:
-		*f = framing{line: f.line}
+		*f = framing{line: f.line, refused: f.refused}
 	}
 }
 
@@ -162,5 +185,5 @@ func (f *framing) end() {
 		f.part = chunkSize
 		return
 	}
-	*f = framing{line: f.line}
+	*f = framing{line: f.line, refused: f.refused}
 }
