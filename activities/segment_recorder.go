@@ -129,9 +129,10 @@ func (s *segmentRecorder) loads(id string) bool {
 
 // measure records how long loading the models took, if the server did not have them.
 func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *server.Server) {
-	if s.loading == 0 || row.HasLoaded(l.Models) {
+	if len(l.Models) == 0 || row.HasLoaded(l.Models) {
 		return
 	}
+	s.loading = max(s.loading, time.Millisecond) // it answered them from its cache, since others loaded them before
 	if err := s.Pool.Store().Loaded(ctx, l.Server, l.Models, s.loading); err != nil && ctx.Err() == nil {
 		s.g.Log.Warn("time of loading models not recorded", "server", row.URL, "error", err)
 	}

@@ -1,0 +1,147 @@
+package servers_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// victim waits until one of the machines runs a prompt, and returns it.
+func (s *service) victim() (victim *comfyui.Machine) {
+	s.t.Helper()
+	s.await("a prompt that runs on one of the servers", func() bool {
+		for _, m := range s.machines {
+			if running(m) {
+				victim = m
+			}
+		}
+		return victim != nil
+	})
+	return victim
+}
+
+// healthy waits until so many servers take segments.
+func (s *service) healthy(n int) {
+	s.t.Helper()
+	s.await("servers that answer", func() bool {
+		return strings.Count(s.get("/admin/servers"), `"state":"healthy"`) == n
+	})
+}
+
+// Whatever a server does, a job that runs there completes, there or elsewhere, and its picture is there once.
+func TestJobsSurviveBadServers(t *testing.T) {
+	t.Setenv("MILLRACE_COMFYUI_SILENCE", "6s")
+	s := start(t, comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
+	seed := 100
+	for _, c := range []struct {
+		name  string
+		begin func(*comfyui.Machine) // in mid-run
+	}{
+		{"a server that gives no sign of life", (*comfyui.Machine).Freeze},
+		{"a server that answers garbage", func(m *comfyui.Machine) { m.Inject(comfyui.Garbage, comfyui.Always) }},
+		{"a server that redirects elsewhere", func(m *comfyui.Machine) { m.Inject(comfyui.Redirect, comfyui.Always) }},
+		{"a server that answers with errors", func(m *comfyui.Machine) { m.Inject(comfyui.Broken, comfyui.Always) }},
+		{"a server that sends half a file", func(m *comfyui.Machine) { m.Inject(comfyui.HalfFile, 1) }},
+		{"a server that forgets a prompt", func(m *comfyui.Machine) { m.Inject(comfyui.Forget, 1) }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := s.with(t)
+			s.healthy(2)
+			seed++
+			id := s.submit(text2img(seed, 60))
+			victim := s.victim()
+			c.begin(victim)
+			require.Equal(t, "completed", s.ended(id))
+			require.Len(t, s.images(id), 1)
+			victim.Thaw()
+			victim.Clear()
+			s.healthy(2)
+		})
+	}
+	t.Run("a server that takes a prompt twice", func(t *testing.T) {
+		s := s.with(t)
+		for _, m := range s.machines {
+			m.Inject(comfyui.Duplicate, 1)
+		}
+		id := s.submit(text2img(200, 5))
+		require.Equal(t, "completed", s.ended(id))
+		require.Len(t, s.images(id), 1)
+		for _, m := range s.machines {
+			m.Clear()
+		}
+	})
+	t.Run("a name that leads out of its folder", func(t *testing.T) {
+		s := s.with(t)
+		s.healthy(2)
+		for _, m := range s.machines {
+			m.Inject(comfyui.UnsafeName, comfyui.Always)
+		}
+		id := s.submit(text2img(201, 5))
+		s.await("that the name is refused", func() bool {
+			return strings.Contains(s.command("jobs", "events", id), "given_up") || s.status(id) == "failed" || s.status(id) == "error"
+		})
+		require.NotContains(t, s.get("/api/history/"+id), `"passwd"`)
+		for _, m := range s.machines {
+			m.Clear()
+		}
+	})
+	t.Run("a prompt of somebody else is never touched", func(t *testing.T) {
+		s := s.with(t)
+		s.healthy(2)
+		m := s.machines[0]
+		foreign := uuid.NewString()
+		body, err := json.Marshal(map[string]any{"prompt": text2img(300, 150), "prompt_id": foreign, "client_id": "somebody"})
+		require.NoError(t, err)
+		res, err := http.Post(m.URL()+"/prompt", "application/json", bytes.NewReader(body))
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		require.Equal(t, http.StatusOK, res.StatusCode)
+		s.await("the foreign prompt to run", func() bool { return running(m) })
+		id := s.submit(text2img(301, 400))
+		s.await("the job's own prompt to run", func() bool { return running(s.machines[1]) || len(m.Runs()) > 1 })
+		s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
+		require.Equal(t, "cancelled", s.ended(id))
+		s.await("the end of the foreign prompt", func() bool {
+			return slices.ContainsFunc(m.Runs(), func(r comfyui.Run) bool { return r.ID == foreign && r.Outcome == "success" })
+		})
+	})
+	t.Run("a server that drains ends what it runs", func(t *testing.T) {
+		s := s.with(t)
+		s.healthy(2)
+		id := s.submit(text2img(400, 100))
+		victim := s.victim()
+		s.command("servers", "drain", victim.URL(), "--reason", "a test")
+		before := len(victim.Runs())
+		require.Equal(t, "completed", s.ended(id))
+		require.Equal(t, "success", victim.Runs()[before-1].Outcome, "the segment was not moved")
+		s.command("servers", "resume", victim.URL(), "--reason", "a test")
+	})
+}
+
+// Ten graphs of two checkpoints, in turns, on two servers: each checkpoint is loaded once.
+func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
+	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 3 * time.Second, Step: 10 * time.Millisecond}
+	s := start(t, both, both)
+	s.healthy(2)
+	var ids []string
+	for i := range 10 {
+		g := text2img(i+1, 20)
+		g["1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": both.Checkpoints[i%2]})
+		ids = append(ids, s.submit(g))
+	}
+	for _, id := range ids {
+		require.Equal(t, "completed", s.ended(id))
+	}
+	loads := slices.Concat(s.machines[0].Loads(), s.machines[1].Loads())
+	slices.Sort(loads)
+	require.Equal(t, both.Checkpoints, loads)
+}
