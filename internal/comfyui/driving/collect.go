@@ -51,6 +51,9 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 		stem, suffix = m[1], m[3]
 	}
 	body := bufio.NewReaderSize(content, 64<<10)
+	if err := checkBeginning(body, f); err != nil {
+		return node.File{}, tooLarge(err, f, d.opts.MaxOutput)
+	}
 	save := node.Save{
 		Folder: node.FolderOutput, Prefix: path.Join(c.stripRoot(f), stem), Suffix: suffix, ContentType: content.MediaType, Index: index,
 	}

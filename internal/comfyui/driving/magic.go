@@ -1,0 +1,62 @@
+package driving
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// beginnings are the first bytes of files by the suffix of their name, each at its offset. A server, or a proxy in front
+// of it, that answers with a page of its own in place of the file does not have them.
+var beginnings = map[string][]beginning{
+	".png":    {{0, "\x89PNG\r\n\x1a\n"}},
+	".apng":   {{0, "\x89PNG\r\n\x1a\n"}},
+	".jpg":    {{0, "\xff\xd8\xff"}},
+	".jpeg":   {{0, "\xff\xd8\xff"}},
+	".webp":   {{0, "RIFF"}},
+	".gif":    {{0, "GIF8"}},
+	".wav":    {{0, "RIFF"}},
+	".flac":   {{0, "fLaC"}, {0, "ID3"}},
+	".mp3":    {{0, "ID3"}, {0, "\xff"}},
+	".opus":   {{0, "OggS"}},
+	".ogg":    {{0, "OggS"}},
+	".mp4":    {{4, "ftyp"}},
+	".mov":    {{4, "ftyp"}, {4, "moov"}, {4, "mdat"}, {4, "wide"}},
+	".webm":   {{0, "\x1aE\xdf\xa3"}},
+	".mkv":    {{0, "\x1aE\xdf\xa3"}},
+	".exr":    {{0, "v/1\x01"}},
+	".glb":    {{0, "glTF"}},
+	".latent": {{8, "{"}},
+}
+
+type beginning struct {
+	offset int
+	bytes  string
+}
+
+// checkBeginning refuses a file that does not begin as its name says. A file with another suffix may begin with anything.
+func checkBeginning(r *bufio.Reader, f comfyui.File) error {
+	wanted, known := beginnings[strings.ToLower(path.Ext(f.Name))]
+	if !known {
+		return nil
+	}
+	head, err := r.Peek(longestBeginning)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	for _, w := range wanted {
+		if len(head) >= w.offset && bytes.HasPrefix(head[w.offset:], []byte(w.bytes)) {
+			return nil
+		}
+	}
+	return fault.New(fault.Unavailable, comfyui.CodeGarbage, "what the server gives for %s is no such file", f.Name)
+}
+
+// longestBeginning is how many bytes of a file are looked at.
+const longestBeginning = 16
