@@ -305,9 +305,13 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 	t.mu.Lock()
 	newest := t.ring.after(t.ring.end()-1, 1)
 	t.mu.Unlock()
-	older, err := ReadLog(ctx, t.pool, after, floor, limit)
-	if err != nil {
-		return nil, err
+	if len(newest) == 0 {
+		return ReadLog(ctx, t.pool, after, floor, limit)
+	}
+	older, err := postgres.Collect(ctx, t.pool, "read the log", ScanRecorded, SelectEvents+` where position > $1 and position <= $2
+		and (select e.id from events e where e.position = $4) = $5 order by position limit $3`, after, floor, limit, newest[0].Position, newest[0].ID)
+	if err != nil || len(older) > 0 {
+		return older, err
 	}
 	if err := checkMarks(ctx, t.pool, eventlog.MarksOf(newest)); err != nil {
 		if errors.Is(err, eventlog.ErrRewound) {
@@ -315,7 +319,7 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 		}
 		return nil, err
 	}
-	return older, nil
+	return ReadLog(ctx, t.pool, after, floor, limit) // there is nothing, or the newest event was erased on purpose
 }
 
 func wait(ctx context.Context, changed <-chan struct{}) error {
