@@ -41,21 +41,17 @@ var numbered = regexp.MustCompile(`^(.*)_(\d{3,})(_?(?:\.[^.]*)?)$`)
 
 // copy streams a file of the server to the account's files.
 func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles, f comfyui.File, index int) (node.File, error) {
-	content, err := r.Server.Fetch(ctx, f, d.opts.MaxOutput)
+	content, err := d.fetch(ctx, r.Server, f, d.opts.MaxOutput)
 	if err != nil {
-		return node.File{}, tooLarge(err, f, d.opts.MaxOutput)
+		return node.File{}, err
 	}
-	defer content.Close()
+	defer content.Close() // read only
 	stem, suffix := strings.TrimSuffix(f.Name, path.Ext(f.Name)), path.Ext(f.Name)
 	if m := numbered.FindStringSubmatch(f.Name); m != nil {
 		stem, suffix = m[1], m[3]
 	}
-	body := bufio.NewReaderSize(content, 64<<10)
-	if err := checkBeginning(body, f); err != nil {
-		return node.File{}, tooLarge(err, f, d.opts.MaxOutput)
-	}
 	save := node.Save{
-		Folder: node.FolderOutput, Prefix: path.Join(c.stripRoot(f), stem), Suffix: suffix, ContentType: content.MediaType, Index: index,
+		Folder: node.FolderOutput, Prefix: path.Join(c.stripRoot(f), stem), Suffix: suffix, ContentType: content.mediaType, Index: index,
 	}
 	if f.Type == comfyui.FolderTemp {
 		save.Folder = node.FolderTemp
@@ -63,8 +59,8 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 	if save.ContentType == "" {
 		save.ContentType = "application/octet-stream"
 	}
-	save.Width, save.Height = pngSize(body)
-	saved, err := files.Save(ctx, save, func(w io.Writer) error { return c.copyFile(w, body) })
+	save.Width, save.Height = pngSize(content.Reader)
+	saved, err := files.Save(ctx, save, func(w io.Writer) error { return c.copyFile(w, content) })
 	return saved, tooLarge(err, f, d.opts.MaxOutput)
 }
 

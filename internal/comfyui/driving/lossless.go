@@ -167,8 +167,8 @@ func (c *compiled) moveLatent(ctx context.Context, data []byte) (any, error) {
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-// mostBytes is the memory that a value may take.
-func (d *Driver) mostBytes() int64 {
+// maxValueBytes is the memory that a value may take.
+func (d *Driver) maxValueBytes() int64 {
 	if d.opts.MaxPixels > math.MaxInt64/bytesPerPixel {
 		return math.MaxInt64
 	}
@@ -181,12 +181,12 @@ func (f *follower) readTensors(ctx context.Context, kind node.Type, from comfyui
 		data, err := f.d.read(ctx, f.r, from)
 		return node.Opaque{Type: kind, Data: data}, err
 	}
-	content, err := f.r.Server.Fetch(ctx, from, f.d.opts.MaxOutput)
+	content, err := f.d.fetch(ctx, f.r.Server, from, f.d.opts.MaxOutput)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close() // read only
-	file, err := readPacked(content, kind, f.d.mostBytes())
+	file, err := readPacked(content, kind, f.d.maxValueBytes())
 	if err != nil {
 		return nil, err
 	}

@@ -72,12 +72,12 @@ func (f *follower) readSound(ctx context.Context, from comfyui.File) (node.Value
 		data, err := f.d.read(ctx, f.r, from)
 		return node.Opaque{Type: node.Audio, Data: data}, err
 	}
-	content, err := f.r.Server.Fetch(ctx, from, f.d.opts.MaxOutput)
+	content, err := f.d.fetch(ctx, f.r.Server, from, f.d.opts.MaxOutput)
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close() // read only
-	return f.d.opts.Sounds.Sound(ctx, content, ffmpeg.Part{}, f.d.mostBytes())
+	return f.d.opts.Sounds.Sound(ctx, content, ffmpeg.Part{}, f.d.maxValueBytes())
 }
 
 // moveVideo moves a video: the file that it is a part of, or its frames and its sound.
@@ -124,9 +124,9 @@ const firstKept = 1 << 20
 
 // keepVideo keeps the file of a video among the temporary files of the account.
 func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, from comfyui.File) (node.Value, error) {
-	content, err := f.r.Server.Fetch(ctx, from, f.d.opts.MaxOutput)
+	content, err := f.d.fetch(ctx, f.r.Server, from, f.d.opts.MaxOutput)
 	if err != nil {
-		return nil, tooLarge(err, from, f.d.opts.MaxOutput)
+		return nil, err
 	}
 	defer content.Close() // read only
 	suffix := path.Ext(from.Name)

@@ -100,14 +100,15 @@ func frameCounts(shown []string) ([]int, error) {
 	return counts, nil
 }
 
-// read returns a whole file; only values are read so, which have to fit into memory anyway.
+// read returns a whole file of a value, of at most the bytes that a value may take in memory.
 func (d *Driver) read(ctx context.Context, r *Run, f comfyui.File) ([]byte, error) {
-	content, err := r.Server.Fetch(ctx, f, d.opts.MaxOutput)
+	content, err := d.fetch(ctx, r.Server, f, d.maxValueBytes())
 	if err != nil {
 		return nil, err
 	}
 	defer content.Close() // read only
-	return io.ReadAll(content)
+	data, err := io.ReadAll(content)
+	return data, tooLarge(err, f, min(d.maxValueBytes(), d.opts.MaxOutput))
 }
 
 // pictures reads the frames of an image, or of a mask. Of a list, sizes tells how many frames each picture has; without
@@ -146,7 +147,7 @@ func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files
 	frames := make([]*codec.Picture, 0, len(files))
 	var pixels int64
 	for _, f := range files {
-		content, err := r.Server.Fetch(ctx, f, d.opts.MaxOutput)
+		content, err := d.fetch(ctx, r.Server, f, d.opts.MaxOutput)
 		if err != nil {
 			return nil, err
 		}

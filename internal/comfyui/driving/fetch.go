@@ -3,6 +3,7 @@ package driving
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"path"
@@ -38,6 +39,28 @@ var beginnings = map[string][]beginning{
 type beginning struct {
 	offset int
 	bytes  string
+}
+
+// fetched is a file of a server that begins as its name says.
+type fetched struct {
+	*bufio.Reader
+	io.Closer
+
+	mediaType string // "" = the server does not say
+}
+
+// fetch opens a file of a server, of at most limit bytes and at most what the operator allows. The caller closes it.
+func (d *Driver) fetch(ctx context.Context, s comfyui.Server, f comfyui.File, limit int64) (*fetched, error) {
+	limit = min(limit, d.opts.MaxOutput)
+	content, err := s.Fetch(ctx, f, limit)
+	if err != nil {
+		return nil, tooLarge(err, f, limit)
+	}
+	r := bufio.NewReaderSize(content, 64<<10)
+	if err := checkBeginning(r, f); err != nil {
+		return nil, errors.Join(tooLarge(err, f, limit), content.Close())
+	}
+	return &fetched{r, content, content.MediaType}, nil
 }
 
 // checkBeginning refuses a file that does not begin as its name says. A file with another suffix may begin with anything.

@@ -1,0 +1,62 @@
+package driving
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func TestFileBeginsAsItsNameSays(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, content string
+		refused       bool
+	}{
+		{"a.png", "\x89PNG\r\n\x1a\nrest", false},
+		{"A.PNG", "\x89PNG\r\n\x1a\nrest", false},
+		{"a.png", "<html>sign in</html>", true},
+		{"a.png", "", true},
+		{"a.mp4", "\x00\x00\x00\x20ftypisom", false},
+		{"a.mp4", "{\"error\":1}", true},
+		{"a.mp4", "\x00", true},
+		{"a.txt", "<html>", false},
+		{"a", "", false},
+	} {
+		err := checkBeginning(bufio.NewReader(strings.NewReader(c.content)), comfyui.File{Name: c.name})
+		require.Equal(t, c.refused, fault.CodeOf(err) == comfyui.CodeGarbage, "%s: %q", c.name, c.content)
+	}
+}
+
+// answering is a server that answers every request for a file with the same bytes.
+type answering struct {
+	comfyui.Server
+	body  string
+	limit int64 // of the last request
+}
+
+// Fetch implements comfyui.Server.
+func (a *answering) Fetch(_ context.Context, _ comfyui.File, limit int64) (*comfyui.Download, error) {
+	a.limit = limit
+	return &comfyui.Download{ReadCloser: io.NopCloser(strings.NewReader(a.body))}, nil
+}
+
+// Values that cross are read by the same check as files that are kept, and only as much as a value may take.
+func TestValuesAreCheckedAndBounded(t *testing.T) {
+	t.Parallel()
+	d := New(Options{MaxPixels: 10, MaxOutput: 1 << 30})
+	s := &answering{body: "<html>sign in</html>"}
+	_, err := d.frames(t.Context(), &Run{Server: s}, raster.Engine{MaxPixels: 10}, []comfyui.File{{Name: "a.png"}})
+	require.Equal(t, comfyui.CodeGarbage, fault.CodeOf(err))
+	_, err = d.read(t.Context(), &Run{Server: s}, comfyui.File{Name: "a.latent"})
+	require.Equal(t, comfyui.CodeGarbage, fault.CodeOf(err))
+	require.Equal(t, d.maxValueBytes(), s.limit)
+	require.Less(t, s.limit, d.opts.MaxOutput)
+}
