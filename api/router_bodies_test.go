@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// blockingCalls keeps every call until it is let go, and its body as well unless it is told that it is stored.
+// blockingCalls keeps every call until it is let go, and its body as well unless it learns that it is stored.
 type blockingCalls struct {
 	apirouter.Calls
 	stores bool

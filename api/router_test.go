@@ -89,7 +89,7 @@ func TestHeadersOfARefusal(t *testing.T) {
 	}
 }
 
-// A provider's 422 is told by its fields alone.
+// A provider's 422 is recognised by its fields alone.
 func TestFieldsThatAProviderRefuses(t *testing.T) {
 	t.Parallel()
 	fields := call.Refuse(fault.Invalid, call.InvalidInput, "no")

@@ -177,8 +177,8 @@ func TestShutdownEndsEventStreams(t *testing.T) {
 	}
 }
 
-// TestTheEndOfAJobIsToldOnce comes back as a browser does: with the id of the last event that it received.
-func TestTheEndOfAJobIsToldOnce(t *testing.T) {
+// TestTheEndOfAJobIsDeliveredOnce comes back as a browser does: with the id of the last event that it received.
+func TestTheEndOfAJobIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
 	h.jobs.put(running(5))
@@ -215,7 +215,7 @@ func TestTheEndOfAJobIsToldOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, "an end that came meanwhile is not lost")
 	require.Equal(t, end, nextID(read))
 	status, _ = watch(end)
-	require.Equal(t, http.StatusNoContent, status, "the end was told")
+	require.Equal(t, http.StatusNoContent, status, "the end was delivered")
 	h.jobs.put(running(4)) // as after a failover that lost the end
 	status, _ = watch(end)
 	require.Equal(t, http.StatusNoContent, status)

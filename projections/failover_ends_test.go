@@ -72,17 +72,17 @@ func succeeded(id job.ID) eventlog.Event {
 	return eventlog.Event{ID: job.EventID(id, 1, "", 0, job.TypeSucceeded), Type: job.TypeSucceeded, Data: job.SucceededV1{Run: 1}}
 }
 
-// ends counts the ends of jobs that a subscription is told, until enough says so or the subscription is closed.
-func ends(t *testing.T, sub *stream.Subscription, enough func(map[job.ID]int) bool) (told map[job.ID]int, closed error) {
+// ends counts the ends of jobs that a subscription delivers, until enough says so or the subscription is closed.
+func ends(t *testing.T, sub *stream.Subscription, enough func(map[job.ID]int) bool) (delivered map[job.ID]int, closed error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	told = map[job.ID]int{}
-	for !enough(told) {
+	delivered = map[job.ID]int{}
+	for !enough(delivered) {
 		messages, err := sub.Next(ctx)
 		if err != nil {
-			require.NoError(t, ctx.Err(), "told %v", told)
-			return told, err
+			require.NoError(t, ctx.Err(), "delivered %v", delivered)
+			return delivered, err
 		}
 		for _, m := range messages {
 			var frame struct {
@@ -92,17 +92,16 @@ func ends(t *testing.T, sub *stream.Subscription, enough func(map[job.ID]int) bo
 				require.NoError(t, json.Unmarshal(m.Text, &frame))
 			}
 			if frame.Type == "execution_success" {
-				told[m.Job]++
+				delivered[m.Job]++
 			}
 		}
 	}
-	return told, nil
+	return delivered, nil
 }
 
-// A standby that lagged is promoted: it does not have the ends that watchers were told, and the jobs end once more. Who was
-// told is not told again over the same connection, which ends with the process; who watches afterwards is told each end
-// once, and no end is passed over, although it stands before what the process had seen of the other past.
-func TestEndsAreToldOnceAcrossAFailover(t *testing.T) {
+// A standby that lagged is promoted: it does not have the ends that watchers have received, and the jobs end once more. A
+// connection, which ends with the process, delivers no end twice; who watches afterwards receives each end once.
+func TestEndsAreDeliveredOnceAcrossAFailover(t *testing.T) {
 	t.Parallel()
 	pair := pgtest.NewPair(t)
 	dsn, registry := pair.URL(), eventlogtest.Registry(t)
@@ -128,10 +127,10 @@ func TestEndsAreToldOnceAcrossAFailover(t *testing.T) {
 	for _, id := range []job.ID{soon, late} {
 		jobEvents(t, store, id, succeeded(id))
 	}
-	both := func(told map[job.ID]int) bool { return told[soon] > 0 && told[late] > 0 }
-	told, err := ends(t, sub, both)
+	both := func(delivered map[job.ID]int) bool { return delivered[soon] > 0 && delivered[late] > 0 }
+	delivered, err := ends(t, sub, both)
 	require.NoError(t, err)
-	require.Equal(t, map[job.ID]int{soon: 1, late: 1}, told)
+	require.Equal(t, map[job.ID]int{soon: 1, late: 1}, delivered)
 
 	pair.Promote()
 	pair.Kill()
@@ -140,9 +139,9 @@ func TestEndsAreToldOnceAcrossAFailover(t *testing.T) {
 	jobEvents(t, store, soon, succeeded(soon)) // while the process has not noticed
 	toStandby.Outage(false)
 	require.ErrorIs(t, receive(t, first.ended), eventlog.ErrRewound)
-	told, err = ends(t, sub, func(map[job.ID]int) bool { return false })
+	delivered, err = ends(t, sub, func(map[job.ID]int) bool { return false })
 	require.Error(t, err, "the connection ends with the process")
-	require.Empty(t, told, "nobody is told an end twice over one connection")
+	require.Empty(t, delivered, "nobody receives an end twice over one connection")
 	first.stop()
 
 	second := newWatchers(t, pool, store, registry, eventstore.NewTailer(pool, dsn, nil, eventstore.TailerOptions{Poll: 10 * time.Millisecond}))
@@ -152,7 +151,7 @@ func TestEndsAreToldOnceAcrossAFailover(t *testing.T) {
 	require.Len(t, snap.Jobs, 1, "the job whose end was lost runs")
 	require.Equal(t, late, snap.Jobs[0].Job.ID)
 	jobEvents(t, store, late, succeeded(late))
-	told, err = ends(t, sub, func(told map[job.ID]int) bool { return told[late] > 0 })
+	delivered, err = ends(t, sub, func(delivered map[job.ID]int) bool { return delivered[late] > 0 })
 	require.NoError(t, err)
-	require.Equal(t, map[job.ID]int{late: 1}, told)
+	require.Equal(t, map[job.ID]int{late: 1}, delivered)
 }

@@ -33,8 +33,8 @@ func (s *Surface) eventRoutes() []edge.Route {
 	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
 }
 
-// endID begins the id of the event that tells the end of a job. A client that comes back with it has been told, and is
-// not told again, whatever became of the job since: after a failover that lost the end, it may run once more.
+// endID begins the id of the event that reports the end of a job. A client that comes back with it has received the end,
+// which is not sent again, whatever became of the job since: after a failover that lost the end, it may run once more.
 const endID = "end-"
 
 // getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.
@@ -227,7 +227,7 @@ func (e *eventStream) status() error {
 	return e.sendStatus(event)
 }
 
-// sendStatus sends a status with the id by which a client that comes back says what it was told.
+// sendStatus sends a status with the id by which a client that comes back says what it has received.
 func (e *eventStream) sendStatus(event statusEvent) error {
 	id := strconv.FormatInt(e.job.Version, 10)
 	if event.Status.Final() {

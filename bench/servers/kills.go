@@ -167,7 +167,7 @@ func (l *loaded) start(ctx context.Context) {
 			for ctx.Err() == nil {
 				id, err := l.submit(ctx)
 				if err != nil {
-					continue // the answer may be lost: what was accepted is told by the service's queue
+					continue // the answer may be lost: the service's queue shows what was accepted
 				}
 				l.mu.Lock()
 				l.jobs = append(l.jobs, id)

@@ -204,7 +204,7 @@ type readiness struct{ in *Instance }
 
 const (
 	checkTimeout = 2 * time.Second
-	// spaceRetry is what a client is told to wait for space: somebody, or the sweep, must make it first.
+	// spaceRetry is the Retry-After of a refusal for want of space: somebody, or the sweep, must make it first.
 	spaceRetry = time.Minute
 )
 

@@ -251,7 +251,7 @@ func TestEventShowsItsCause(t *testing.T) {
 	require.Contains(t, out, "position 6, job.submitted.v1, in job-aaaaaaaa")
 }
 
-func TestEventCommandErrorsAreOneLine(t *testing.T) {
+func TestEventCommandErrorsTakeASingleLine(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
 	for command, want := range map[string]string{

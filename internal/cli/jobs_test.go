@@ -183,7 +183,7 @@ func TestJobsAreShownFromTheirEvents(t *testing.T) {
 	}
 }
 
-func TestJobCommandErrorsAreOneLine(t *testing.T) {
+func TestJobCommandErrorsTakeASingleLine(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	for command, want := range map[string]string{

@@ -15,7 +15,7 @@ import (
 )
 
 // Whatever keeps a command from its work is told in one line with what to do about it, and without passwords.
-func TestUnusableDatabaseIsAOneLineError(t *testing.T) {
+func TestUnusableDatabaseErrorTakesASingleLine(t *testing.T) {
 	t.Parallel()
 	here, err := pgx.ParseConfig(pgtest.Server(t))
 	require.NoError(t, err)

@@ -62,7 +62,7 @@ func TestReferenceCommands(t *testing.T) {
 	}
 }
 
-func TestUsageErrorsAreOneLine(t *testing.T) {
+func TestUsageErrorsTakeASingleLine(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		args []string

@@ -101,7 +101,7 @@ type outcome struct {
 	refusals  []*call.Refusal
 }
 
-// callUntilAnswered calls as a client does: again with the same key while it is told to, hanging up now and then.
+// callUntilAnswered calls as a client does: again with the same key while the answer says so, hanging up now and then.
 func (s *deployment) callUntilAnswered(t *testing.T, o *outcome) {
 	for {
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20_000))*time.Millisecond) // a caller's patience

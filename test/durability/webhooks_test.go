@@ -107,7 +107,7 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	c.await(keys(jobs), "completed")
 	c.projector.start()
 
-	c.until("every job is told of", func() bool { return len(r.got()) == len(jobs) })
+	c.until("a message about every job", func() bool { return len(r.got()) == len(jobs) })
 	for job, attempts := range r.got() {
 		require.True(t, jobs[job], "job %s was accepted", job)
 		for _, id := range attempts {

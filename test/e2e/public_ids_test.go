@@ -213,11 +213,11 @@ func TestAnIDThatAnotherAccountWasGivenMayBeChosen(t *testing.T) {
 	require.Equal(t, http.StatusBadRequest, again.status, "an id that this account was given")
 	require.Contains(t, again.body, `"type":"duplicate_job"`)
 	hidden := a.operatorsID(given)
-	require.Equal(t, http.StatusOK, a.choose(hidden, savedAs("of-a")).status, "an id that nobody was told")
+	require.Equal(t, http.StatusOK, a.choose(hidden, savedAs("of-a")).status, "an id that nobody has seen")
 	a.await(hidden, "completed")
 	a.await(given, "completed")
 
-	// Operators name a job by either id. Where both mean one, they are told the streams.
+	// Operators name a job by either id. Where both mean one, the error names the streams.
 	status, shown := a.admin("GET", "/jobs/"+free, "")
 	require.Equal(t, http.StatusOK, status)
 	require.Equal(t, free, shown["job"].(map[string]any)["public_id"])

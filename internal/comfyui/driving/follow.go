@@ -24,7 +24,7 @@ type follower struct {
 	sent     int
 	own      bool      // this driver sent the prompt
 	kept     int       // files that were kept as values
-	misread  int       // looks in a row that told nothing
+	misread  int       // looks in a row whose answer could not be read
 	broken   time.Time // since when the connection is; zero = it is not
 }
 

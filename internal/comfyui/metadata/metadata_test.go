@@ -99,7 +99,7 @@ func TestFilesWithoutMarksAreCopiedByteForByte(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheFileAreTold(t *testing.T) {
+func TestErrorsOfTheFileAreReturned(t *testing.T) {
 	t.Parallel()
 	g, prompt := marked(t, 1)
 	for _, head := range []string{"", "\x89PNG\r\n\x1a\n", "OggS"} {

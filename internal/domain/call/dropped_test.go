@@ -32,7 +32,7 @@ func TestDroppedParamsStayWithinTheHeadersBounds(t *testing.T) { // router contr
 	}
 }
 
-// A call is recorded whatever its body holds: an event beyond the log's bound would keep a paid answer from being told.
+// A call is recorded whatever its body holds: an event beyond the log's bound would keep a paid answer from its caller.
 func TestDroppedFieldsAreBoundedInEvents(t *testing.T) {
 	t.Parallel()
 	many := make([]string, 500_000)

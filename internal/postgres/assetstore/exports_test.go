@@ -119,7 +119,7 @@ func TestArchiveOverTheStorageLimitIsNotKept(t *testing.T) {
 	require.Equal(t, account.CodeStorage, fault.CodeOf(err), "%v", err)
 	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
-	require.Equal(t, export.Created, e.State, "who asked is told by the event that follows")
+	require.Equal(t, export.Created, e.State, "the event that follows informs who asked")
 	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{Code: account.CodeStorage, Message: "m", Files: 1}))
 	e, err = b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)

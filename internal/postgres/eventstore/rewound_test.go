@@ -85,7 +85,7 @@ func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 }
 
 // A reader that lags behind the ring reads through the pool, which may lead to the new primary before the tail notices. It
-// is given nothing of the new past, with which it could be told an event twice.
+// is given nothing of the new past, by which it could receive an event twice.
 func TestNothingOfAnotherPastIsReadBehindTheRing(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.NewDatabase(t)

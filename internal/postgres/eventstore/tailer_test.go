@@ -304,7 +304,7 @@ func (l *tailing) readUntil(t testing.TB, end <-chan int64) []eventlog.Recorded 
 		}
 		got = append(got, page...)
 		after = page[len(page)-1].Position
-		if last < 0 { // each reader is told once
+		if last < 0 { // each reader receives one position
 			select {
 			case last = <-end:
 			default:
