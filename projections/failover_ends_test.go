@@ -100,7 +100,8 @@ func ends(t *testing.T, sub *stream.Subscription, enough func(map[job.ID]int) bo
 }
 
 // A standby that lagged is promoted: it does not have the ends that watchers have received, and the jobs end once more. A
-// connection, which ends with the process, delivers no end twice; who watches afterwards receives each end once.
+// connection, which ends with the process, delivers no end twice; who watches afterwards receives each end once, also one
+// that stands before what the process had seen of the other past.
 func TestEndsAreDeliveredOnceAcrossAFailover(t *testing.T) {
 	t.Parallel()
 	pair := pgtest.NewPair(t)
