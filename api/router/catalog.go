@@ -33,7 +33,7 @@ type modelEntry struct {
 	Provider string       `json:"provider"`
 	Model    string       `json:"model"`
 	Billing  modelBilling `json:"billing"`
-	Enabled  *bool        `json:"enabled,omitempty"` // false when the operator has given no credential for it; absent otherwise
+	Enabled  *bool        `json:"enabled,omitempty"` // whether the operator has given a credential for it; only with ?all=true
 }
 
 type modelBilling struct {
@@ -52,16 +52,22 @@ type modelList struct {
 	Limit   int          `json:"limit"`
 }
 
-func (s *Surface) entry(m *catalog.Model) modelEntry {
+func (s *Surface) entry(m *catalog.Model, all bool) modelEntry {
 	e := modelEntry{ID: m.ID, Provider: m.Provider, Model: m.Name, Billing: modelBilling{m.Billing.ChargesOnPolicyRejection}}
-	if !s.Models.Runnable(m) {
-		e.Enabled = new(bool)
+	if all {
+		enabled := s.Models.Runnable(m)
+		e.Enabled = &enabled
 	}
 	return e
 }
 
-// getModels lists the models that the caller may see: GET /v2/models?cursor=&limit=.
+// getModels lists the models that the caller may run, and with all also those that the operator has given no credential
+// for: GET /v2/models?cursor=&limit=&all=.
 func (s *Surface) getModels(c *gin.Context) error {
+	all, err := boolean(c, "all")
+	if err != nil {
+		return err
+	}
 	limit, err := modelLimit(c)
 	if err != nil {
 		return err
@@ -71,10 +77,12 @@ func (s *Surface) getModels(c *gin.Context) error {
 		return err
 	}
 	access := edge.Caller(c).Access
-	page, more := s.Models.Snapshot().After(after, limit, func(m *catalog.Model) bool { return access.Allows(m.ID) })
+	page, more := s.Models.Snapshot().After(after, limit, func(m *catalog.Model) bool {
+		return access.Allows(m.ID) && (all || s.Models.Runnable(m))
+	})
 	list := modelList{Data: make([]modelEntry, len(page)), HasMore: more, Limit: limit}
 	for i, m := range page {
-		list.Data[i] = s.entry(m)
+		list.Data[i] = s.entry(m, all)
 	}
 	tag, err := listTag(list, time.Now())
 	if err != nil {
@@ -137,14 +145,18 @@ func listTag(list modelList, now time.Time) (string, error) {
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:18]) + `"`, nil
 }
 
-// getModel reads one model: GET /v2/models/{provider}/{model}.
+// getModel reads one model: GET /v2/models/{provider}/{model}?all=.
 func (s *Surface) getModel(c *gin.Context) error {
-	m, err := s.Models.Find(modelID(c), edge.Caller(c).Access)
+	all, find := c.Query("all") == "true", s.Models.Find // the contract has no 400 here
+	if all {
+		find = s.Models.FindAny
+	}
+	m, err := find(modelID(c), edge.Caller(c).Access)
 	if err != nil {
 		return err
 	}
 	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
-	c.PureJSON(http.StatusOK, modelDetail{s.entry(m), s.schemaURL(c, m)})
+	c.PureJSON(http.StatusOK, modelDetail{s.entry(m, all), s.schemaURL(c, m)})
 	return nil
 }
 

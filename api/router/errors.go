@@ -34,6 +34,21 @@ type routerValidation struct {
 	Detail json.RawMessage `json:"detail"`
 }
 
+// bodyViolation is the body of a 422 that no single field is to blame for.
+type bodyViolation struct {
+	Detail [1]violation `json:"detail"`
+}
+
+type violation struct {
+	Loc  [1]string `json:"loc"`
+	Msg  string    `json:"msg"`
+	Type string    `json:"type"`
+}
+
+func ofWholeBody(msg string) bodyViolation {
+	return bodyViolation{[1]violation{{Loc: [1]string{"body"}, Msg: msg, Type: "value_error"}}}
+}
+
 // Fail implements edge.Dialect: it answers with err in the router's envelope.
 func (s *Surface) Fail(c *gin.Context, err error) {
 	r, status := routerRefusal(c.Request.URL.Path, err)
@@ -46,8 +61,12 @@ func (s *Surface) Fail(c *gin.Context, err error) {
 	}
 	setRefusalHeaders(c, r, status)
 	c.Abort()
-	if len(r.Validation) > 0 {
+	switch {
+	case len(r.Validation) > 0:
 		c.PureJSON(status, routerValidation{r.Validation})
+		return
+	case status == http.StatusUnprocessableEntity:
+		c.PureJSON(status, ofWholeBody(r.Detail))
 		return
 	}
 	c.PureJSON(status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})

@@ -34,7 +34,7 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 	if _, err := s.Models.Offer(c.Request.Context(), inv); err != nil {
 		return err
 	}
-	m, err := s.Models.Find(inv.Model, inv.Access)
+	m, err := s.Models.FindAny(inv.Model, inv.Access)
 	if err != nil {
 		return err
 	}

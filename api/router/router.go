@@ -25,8 +25,10 @@ import (
 type Models interface {
 	// Snapshot returns the catalog as it is now.
 	Snapshot() *catalog.Snapshot
-	// Find returns a model that the caller may use, or the *call.Refusal that it deserves: 404 or 403.
+	// Find returns a model that the caller may run, or the *call.Refusal that it deserves: 404 or 403.
 	Find(id string, access account.Access) (*catalog.Model, error)
+	// FindAny is Find for models with and without a credential.
+	FindAny(id string, access account.Access) (*catalog.Model, error)
 	// Runnable reports whether the operator has given the model's credential.
 	Runnable(m *catalog.Model) bool
 	// Offer returns how a call would run, or the *call.Refusal that it deserves.
@@ -158,7 +160,7 @@ func (s *Surface) Identify(c *gin.Context) (account.Identity, error) {
 }
 
 // authenticate checks the credential of a request to the router. A v1
-// request shows a token. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
+// request shows a token as its bearer. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
 // is a token by its form, and a key otherwise.
 func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
 	ctx, r := c.Request.Context(), c.Request
@@ -167,15 +169,23 @@ func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
 	}
 	bearer := edge.Credential(withoutKey(r))
 	if versionOf(r.URL.Path) == call.V1 {
-		if s.Tokens == nil || !isToken(bearer) {
-			return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
-		}
-		return s.Tokens.Authenticate(ctx, bearer)
+		return s.authenticateV1(ctx, bearer)
 	}
 	if len(r.Header.Values("X-API-Key")) == 0 && s.Tokens != nil && isToken(bearer) {
 		return s.Tokens.Authenticate(ctx, bearer)
 	}
 	return s.Edge.Auth.Authenticate(ctx, keyOf(r, bearer))
+}
+
+// authenticateV1 checks the bearer of a v1 request: a JSON Web Token or, where the operator has set one, the static token.
+func (s *Surface) authenticateV1(ctx context.Context, bearer string) (account.Identity, error) {
+	switch {
+	case s.Tokens != nil && isToken(bearer):
+		return s.Tokens.Authenticate(ctx, bearer)
+	case s.Edge.Mode() == account.ModeToken:
+		return s.Edge.Auth.Authenticate(ctx, bearer)
+	}
+	return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
 }
 
 // keyOf returns the API key of a v2 request; X-API-Key decides also when it is the wrong one, or empty.

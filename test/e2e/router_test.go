@@ -49,7 +49,7 @@ func identified(t *testing.T, r reply) {
 func TestModelsAreListed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "creator")
-	whole := c.do("GET", "/v2/models?limit=1000", "")
+	whole := c.do("GET", "/v2/models?limit=1000&all=true", "")
 	identified(t, whole)
 	list := decode(t, whole.body)
 	require.EqualValues(t, 100, list["limit"])
@@ -64,7 +64,7 @@ func TestModelsAreListed(t *testing.T) { // R-19 to R-30
 	require.GreaterOrEqual(t, len(all), 12)
 	require.Contains(t, all, "sim/echo")
 	var walked []string
-	for next := "/v2/models?limit=5"; next != ""; {
+	for next := "/v2/models?limit=5&all=true"; next != ""; {
 		page := c.json("GET", next, "")
 		require.LessOrEqual(t, len(page["data"].([]any)), 5)
 		for _, m := range page["data"].([]any) {
@@ -72,7 +72,7 @@ func TestModelsAreListed(t *testing.T) { // R-19 to R-30
 		}
 		next = ""
 		if page["has_more"] == true {
-			next = "/v2/models?limit=5&cursor=" + url.QueryEscape(page["next_cursor"].(string))
+			next = "/v2/models?limit=5&all=true&cursor=" + url.QueryEscape(page["next_cursor"].(string))
 		}
 	}
 	require.Equal(t, all, walked)
@@ -83,7 +83,7 @@ func TestModelsAreListed(t *testing.T) { // R-19 to R-30
 		turnedDown(t, c.do("GET", "/v2/models?"+query, ""), 400, "invalid_input")
 	}
 	tag := whole.header.Get("ETag")
-	same := c.do("GET", "/v2/models?limit=1000", "", "If-None-Match", tag)
+	same := c.do("GET", "/v2/models?limit=1000&all=true", "", "If-None-Match", tag)
 	require.Equal(t, 304, same.status)
 	require.Equal(t, tag, same.header.Get("ETag"))
 	require.Empty(t, same.body)

@@ -99,13 +99,13 @@ func TestRouterAccessOfAccounts(t *testing.T) { // R-14, R-15, R-35
 	name := "entitled"
 	s.run(t, "accounts", "create", name)
 	token := []string{"Authorization", "Bearer " + newToken(t, s, name)}
-	all := c.with("GET", "/v2/models?limit=100", "", token...)
+	all := c.with("GET", "/v2/models?limit=100&all=true", "", token...)
 	require.Contains(t, all.body, `"sim/echo"`)
 	require.Contains(t, all.body, `"bfl/`)
 
 	s.run(t, "accounts", "models", name, "--allow", "bfl/*", "--allow", "sim/*", "--deny", "sim/echo", "--reason", "test")
 	for _, v := range []string{"/v1", "/v2"} {
-		listed := c.with("GET", v+"/models?limit=100", "", token...)
+		listed := c.with("GET", v+"/models?limit=100&all=true", "", token...)
 		require.Equal(t, 200, listed.status)
 		require.Contains(t, listed.body, `"bfl/`)
 		require.NotContains(t, listed.body, `"sim/echo"`, "what the account may not use is not listed")

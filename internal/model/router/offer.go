@@ -22,10 +22,10 @@ type Offers struct {
 
 var _ call.Models = Offers{}
 
-// Offer implements call.Models: 404 for an unknown model, then 403, 400 and 422.
+// Offer implements call.Models: 404 for an unknown model, 403, 404 for a model without a credential, then 400 and 422.
 func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
 	snapshot := o.Catalog.At(inv.Catalog)
-	m, err := find(snapshot, inv.Model, inv.Access)
+	m, err := o.find(snapshot, inv.Model, inv.Access)
 	if err != nil {
 		return call.Offer{}, err
 	}
@@ -38,7 +38,7 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 		server = other.Model
 	}
 	if !server.Enabled(o.Lookup) {
-		return call.Offer{}, call.Refuse(fault.Denied, call.Forbidden, "the model %s is not enabled here: the operator has set no credential for its provider", m.ID)
+		return call.Offer{}, notServed(server.ID)
 	}
 	offer := call.Offer{Model: m.ID, Provider: server.Provider, Catalog: snapshot.Hash()}
 	if inv, err = readable(m, other, inv); err != nil {
@@ -72,27 +72,41 @@ func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
 // Runnable reports whether the operator has set the model's credential.
 func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
 
-// Find returns a model that the caller may use: 404 for one that is not in the catalog, 403 for one that
-// the account is not entitled to.
+// Find returns a model that the caller may run: 404 for one that is not in the catalog, 403 for one that the account is
+// not entitled to, 404 again for one that the operator has set no credential for.
 func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
-	return find(o.Catalog.Snapshot(), id, access)
+	m, err := o.FindAny(id, access)
+	if err == nil && !o.Runnable(m) {
+		return nil, notServed(id)
+	}
+	return m, err
 }
 
-func find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model, error) {
+// FindAny is Find for models with and without a credential.
+func (o Offers) FindAny(id string, access account.Access) (*catalog.Model, error) {
+	return o.find(o.Catalog.Snapshot(), id, access)
+}
+
+func (o Offers) find(s *catalog.Snapshot, id string, access account.Access) (*catalog.Model, error) {
 	m, ok := s.Find(id)
 	switch {
 	case !ok:
-		return nil, notFound(s, id, access)
+		return nil, o.notFound(s, id, access)
 	case !access.Allows(id):
 		return nil, call.Refuse(fault.Denied, call.Forbidden, "this account is not entitled to the model %s", id)
 	}
 	return m, nil
 }
 
-// notFound refuses an unknown model and suggests ids close to it, among the models that the caller may see.
-func notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
+// notServed refuses a model that is in the catalog and that the operator has set no credential for.
+func notServed(id string) *call.Refusal {
+	return call.Refuse(fault.NotFound, call.ModelNotFound, "the model %s is not served here", shorten(id))
+}
+
+// notFound refuses an unknown model and suggests ids close to it, among the models that the caller may run.
+func (o Offers) notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
 	detail := "there is no model " + shorten(id)
-	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) }) {
+	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) && o.Runnable(m) }) {
 		if i == 0 {
 			detail += "; did you mean "
 		} else {

@@ -1,0 +1,109 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+)
+
+const servedAndNot = `provider: acme
+base: https://api.acme.test
+auth: {kind: header, header: x-key, env: [ACME_KEY]}
+models:
+  - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}}
+`
+
+const closedShop = `provider: acme
+base: https://api.acme.test
+auth: {kind: header, header: x-key, env: [NOBODY_SET_IT]}
+models:
+  - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}}
+`
+
+// ids returns the ids of a list of models, with what the entry says of its credential.
+func ids(t *testing.T, r reply) map[string]any {
+	t.Helper()
+	require.Equal(t, 200, r.status, r.body)
+	entries := map[string]any{}
+	for _, entry := range r.json(t)["data"].([]any) {
+		entry := entry.(map[string]any)
+		entries[entry["id"].(string)] = entry["enabled"]
+	}
+	return entries
+}
+
+// A model that the operator has set no credential for is absent everywhere unless a caller asks for all.
+func TestModelsWithoutACredentialAreAbsent(t *testing.T) { // R-20, R-34, R-35
+	t.Parallel()
+	h := startCatalog(t, api.Options{}, closedShop)
+	for _, v := range []string{"/v1", "/v2"} {
+		listed := ids(t, h.do(t, "GET", v+"/models?limit=100", ""))
+		require.NotContains(t, listed, "acme/painter")
+		require.Contains(t, listed, "sim/echo")
+		require.Nil(t, listed["sim/echo"], "said of all models only")
+		all := ids(t, h.do(t, "GET", v+"/models?limit=100&all=true", ""))
+		require.Equal(t, []any{false, true}, []any{all["acme/painter"], all["sim/echo"]})
+
+		for _, req := range [][2]string{{"GET", ""}, {"GET", "/openapi.json"}, {"POST", ""}} {
+			requireAbsent(t, h.do(t, req[0], v+"/models/acme/painter"+req[1], `{}`))
+		}
+		detail := h.do(t, "GET", v+"/models/acme/painter?all=true", "")
+		require.Equal(t, []any{200, false}, []any{detail.status, detail.json(t)["enabled"]}, detail.body)
+		typo := h.do(t, "GET", v+"/models/acme/paintr", "")
+		require.Equal(t, 404, typo.status)
+		require.NotContains(t, typo.body, "acme/painter", "nor suggested")
+	}
+	for _, path := range []string{"/requests", "/estimate"} {
+		requireAbsent(t, h.do(t, "POST", "/v2/models/acme/painter"+path, `{}`))
+	}
+	require.Equal(t, 400, h.do(t, "GET", "/v2/models?all=perhaps", "").status)
+
+	open := startCatalog(t, api.Options{}, servedAndNot, "ACME_KEY")
+	require.Contains(t, ids(t, open.do(t, "GET", "/v2/models?limit=100", "")), "acme/painter")
+	require.Equal(t, 502, open.do(t, "POST", "/v2/models/acme/painter", `{}`).status, "accepted")
+}
+
+func requireAbsent(t *testing.T, r reply) {
+	t.Helper()
+	require.Equal(t, []any{404, call.ModelNotFound}, []any{r.status, r.json(t)["error_type"]}, r.body)
+	require.NotContains(t, r.body, "did you mean")
+}
+
+// The static token is a credential of every route of the router, in both versions.
+func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to R-13, R-93
+	t.Parallel()
+	h := startCatalog(t, api.Options{Mode: account.ModeToken}, servedAndNot, "ACME_KEY")
+	bearer, wrong := []string{"Authorization", "Bearer s3cret"}, []string{"Authorization", "Bearer wrong"}
+	for _, c := range []struct {
+		version string
+		headers []string
+		refused bool
+	}{
+		{"v1", bearer, false},
+		{"v1", append([]string{"X-API-Key", "wrong"}, bearer...), false},
+		{"v1", []string{"X-API-Key", "s3cret"}, true}, // v1 takes bearers only
+		{"v1", wrong, true},
+		{"v1", nil, true},
+		{"v2", bearer, false},
+		{"v2", []string{"X-API-Key", "s3cret"}, false},
+		{"v2", append([]string{"X-API-Key", "wrong"}, bearer...), true},
+		{"v2", wrong, true},
+		{"v2", nil, true},
+	} {
+		for path, method := range map[string]string{
+			"/models": http.MethodGet, "/models/acme/painter": http.MethodGet, "/models/acme/painter/openapi.json": http.MethodGet,
+		} {
+			got := h.do(t, method, "/"+c.version+path, "", c.headers...)
+			require.Equal(t, c.refused, got.status == 401, "%s %s %v: %s", c.version, path, c.headers, got.body)
+			require.Equal(t, !c.refused, got.status == 200, got.body)
+		}
+		ran := h.do(t, "POST", "/"+c.version+"/models/acme/painter", `{}`, c.headers...)
+		require.Equal(t, map[bool]int{true: 401, false: 502}[c.refused], ran.status, ran.body)
+	}
+	require.Equal(t, 401, startCatalog(t, api.Options{Mode: account.ModeKeys}, servedAndNot).do(t, "GET", "/v1/models", "", "Authorization", "Bearer key-a").status)
+}
