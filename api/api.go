@@ -145,7 +145,7 @@ func (s *service) addPages(deps Deps) {
 		s.add(console.New(console.Deps{
 			Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Links: deps.Links,
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
-			Servers: deps.Console.Servers, Operator: deps.Console.Operator,
+			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 		}))
 	}
 	if deps.Editor != nil {

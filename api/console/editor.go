@@ -1,12 +1,12 @@
 package console
 
 import (
-	"bytes"
 	"net/http"
 	"strings"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -31,30 +31,30 @@ const (
 type Editor struct {
 	edge  *edge.Edge
 	files EditorFiles
-	pages *pages
+	pages *page.Server
 }
 
 // NewEditor returns the editor whose files are given.
 func NewEditor(e *edge.Edge, files EditorFiles) *Editor {
-	return &Editor{edge: e, files: files, pages: &pages{edge: e, base: editorPath, templates: console.New()}}
+	return &Editor{edge: e, files: files, pages: page.New(page.Deps{Edge: e}, editorPath)}
 }
 
 // Routes returns the routes of the pages around the editor. They do not answer with an API's errors.
 func (s *Editor) Routes() []edge.Route {
-	page := func(handle func(*gin.Context) error) func(*gin.Context) error {
+	wrapped := func(handle func(*gin.Context) error) func(*gin.Context) error {
 		return func(c *gin.Context) error {
 			if err := handle(c); err != nil {
-				s.pages.problem(c, err)
+				s.pages.Problem(c, err)
 			}
 			return nil
 		}
 	}
 	return []edge.Route{
-		{Method: http.MethodGet, Path: "/", Access: edge.Public, Handle: page(s.index)},
-		{Method: http.MethodHead, Path: "/", Access: edge.Public, Handle: page(s.index)},
-		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: page(s.editorPage)},
-		{Method: http.MethodPost, Path: editorPath + "/signin", Access: edge.Public, Limit: maxForm, Handle: page(s.signIn)},
-		{Method: http.MethodPost, Path: editorPath + "/signout", Access: edge.Public, Limit: maxForm, Handle: page(s.signOut)},
+		{Method: http.MethodGet, Path: "/", Access: edge.Public, Handle: wrapped(s.index)},
+		{Method: http.MethodHead, Path: "/", Access: edge.Public, Handle: wrapped(s.index)},
+		{Method: http.MethodGet, Path: editorPath, Access: edge.Public, Handle: wrapped(s.editorPage)},
+		{Method: http.MethodPost, Path: editorPath + "/signin", Access: edge.Public, Limit: page.MaxForm, Handle: wrapped(s.signIn)},
+		{Method: http.MethodPost, Path: editorPath + "/signout", Access: edge.Public, Limit: page.MaxForm, Handle: wrapped(s.signOut)},
 	}
 }
 
@@ -62,7 +62,7 @@ func (s *Editor) Routes() []edge.Route {
 func (s *Editor) index(c *gin.Context) error {
 	if _, err := s.edge.SignedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
 		c.Header("Cache-Control", "no-store")
-		c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+editorPath)
+		c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+editorPath)
 		return nil
 	} else if err != nil {
 		return err
@@ -74,16 +74,13 @@ func (s *Editor) index(c *gin.Context) error {
 func (s *Editor) editorPage(c *gin.Context) error {
 	id, err := s.edge.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
-		s.pages.ask(c, http.StatusOK, false)
+		s.pages.Ask(c, http.StatusOK, false)
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
-		f.Title, f.SignIn = "Editor", s.edge.Mode() != account.ModeNone
-		return s.pages.templates.Editor(b, console.EditorPage{Frame: f, Account: id.Account})
-	})
+	s.pages.Write(c, http.StatusOK, &console.EditorPage{Frame: console.Frame{Title: "Editor", SignIn: s.edge.Mode() != account.ModeNone, Account: id.Account}})
 	return nil
 }
 
@@ -94,7 +91,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 	}
 	key := strings.TrimSpace(c.PostForm("key"))
 	if _, err := s.edge.Auth.Authenticate(c.Request.Context(), key); fault.Is(err, fault.Unauthenticated) {
-		s.pages.ask(c, http.StatusUnauthorized, true)
+		s.pages.Ask(c, http.StatusUnauthorized, true)
 		return nil
 	} else if err != nil {
 		return err
@@ -104,7 +101,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 		return fault.New(fault.Invalid, "invalid_request", "This credential is too long for a browser to keep. Use an API key.")
 	}
 	http.SetCookie(c.Writer, cookie)
-	c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+"/")
+	c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+"/")
 	return nil
 }
 
@@ -114,7 +111,7 @@ func (s *Editor) signOut(c *gin.Context) error {
 		return err
 	}
 	http.SetCookie(c.Writer, s.edge.EditorCookie(c.Request, ""))
-	c.Redirect(http.StatusSeeOther, s.pages.prefix(c)+editorPath)
+	c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+editorPath)
 	return nil
 }
 
@@ -140,7 +137,7 @@ func (s *Editor) File(c *gin.Context) error {
 
 // reserved are paths that stay the API's whatever lies in the editor's directory.
 func reserved(path string) bool {
-	for _, own := range []string{"/api", "/v1", "/v2", "/files", "/internal", "/admin", consolePath, editorPath} {
+	for _, own := range []string{"/api", "/v1", "/v2", "/files", "/internal", "/admin", page.Base, editorPath} {
 		if path == own || strings.HasPrefix(path, own+"/") {
 			return true
 		}

@@ -5,12 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"html/template"
-	"net/http"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -22,43 +21,39 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-func (s *Surface) job(c *gin.Context, id account.Identity) error {
+func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	found, err := s.find(c, id)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	history, err := s.Histories.History(c.Request.Context(), id.Account, found.ID)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j := history.Fold()
 	timeline := history.Timeline(time.Now())
 	drawing, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	page := console.JobPage{
-		Job: j, Timeline: timeline, Drawing: drawing, Events: history.Events, Outputs: s.outputs(c, j),
+	shown := &console.JobPage{
+		Job: j, Timeline: timeline, Drawing: drawing, Events: history.Events, Outputs: outputs(j),
 		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
 	}
-	if page.Waiting, err = s.waiting(c.Request.Context(), j); err != nil {
-		return err
+	if shown.Waiting, err = s.waiting(c.Request.Context(), j); err != nil {
+		return nil, err
 	}
 	if j.Origin != nil {
-		page.Origin = j.Origin.PublicID()
+		shown.Origin = j.Origin.PublicID()
 	}
-	if len(page.Events) > maxEvents {
-		page.Omitted, page.Events = len(page.Events)-maxEvents, page.Events[:maxEvents]
+	if len(shown.Events) > maxEvents {
+		shown.Omitted, shown.Events = len(shown.Events)-maxEvents, shown.Events[:maxEvents]
 	}
 	if j.Error != nil && len(j.Error.Inputs) > 0 {
-		page.Inputs = indented(j.Error.Inputs)
+		shown.Inputs = indented(j.Error.Inputs)
 	}
-	s.pages.render(c, http.StatusOK, func(b *bytes.Buffer, f console.Frame) error {
-		f.Title, f.Live = "Job "+string(j.PublicID()), !j.State.Final()
-		page.Frame = f
-		return s.pages.templates.Job(b, page)
-	})
-	return nil
+	shown.Title, shown.Live = "Job "+string(j.PublicID()), true
+	return shown, nil
 }
 
 // waiting says why a job waits for a ComfyUI server, "" if it does not.
@@ -82,7 +77,7 @@ var notices = map[string]string{
 }
 
 // find returns the job of the cookie's account that the path names.
-func (s *Surface) find(c *gin.Context, id account.Identity) (job.Job, error) {
+func (s *Surface) find(c *gin.Context, id page.Visitor) (job.Job, error) {
 	public, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
 		return job.Job{}, noJob()
@@ -117,15 +112,12 @@ func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspe
 }
 
 // outputs are the files and texts of a job, in order.
-func (s *Surface) outputs(c *gin.Context, j job.Job) []console.Output {
-	base := s.Edge.BaseURL(c.Request)
+func outputs(j job.Job) []console.Output {
 	var shown []console.Output
 	for _, o := range j.Outputs {
 		for _, file := range o.Files {
-			body := jobio.RenderOutput(s.Links, base, j.PublicID(), jobio.Output{Node: o.Node, File: file})
 			shown = append(shown, console.Output{
-				Node: o.Node, Class: o.Class, Name: body.Name, Kind: body.Type, Size: body.SizeBytes,
-				URL: template.URL(body.URL), // ours, signed
+				Node: o.Node, Class: o.Class, Name: file.Filename, Kind: jobio.OutputType(file), Size: file.Size, Asset: file.Asset,
 			})
 		}
 		if len(o.Files) > 0 {
@@ -144,6 +136,26 @@ func (s *Surface) outputs(c *gin.Context, j job.Job) []console.Output {
 	return shown
 }
 
+// file sends the browser to a file of a job: GET /console/jobs/{id}/files/{asset}. Links to files end, addresses of pages
+// do not.
+func (s *Surface) file(c *gin.Context, v page.Visitor) error {
+	j, err := s.find(c, v)
+	if err != nil {
+		return err
+	}
+	for _, o := range j.Outputs {
+		for _, f := range o.Files {
+			if f.Asset == c.Param("asset") {
+				body := jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), jobio.Output{Node: o.Node, File: f})
+				c.Header("Cache-Control", "no-store")
+				edge.Redirect(c, body.URL)
+				return nil
+			}
+		}
+	}
+	return fault.New(fault.NotFound, "not_found", "This job has no such file.")
+}
+
 func indented(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
@@ -152,43 +164,41 @@ func indented(raw json.RawMessage) string {
 	return b.String()
 }
 
-func (s *Surface) cancel(c *gin.Context, id account.Identity) error {
+func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
 	j, err := s.find(c, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{j.ID}, edge.RequestID(c))
 	if err != nil {
-		return err
+		return "", err
 	}
 	notice := "canceling"
 	if len(stopped) == 0 {
 		notice = "over"
 	}
-	s.redirect(c, "/jobs/"+string(j.PublicID())+"?notice="+notice)
-	return nil
+	return "/jobs/" + string(j.PublicID()) + "?notice=" + notice, nil
 }
 
-func (s *Surface) retry(c *gin.Context, id account.Identity) error {
+func (s *Surface) retry(c *gin.Context, id page.Visitor) (string, error) {
 	j, err := s.find(c, id)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if s.Retry == nil {
-		return fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
+		return "", fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
 	}
 	if err := s.Edge.CheckSpace(c, id.Account); err != nil {
-		return err
+		return "", err
 	}
 	made, err := s.Retry.Retry(c.Request.Context(), job.Retry{
 		Of: j.ID, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
-		Reason: c.PostForm("reason"), Actor: "console:" + id.Account, RequestID: edge.RequestID(c),
+		Reason: c.PostForm("reason"), Actor: id.Actor(), RequestID: edge.RequestID(c),
 	})
 	if err != nil {
-		return err
+		return "", err
 	}
-	s.redirect(c, "/jobs/"+string(made.Job.PublicID())+"?notice=again")
-	return nil
+	return "/jobs/" + string(made.Job.PublicID()) + "?notice=again", nil
 }
 
 // LogHistories reads histories from the log. It implements Histories.

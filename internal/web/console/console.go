@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"io/fs"
 	"net/http"
 	"net/url"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -18,23 +21,76 @@ import (
 )
 
 //go:embed pages
-var pages embed.FS
+var embedded embed.FS
 
-//go:embed pages/script.js
-var script []byte
-
-// Script is what keeps a page up to date while its job runs; pages work without it.
-func Script() []byte { return script }
+// Page is what a template shows. Each page has a Frame and names its template.
+type Page interface {
+	// Outer returns the frame, which is filled in before the page is written.
+	Outer() *Frame
+	// Template returns the name of a file of pages, without ".html".
+	Template() string
+}
 
 // Pages holds the parsed templates.
-type Pages struct{ list, job, servers, signIn, editor, problem *template.Template }
+type Pages struct{ named map[string]*template.Template }
 
 // New parses the templates, which are part of the program.
 func New() *Pages {
-	parse := func(name string) *template.Template {
-		return template.Must(template.New("frame.html").Funcs(functions).ParseFS(pages, "pages/frame.html", "pages/style.css", "pages/"+name))
+	files, err := fs.Glob(embedded, "pages/*.html")
+	if err != nil {
+		panic(err) // the pattern is constant
 	}
-	return &Pages{list: parse("list.html"), job: parse("job.html"), servers: parse("servers.html"), signIn: parse("signin.html"), editor: parse("editor.html"), problem: parse("problem.html")}
+	p := &Pages{named: map[string]*template.Template{}}
+	frame := template.Must(template.New("frame.html").Funcs(functions).ParseFS(embedded, "pages/frame.html", "pages/style.css"))
+	for _, file := range files {
+		t := template.Must(template.Must(frame.Clone()).ParseFS(embedded, file))
+		p.named[strings.TrimSuffix(path.Base(file), ".html")] = t
+	}
+	return p
+}
+
+// Write writes a page whole.
+func (p *Pages) Write(w io.Writer, page Page) error { return p.execute(w, page, "frame.html") }
+
+// Content writes what stands in the frame of a page: what changes while it is open.
+func (p *Pages) Content(w io.Writer, page Page) error { return p.execute(w, page, "content") }
+
+func (p *Pages) execute(w io.Writer, page Page, part string) error {
+	t, ok := p.named[page.Template()]
+	if !ok {
+		return fmt.Errorf("there is no page %q", page.Template())
+	}
+	if err := t.ExecuteTemplate(w, part, page); err != nil {
+		return fmt.Errorf("render a page: %w", err)
+	}
+	return nil
+}
+
+// File is a file that pages refer to. There is nothing of anybody in it.
+type File struct {
+	Name, Type string
+	Content    []byte
+}
+
+//go:embed files
+var files embed.FS
+
+// Files returns the files that pages refer to by their names below the path of the pages.
+func Files() []File {
+	kinds := map[string]string{".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml"}
+	var all []File
+	err := fs.WalkDir(files, "files", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || kinds[path.Ext(name)] == "" {
+			return err
+		}
+		content, err := files.ReadFile(name)
+		all = append(all, File{Name: path.Base(name), Type: kinds[path.Ext(name)], Content: content})
+		return err
+	})
+	if err != nil {
+		panic(err) // they are part of the program
+	}
+	return all
 }
 
 // functions are what templates call.
@@ -42,7 +98,23 @@ var functions = template.FuncMap{
 	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"short": func(id job.PublicID) string { return string(id)[:min(8, len(id))] },
+	"ago":   func(t time.Time) template.HTML { return moment(t, "") },
+	"since": func(t time.Time) template.HTML { return moment(t, "since") },
+	"clock": func(t time.Time) template.HTML { return moment(t, "clock") },
 	"size":  bytesOf, "used": used, "memory": memory, "when": when,
+}
+
+// moment writes a time of which a script makes the reader's own: how long ago it was, for how long it has been so
+// ("since"), or the time of the day ("clock").
+func moment(t time.Time, as string) template.HTML {
+	if t.IsZero() {
+		return ""
+	}
+	if as != "" {
+		as = ` data-as="` + as + `"`
+	}
+	t = t.UTC()
+	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"` + as + `>` + t.Format("2006-01-02 15:04:05 UTC") + `</time>`)
 }
 
 // bytesOf writes a number of bytes for people.
@@ -60,12 +132,30 @@ func bytesOf(n int64) string {
 
 // Frame is what every page shows around its content.
 type Frame struct {
-	Title  string
-	Prefix string // path under which the service lies, "" = the root
-	Base   string // path of these pages below it
-	Nonce  string // of the one style and the one script that may apply; no script stands in a page
-	SignIn bool   // the deployment has accounts: offer to sign out
-	Live   bool   // the page changes while its job runs
+	Title   string
+	Prefix  string        // path under which the service lies, "" = the root
+	Base    string        // path of these pages below it
+	Nonce   string        // of the one style and the scripts that may apply; no script stands in a page
+	SignIn  bool          // the deployment has accounts: offer to sign out
+	Account string        // whose part of the service is shown
+	All     bool          // an operator looks at all accounts
+	Query   string        // that keeps an operator at the account that they look at, with "?"; "" = none
+	Nav     []Room        // links to the other pages
+	Live    bool          // the page changes while it is open
+	Every   time.Duration // how often it is looked at even without a message; 0 = after messages only
+	Scripts []string      // files of its own, beside the one of every page
+}
+
+// Outer implements Page for every page that embeds a Frame.
+func (f *Frame) Outer() *Frame { return f }
+
+// Room is a link in the navigation.
+type Room struct {
+	Path     string // below the base
+	Title    string
+	Operator bool // for operators only
+	Account  bool // shows one account
+	Current  bool // it is the page, or above it
 }
 
 // ListPage is a part of an account's jobs, newest first.
@@ -75,9 +165,11 @@ type ListPage struct {
 	Status string // the state that is selected, "" = all
 	States []job.State
 	Next   string // query of the next page, "" = this is the last
-	Pool   bool   // link to the page of the servers
 	Kept   string // what the account keeps and may keep, "" = not known
 }
+
+// Template implements Page.
+func (*ListPage) Template() string { return "list" }
 
 // ListedJob is one line of the list.
 type ListedJob struct {
@@ -102,12 +194,15 @@ type JobPage struct {
 	Waiting  string // why the job waits for a ComfyUI server, with its place; "" = it does not
 }
 
+// Template implements Page.
+func (*JobPage) Template() string { return "job" }
+
 // Output is a file or a text that a node showed.
 type Output struct {
 	Node, Class string
 	Name        string
-	URL         template.URL // of the content; signed by us
-	Kind        string       // image, video, audio, text or file
+	Asset       string // id of the file, "" = none
+	Kind        string // image, video, audio, text or file
 	Size        int64
 	Text        string
 }
@@ -118,11 +213,14 @@ type SignInPage struct {
 	Wrong bool
 }
 
+// Template implements Page.
+func (*SignInPage) Template() string { return "signin" }
+
 // EditorPage says who works with the editor in this browser.
-type EditorPage struct {
-	Frame
-	Account string
-}
+type EditorPage struct{ Frame }
+
+// Template implements Page.
+func (*EditorPage) Template() string { return "editor" }
 
 // ProblemPage says what went wrong and what to do.
 type ProblemPage struct {
@@ -131,27 +229,8 @@ type ProblemPage struct {
 	Message string
 }
 
-// List writes a page of jobs.
-func (p *Pages) List(w io.Writer, page ListPage) error { return execute(w, p.list, page) }
-
-// Job writes the page of a job.
-func (p *Pages) Job(w io.Writer, page JobPage) error { return execute(w, p.job, page) }
-
-// SignIn writes the form that asks for a key.
-func (p *Pages) SignIn(w io.Writer, page SignInPage) error { return execute(w, p.signIn, page) }
-
-// Editor writes the page that leads to the editor.
-func (p *Pages) Editor(w io.Writer, page EditorPage) error { return execute(w, p.editor, page) }
-
-// Problem writes an error page.
-func (p *Pages) Problem(w io.Writer, page ProblemPage) error { return execute(w, p.problem, page) }
-
-func execute(w io.Writer, t *template.Template, page any) error {
-	if err := t.Execute(w, page); err != nil {
-		return fmt.Errorf("render a page: %w", err)
-	}
-	return nil
-}
+// Template implements Page.
+func (*ProblemPage) Template() string { return "problem" }
 
 // Guard sets the headers that keep a page to itself: nothing is loaded from elsewhere but pictures, no
 // script but ours runs, nobody frames it, and nothing stays in a cache.

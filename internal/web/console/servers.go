@@ -2,7 +2,6 @@ package console
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -65,8 +64,8 @@ type ShownWait struct {
 // Place is the place in the queue for servers; 1 = next.
 func (w ShownWait) Place() int { return w.Ahead + 1 }
 
-// Servers writes the page of the servers.
-func (p *Pages) Servers(w io.Writer, page ServersPage) error { return execute(w, p.servers, page) }
+// Template implements Page.
+func (*ServersPage) Template() string { return "servers" }
 
 // used returns the used share of a device's memory in thousandths, at most 1,000.
 func used(d server.Device) int64 {

@@ -19,7 +19,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 	seen := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	id := job.PublicID("aaaaaaaa-0000-4000-8000-000000000001")
 	var b bytes.Buffer
-	require.NoError(t, console.New().Servers(&b, console.ServersPage{
+	require.NoError(t, console.New().Write(&b, &console.ServersPage{
 		Frame: console.Frame{Title: "Servers", Base: "/console", Nonce: "n", Live: true},
 		Servers: []console.ShownServer{
 			{
@@ -49,7 +49,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 	require.NotRegexp(t, regexp.MustCompile(` style="| on[a-z]+="`), page, "no style and no script stands in the page")
 	require.NotRegexp(t, regexp.MustCompile(`(?s)</div>\s*<table|<section[^>]*>\s*<table`), page, "tables scroll in a box of their own, so that the page is not wider than a phone")
 	b.Reset()
-	require.NoError(t, console.New().Servers(&b, console.ServersPage{Frame: console.Frame{Title: "Servers"}}))
+	require.NoError(t, console.New().Write(&b, &console.ServersPage{Frame: console.Frame{Title: "Servers"}}))
 	require.Contains(t, b.String(), "No ComfyUI server is registered")
 	require.Contains(t, b.String(), "Nothing waits for a server.")
 }

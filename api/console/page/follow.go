@@ -1,0 +1,203 @@
+package page
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"hash/maphash"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// Times of an open page.
+const (
+	keepAlive  = 10 * time.Second
+	atMost     = time.Second // between two looks at a page whose account is busy
+	writeLimit = 10 * time.Second
+	maxOpenFor = time.Hour // then the browser reconnects
+)
+
+// follow sends the content of a page now and each time it has changed: after messages about the account's jobs, and
+// where the page names an interval, after that. An open page that cannot be built any more is closed.
+func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
+	owner := v.Account
+	if !s.open.Acquire(owner) {
+		return httperr.RetryLater(10*time.Second, "too_many_streams", "This account has as many pages open as it may.")
+	}
+	defer s.open.Release(owner)
+	sub, err := s.subscribe(c.Request.Context(), v)
+	if err != nil {
+		return err
+	}
+	if sub != nil {
+		defer sub.Close()
+	}
+	ctx, cancel := context.WithTimeout(c.Request.Context(), maxOpenFor)
+	defer cancel()
+	f := &follower{server: s, c: c, ctx: ctx, visitor: v, handle: handle, sub: sub, out: http.NewResponseController(c.Writer), sent: c.GetHeader("Last-Event-ID")}
+	defer edge.SetWriteTimeout(f.out, 0) //nolint:errcheck // a connection that fails has no requests to come
+	return f.run()
+}
+
+// subscribe returns nil for an operator who looks at all accounts: such a page is looked at from time to time.
+func (s *Server) subscribe(ctx context.Context, v Visitor) (*stream.Subscription, error) {
+	if s.Live == nil || v.All() {
+		return nil, nil
+	}
+	sub, _, err := s.Live.Subscribe(ctx, v.Account)
+	return sub, err
+}
+
+// follower is one open page. One goroutine runs it.
+type follower struct {
+	server  *Server
+	c       *gin.Context
+	ctx     context.Context //nolint:containedctx // the request's, bounded; the page is open as long
+	visitor Visitor
+	handle  Handler
+	sub     *stream.Subscription
+	out     *http.ResponseController
+
+	begun   bool
+	sent    string    // id of the content that the browser has
+	looked  time.Time // when the page was last built
+	every   time.Duration
+	changed bool // there were messages since
+}
+
+func (f *follower) run() error {
+	if err := f.look(); err != nil {
+		return err // the answer has not begun
+	}
+	alive, soon, recheck := time.NewTicker(keepAlive), time.NewTicker(atMost), time.NewTicker(f.server.Edge.Recheck())
+	defer alive.Stop()
+	defer soon.Stop()
+	defer recheck.Stop()
+	var messages <-chan struct{}
+	if f.sub != nil {
+		messages = f.sub.Ready()
+	}
+	for {
+		var err error
+		select {
+		case <-f.ctx.Done():
+			return nil
+		case <-alive.C:
+			err = f.write([]byte(": keep-alive\n\n"))
+		case <-recheck.C:
+			if !f.server.stillValid(f.ctx, f.visitor) {
+				return nil
+			}
+		case <-soon.C:
+			if f.changed || f.every > 0 && time.Since(f.looked) >= f.every {
+				err = f.look()
+			}
+		case <-messages:
+			_, err = f.sub.Take()
+			f.changed = true
+		}
+		if err != nil {
+			f.ended(err)
+			return nil
+		}
+	}
+}
+
+// ended logs why a page is closed, if that is nobody's wish.
+func (f *follower) ended(err error) {
+	var closed *stream.Closed
+	var known *fault.Error
+	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) || errors.As(err, &closed) || errors.As(err, &known) {
+		return
+	}
+	f.server.Edge.Logger.Error("open page closed", "request_id", edge.RequestID(f.c), "error", err)
+}
+
+// stillValid reports whether the key that opened a page would open it again.
+func (s *Server) stillValid(ctx context.Context, v Visitor) bool {
+	if v.token {
+		return s.operates(v.secret)
+	}
+	return s.Edge.StillValid(ctx, v.secret, v.Account)
+}
+
+// look builds the page and sends its content if that is another than the browser has.
+func (f *follower) look() error {
+	f.changed, f.looked = false, time.Now()
+	p, err := f.handle(f.c, f.visitor)
+	if err != nil {
+		return err
+	}
+	f.server.frame(f.c, p, &f.visitor)
+	f.every = p.Outer().Every
+	var content bytes.Buffer
+	if err := f.server.templates.Content(&content, p); err != nil {
+		return err
+	}
+	id := digest(content.Bytes())
+	if err := f.begin(); err != nil {
+		return err
+	}
+	if id == f.sent {
+		return nil
+	}
+	f.sent = id
+	return f.write(event(id, content.Bytes()))
+}
+
+// begin writes the headers, once.
+func (f *follower) begin() error {
+	if f.begun {
+		return nil
+	}
+	f.begun = true
+	h := f.c.Writer.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no")
+	h.Set("X-Content-Type-Options", "nosniff")
+	f.c.Status(http.StatusOK)
+	return f.write([]byte("retry: 2000\n\n"))
+}
+
+// seed makes the ids of contents those of one process: after a restart a page is sent again.
+var seed = maphash.MakeSeed()
+
+func digest(content []byte) string { return strconv.FormatUint(maphash.Bytes(seed, content), 36) }
+
+// event is the content of a page as a server-sent event, a data line for each of its lines. A carriage return would end
+// a line as well, and what follows it could be taken for another field: it becomes a reference.
+func event(id string, content []byte) []byte {
+	frame := make([]byte, 0, len(content)+len(content)/20+64)
+	frame = append(frame, "id: "+id+"\nevent: content\n"...)
+	for line := range bytes.Lines(content) {
+		frame = append(frame, "data: "...)
+		frame = append(frame, bytes.ReplaceAll(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"), []byte("&#13;"))...)
+		frame = append(frame, '\n')
+	}
+	return append(frame, '\n')
+}
+
+var errGone = errors.New("the browser does not read")
+
+// write sends a frame at once. A deadline disconnects a browser that does not read.
+func (f *follower) write(frame []byte) error {
+	if err := edge.SetWriteTimeout(f.out, writeLimit); err != nil {
+		return errors.Join(errGone, err)
+	}
+	if _, err := f.c.Writer.Write(frame); err != nil {
+		return errors.Join(errGone, err)
+	}
+	if err := f.out.Flush(); err != nil {
+		return errors.Join(errGone, err)
+	}
+	return nil
+}

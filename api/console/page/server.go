@@ -1,0 +1,308 @@
+// Package page serves the pages for people: it knows the visitor by a cookie, turns errors into pages, and keeps an
+// open page up to date over server-sent events. It promises that no form of another site is acted on, that a page is
+// built only for a visitor who may see it, and that an open page ends when its key is revoked. What a page shows is
+// decided by the packages that use this one; how it looks is decided by the package console below internal/web.
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// Base is the path of all pages but those around an editor.
+const Base = "/console"
+
+const (
+	cookieName  = "millrace_console"
+	cookieOwner = "console" // owner of the sealed key of a browser
+)
+
+// MaxForm bounds the body of a form, in bytes.
+const MaxForm = 16 << 10
+
+// maxOpen is the default of Deps.MaxOpen.
+const maxOpen = 64
+
+// Source publishes what happens to an account's jobs; fanout.Fanout is it.
+type Source interface {
+	// Subscribe returns a subscription, which the caller closes, and the state that its messages continue.
+	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
+}
+
+// Deps are the parts behind the pages.
+type Deps struct {
+	Edge     *edge.Edge
+	Sealer   edge.Sealer
+	Operator func(secret string) bool // whether a credential is the operators'; nil = none is
+	Live     Source
+	MaxOpen  int // pages that one account keeps open on this process, default 64
+}
+
+// Server serves pages below one path.
+type Server struct {
+	Deps
+	base        string
+	templates   *console.Pages
+	crossOrigin *http.CrossOriginProtection
+	open        *limit.Connections
+	nav         []console.Room
+}
+
+// New returns a server of the pages below base.
+func New(deps Deps, base string) *Server {
+	if deps.MaxOpen == 0 {
+		deps.MaxOpen = maxOpen
+	}
+	return &Server{
+		Deps: deps, base: base, templates: console.New(), crossOrigin: http.NewCrossOriginProtection(),
+		open: limit.NewConnections(deps.MaxOpen),
+	}
+}
+
+// Visitor is who looks at a page. An operator has the account whose part of the service was asked for, "" = all.
+type Visitor struct {
+	account.Identity
+	Operator bool
+	secret   string
+	token    bool // the secret is the operators'
+}
+
+// Handler returns what a visitor sees at a path.
+type Handler func(*gin.Context, Visitor) (console.Page, error)
+
+// Action does what a form asks for, and returns the path below the pages where the browser goes next.
+type Action func(*gin.Context, Visitor) (string, error)
+
+// Access is who may see a page or send a form.
+type Access struct {
+	Scope    account.Scope
+	Operator bool // operators only
+	Account  bool // an operator names the account with the parameter "account"
+}
+
+// The accesses of most pages. Operators see what accounts see, of the account that they name.
+var (
+	Read     = Access{Scope: account.ScopeRead}
+	ReadOne  = Access{Scope: account.ScopeRead, Account: true}
+	Write    = Access{Scope: account.ScopeWrite, Account: true}
+	Operator = Access{Scope: account.ScopeRead, Operator: true}
+)
+
+// Room adds a link to the navigation of every page.
+func (s *Server) Room(rooms ...console.Room) { s.nav = append(s.nav, rooms...) }
+
+// Page returns the route of a page. A browser that asks for an event stream gets the content of the page each time it
+// changes.
+func (s *Server) Page(path string, need Access, handle Handler) edge.Route {
+	return s.route(http.MethodGet, path, need, func(c *gin.Context, v Visitor) error {
+		if c.GetHeader("Accept") == "text/event-stream" {
+			return s.follow(c, v, handle)
+		}
+		p, err := handle(c, v)
+		if err == nil {
+			s.write(c, http.StatusOK, p, &v)
+		}
+		return err
+	})
+}
+
+// Form returns the route of a form.
+func (s *Server) Form(path string, need Access, act Action) edge.Route {
+	return s.route(http.MethodPost, path, need, func(c *gin.Context, v Visitor) error {
+		next, err := act(c, v)
+		if err == nil {
+			s.Redirect(c, v, next)
+		}
+		return err
+	})
+}
+
+// File returns the route of something else than a page, which the handler answers with.
+func (s *Server) File(path string, need Access, handle func(*gin.Context, Visitor) error) edge.Route {
+	return s.route(http.MethodGet, path, need, handle)
+}
+
+func (s *Server) route(method, path string, need Access, handle func(*gin.Context, Visitor) error) edge.Route {
+	return edge.Route{
+		Method: method, Path: s.base + path, Access: edge.Public, Limit: MaxForm,
+		Handle: func(c *gin.Context) error { s.serve(c, need, handle); return nil },
+	}
+}
+
+// serve runs a handler for the visitor of the cookie and turns its error into a page.
+func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Visitor) error) {
+	err := s.sameSite(c.Request)
+	var v Visitor
+	if err == nil {
+		v, err = s.visitor(c, need)
+	}
+	if fault.Is(err, fault.Unauthenticated) {
+		s.Ask(c, http.StatusUnauthorized, false)
+		return
+	}
+	if err == nil {
+		err = handle(c, v)
+	}
+	if err != nil {
+		s.Problem(c, err)
+	}
+}
+
+// sameSite refuses forms that another site's page sends.
+func (s *Server) sameSite(r *http.Request) error {
+	if err := s.crossOrigin.Check(r); err != nil {
+		return fault.Wrap(err, fault.Denied, "forbidden", "This form was sent by another site.")
+	}
+	return nil
+}
+
+// operates reports whether a credential is the operators'.
+func (s *Server) operates(secret string) bool {
+	return secret != "" && s.Operator != nil && s.Operator(secret)
+}
+
+// visitor returns who the browser's cookie stands for, if that may do what is needed. Without accounts whoever may use
+// the service is its operator.
+func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
+	key := ""
+	if s.Edge.Mode() != account.ModeNone {
+		if key = edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); key == "" {
+			return Visitor{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of this service")
+		}
+	}
+	if s.operates(key) {
+		return s.operator(c, need, key)
+	}
+	id, err := s.Edge.Auth.Authenticate(c.Request.Context(), key)
+	if err != nil {
+		return Visitor{}, err
+	}
+	v := Visitor{Identity: id, Operator: s.Edge.Mode() != account.ModeKeys, secret: key}
+	switch {
+	case need.Operator && !v.Operator:
+		err = fault.New(fault.Denied, "forbidden", "This page is for operators: sign out, and sign in with the token of the admin API.")
+	case !id.Allows(need.Scope):
+		err = fault.New(fault.Denied, "forbidden", "This key may read, but not change anything.")
+	}
+	return v, err
+}
+
+// operator returns the visitor of an operator's cookie.
+func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, error) {
+	v := Visitor{Operator: true, secret: key, token: true}
+	v.Scopes = []account.Scope{account.ScopeRead, account.ScopeWrite}
+	if !need.Operator {
+		v.Account = c.Query("account")
+	}
+	if s.Edge.Mode() != account.ModeKeys { // there is one account, which is the operator's
+		v.Account = account.LocalID
+	}
+	if need.Account && v.Account == "" {
+		return v, fault.New(fault.Invalid, "invalid_request", "This page shows one account: name it in the address, as in ?account=NAME.")
+	}
+	return v, nil
+}
+
+// All reports whether the visitor looks at all accounts.
+func (v Visitor) All() bool { return v.Operator && v.Account == "" }
+
+// Actor names the visitor in events.
+func (v Visitor) Actor() string {
+	if v.token {
+		return "console:operator"
+	}
+	return "console:" + v.Account
+}
+
+// Routes returns the routes that every page needs: signing in and out, and files.
+func (s *Server) Routes() []edge.Route {
+	file := func(path, kind string, content []byte) edge.Route {
+		return edge.Route{Method: http.MethodGet, Path: s.base + path, Access: edge.Public, Handle: func(c *gin.Context) error {
+			c.Header("Cache-Control", "no-cache")
+			c.Header("X-Content-Type-Options", "nosniff")
+			c.Data(http.StatusOK, kind, content)
+			return nil
+		}}
+	}
+	sign := func(path string, handle func(*gin.Context)) edge.Route {
+		return edge.Route{Method: http.MethodPost, Path: s.base + path, Access: edge.Public, Limit: MaxForm, Handle: func(c *gin.Context) error {
+			if err := s.sameSite(c.Request); err != nil {
+				s.Problem(c, err)
+				return nil
+			}
+			handle(c)
+			return nil
+		}}
+	}
+	routes := []edge.Route{sign("/signin", s.signIn), sign("/signout", s.signOut)}
+	for _, f := range console.Files() {
+		routes = append(routes, file("/"+f.Name, f.Type, f.Content))
+	}
+	return routes
+}
+
+func (s *Server) signIn(c *gin.Context) {
+	key := strings.TrimSpace(c.PostForm("key"))
+	if !s.operates(key) {
+		_, err := s.Edge.Auth.Authenticate(c.Request.Context(), key)
+		if fault.Is(err, fault.Unauthenticated) {
+			s.Ask(c, http.StatusUnauthorized, true)
+			return
+		}
+		if err != nil {
+			s.Problem(c, err)
+			return
+		}
+	}
+	s.setCookie(c, edge.SealKey(cookieOwner, key, s.Sealer), 0)
+	s.Redirect(c, Visitor{}, "")
+}
+
+func (s *Server) signOut(c *gin.Context) {
+	s.setCookie(c, "", -1)
+	s.Redirect(c, Visitor{}, "")
+}
+
+// setCookie sets the cookie for this session of the browser, or removes it.
+func (s *Server) setCookie(c *gin.Context, value string, maxAge int) {
+	base, err := url.Parse(s.Edge.BaseURL(c.Request))
+	if err != nil {
+		base = &url.URL{}
+	}
+	http.SetCookie(c.Writer, &http.Cookie{
+		Name: cookieName, Value: value, Path: base.Path + s.base, MaxAge: maxAge,
+		HttpOnly: true, Secure: base.Scheme == "https", SameSite: http.SameSiteStrictMode,
+	})
+}
+
+// Redirect sends the browser to a page behind a form. An operator stays at the account that they look at.
+func (s *Server) Redirect(c *gin.Context, v Visitor, path string) {
+	if named := c.Query("account"); v.Operator && named != "" {
+		joint := "?"
+		if strings.Contains(path, "?") {
+			joint = "&"
+		}
+		path += joint + url.Values{"account": {named}}.Encode()
+	}
+	c.Redirect(http.StatusSeeOther, s.Prefix(c)+s.base+path)
+}
+
+// Prefix returns the path below which the service lies, "" for the root.
+func (s *Server) Prefix(c *gin.Context) string {
+	base, err := url.Parse(s.Edge.BaseURL(c.Request))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimRight(base.Path, "/")
+}

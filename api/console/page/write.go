@@ -1,0 +1,86 @@
+package page
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// Write writes a page that no visitor of the console is needed for.
+func (s *Server) Write(c *gin.Context, status int, p console.Page) { s.write(c, status, p, nil) }
+
+// write writes a page whole or, when it cannot be made, an error.
+func (s *Server) write(c *gin.Context, status int, p console.Page, v *Visitor) {
+	s.frame(c, p, v)
+	var b bytes.Buffer
+	if err := s.templates.Write(&b, p); err != nil {
+		s.Edge.Logger.Error("page not rendered", "request_id", edge.RequestID(c), "error", err)
+		c.Status(http.StatusInternalServerError)
+		return
+	}
+	console.Guard(c.Writer.Header(), p.Outer().Nonce)
+	c.Status(status)
+	c.Writer.Write(b.Bytes()) // the browser is gone
+}
+
+// frame fills in what surrounds the content of a page; v is nil where nobody has signed in.
+func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
+	f := p.Outer()
+	f.Prefix, f.Base, f.Nonce = s.Prefix(c), s.base, rand.Text()
+	if v == nil {
+		return
+	}
+	f.SignIn = s.Edge.Mode() != account.ModeNone
+	f.Account, f.All = v.Account, v.All()
+	f.Query = named(c, *v)
+	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
+	for _, room := range s.nav {
+		if room.Operator && !v.Operator || room.Account && v.All() {
+			continue
+		}
+		room.Current = room.Path == path || strings.HasPrefix(path, cmp.Or(room.Path, "/jobs")+"/")
+		f.Nav = append(f.Nav, room)
+	}
+}
+
+// named is the query that keeps an operator at the account that they look at, "" for others.
+func named(c *gin.Context, v Visitor) string {
+	if of := c.Query("account"); v.token && of != "" {
+		return "?" + url.Values{"account": {of}}.Encode()
+	}
+	return ""
+}
+
+// Problem shows what is public of an error.
+func (s *Server) Problem(c *gin.Context, err error) {
+	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+edge.RequestID(c)+"."
+	var known *fault.Error
+	var refused *graph.PromptError
+	if errors.As(err, &refused) {
+		status, message = http.StatusBadRequest, "The graph is not accepted: "+refused.Message
+	} else if errors.As(err, &known) && known.Kind != fault.Internal {
+		status, _ = httperr.V2Verdict(known.Kind, known.Code)
+		message = known.Message
+	} else {
+		s.Edge.Logger.Error("page failed", "request_id", edge.RequestID(c), "error", err)
+	}
+	s.Write(c, status, &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Message: message})
+}
+
+// Ask shows the page on which a key is given; wrong says that the one given is none.
+func (s *Server) Ask(c *gin.Context, status int, wrong bool) {
+	s.Write(c, status, &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
+}

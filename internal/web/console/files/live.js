@@ -1,0 +1,101 @@
+// Keeps an open page up to date: the service sends its content whenever that has changed. Shows times as the reader's
+// own. The page works without it.
+(function () {
+  "use strict";
+  var main = document.getElementById("main"), stream = null, again = 0;
+
+  // morph makes from equal to to and keeps what the reader did: focus, open details, typed text, scroll.
+  function morph(from, to) {
+    if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName || (from.id || "") !== (to.id || "")) { from.replaceWith(to); return; }
+    if (from.nodeType !== 1) { if (from.nodeValue !== to.nodeValue) from.nodeValue = to.nodeValue; return; }
+    if (from.hasAttribute("data-own")) return;
+    var i, name, own = from.attributes, next = to.attributes;
+    for (i = own.length - 1; i >= 0; i--) {
+      name = own[i].name;
+      if (!to.hasAttribute(name) && name !== "open" && name !== "title") from.removeAttribute(name);
+    }
+    for (i = 0; i < next.length; i++) {
+      if (from.getAttribute(next[i].name) !== next[i].value) from.setAttribute(next[i].name, next[i].value);
+    }
+    children(from, to);
+  }
+
+  function children(from, to) {
+    var known = {}, at, child, next, same;
+    for (child = from.firstElementChild; child; child = child.nextElementSibling) if (child.id) known[child.id] = child;
+    at = from.firstChild;
+    for (child = to.firstChild; child; child = next) {
+      next = child.nextSibling;
+      same = child.id && known[child.id];
+      if (same && same !== at) { from.insertBefore(same, at); at = same; }
+      if (!at) { from.appendChild(child); continue; }
+      if (child.id && !same) { from.insertBefore(child, at); continue; }
+      same = at.nextSibling;
+      morph(at, child);
+      at = same;
+    }
+    while (at) { same = at.nextSibling; at.remove(); at = same; }
+  }
+
+  var units = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60], ["second", 1]];
+  var words = window.Intl && Intl.RelativeTimeFormat ? new Intl.RelativeTimeFormat("en", { numeric: "auto" }) : null;
+
+  function ago(at) {
+    var seconds = (at - Date.now()) / 1000, i;
+    for (i = 0; i < units.length; i++) {
+      if (Math.abs(seconds) >= units[i][1] || i === units.length - 1) return words.format(Math.round(seconds / units[i][1]), units[i][0]);
+    }
+  }
+
+  function span(ms) {
+    var s = Math.max(0, Math.floor(ms / 1000));
+    return s < 60 ? s + " s" : s < 3600 ? Math.floor(s / 60) + "m" + String(s % 60).padStart(2, "0") + "s" : Math.floor(s / 3600) + "h" + String(Math.floor(s / 60) % 60).padStart(2, "0") + "m";
+  }
+
+  function put(node, text) { if (node.textContent !== text) node.textContent = text; }
+
+  function times() {
+    main.querySelectorAll("time[datetime]").forEach(function (node) {
+      var at = new Date(node.dateTime);
+      if (isNaN(at)) return;
+      if (node.dataset.as === "since") { put(node, span(Date.now() - at)); return; }
+      if (node.dataset.as === "clock") { put(node, at.toLocaleTimeString() + "." + String(at.getMilliseconds()).padStart(3, "0")); }
+      else if (words) put(node, ago(at));
+      node.title = at.toLocaleString() + " (" + at.toISOString() + ")";
+    });
+  }
+
+  function show(html) {
+    var fresh = document.createElement("template");
+    fresh.innerHTML = "<main id=main>" + html + "</main>";
+    children(main, fresh.content.firstChild);
+    times();
+    document.dispatchEvent(new CustomEvent("content"));
+  }
+
+  function open() {
+    if (stream || document.hidden || !window.EventSource) return;
+    stream = new EventSource(location.pathname + location.search);
+    stream.addEventListener("content", function (e) { again = 0; main.dataset.state = "live"; show(e.data); });
+    stream.onopen = function () { main.dataset.state = "live"; };
+    stream.onerror = function () {
+      main.dataset.state = "away";
+      if (!stream || stream.readyState !== EventSource.CLOSED) return; // the browser comes back by itself
+      close();
+      again = Math.min(again + 1, 6);
+      setTimeout(open, 1000 * Math.pow(2, again));
+    };
+  }
+
+  function close() { if (stream) { stream.close(); stream = null; } }
+
+  times();
+  setInterval(times, 1000);
+  if (main.dataset.live) {
+    open();
+    // Browsers open few connections to one host: a page that nobody sees needs none.
+    document.addEventListener("visibilitychange", function () { if (document.hidden) close(); else open(); });
+    window.addEventListener("pagehide", close);
+    window.addEventListener("pageshow", open);
+  }
+})();

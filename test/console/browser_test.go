@@ -1,0 +1,175 @@
+package console_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
+)
+
+// browserNames are the programs that are looked for.
+var browserNames = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
+
+// browser is a tab of a headless Chromium in which a person has signed in.
+type browser struct {
+	t    *testing.T
+	base string
+	ctx  context.Context //nolint:containedctx // chromedp finds the tab in it
+
+	mu       sync.Mutex // guards problems and elsewhere
+	problems []string   // errors that the browser reported
+	hosts    map[string]bool
+}
+
+// open starts a browser with the person's cookie. It skips the test where there is none.
+func (p *person) open() *browser {
+	p.t.Helper()
+	program := ""
+	for _, name := range browserNames {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if program == "" {
+		p.t.Skipf("SKIPPED: no browser: none of %s is installed (apt-get install chromium)", strings.Join(browserNames, ", "))
+	}
+	opts := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.WSURLReadTimeout(patience))
+	alloc, cancel := chromedp.NewExecAllocator(p.t.Context(), opts...)
+	p.t.Cleanup(cancel)
+	ctx, end := chromedp.NewContext(alloc)
+	p.t.Cleanup(end)
+	ctx, stop := context.WithTimeout(ctx, patience)
+	p.t.Cleanup(stop)
+	b := &browser{t: p.t, base: p.s.base, ctx: ctx, hosts: map[string]bool{}}
+	chromedp.ListenTarget(ctx, b.listen)
+	b.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
+		return network.SetCookie(p.cookie.Name, p.cookie.Value).WithURL(p.s.base + "/console").WithHTTPOnly(true).Do(ctx)
+	}))
+	b.size(1200, 900)
+	return b
+}
+
+// listen keeps what the browser reports.
+func (b *browser) listen(event any) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	switch e := event.(type) {
+	case *log.EventEntryAdded:
+		if e.Entry.Level == log.LevelError || e.Entry.Level == log.LevelWarning {
+			b.problems = append(b.problems, fmt.Sprintf("%s: %s (%s)", e.Entry.Source, e.Entry.Text, e.Entry.URL))
+		}
+	case *runtime.EventExceptionThrown:
+		b.problems = append(b.problems, "exception: "+e.ExceptionDetails.Error())
+	case *runtime.EventConsoleAPICalled:
+		if e.Type == runtime.APITypeError || e.Type == runtime.APITypeWarning {
+			b.problems = append(b.problems, fmt.Sprintf("console.%s", e.Type))
+		}
+	case *network.EventRequestWillBeSent:
+		if u := e.Request.URL; !strings.HasPrefix(u, b.base+"/") && !strings.HasPrefix(u, "data:") && !strings.HasPrefix(u, "blob:") && u != "about:blank" {
+			b.hosts[u] = true
+		}
+	}
+}
+
+func (b *browser) do(actions ...chromedp.Action) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Run(b.ctx, actions...))
+}
+
+// size sets the size of the window, and whether it is dark.
+func (b *browser) size(width, height int64) {
+	b.t.Helper()
+	b.do(emulation.SetDeviceMetricsOverride(width, height, 1, width < 500))
+}
+
+func (b *browser) colours(scheme string) {
+	b.t.Helper()
+	b.do(emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+}
+
+// visit opens a page.
+func (b *browser) visit(path string) {
+	b.t.Helper()
+	b.do(chromedp.Navigate(b.base+path), chromedp.WaitReady("main"))
+}
+
+// text returns the text of the page's content.
+func (b *browser) text() string {
+	b.t.Helper()
+	var text string
+	b.do(chromedp.Evaluate(`document.getElementById("main").innerText`, &text))
+	return text
+}
+
+// eval returns the value of an expression.
+func eval[T any](b *browser, expression string) T {
+	b.t.Helper()
+	var v T
+	b.do(chromedp.Evaluate(expression, &v))
+	return v
+}
+
+// await waits until an expression holds in the page.
+func (b *browser) await(what, expression string) {
+	b.t.Helper()
+	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
+}
+
+// clean fails the test if the browser reported an error, or was made to ask another host.
+func (b *browser) clean() {
+	b.t.Helper()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	require.Empty(b.t, b.problems, "errors that the browser reported")
+	require.Empty(b.t, b.hosts, "requests to other hosts")
+}
+
+// fits fails the test if the page is wider than the window.
+func (b *browser) fits(path string) {
+	b.t.Helper()
+	wider := eval[int](b, `document.documentElement.scrollWidth - window.innerWidth`)
+	require.LessOrEqual(b.t, wider, 0, "%s scrolls sideways", path)
+}
+
+// picture keeps a screenshot in MILLRACE_SCREENSHOTS, for a person to look at.
+func (b *browser) picture(name string) {
+	b.t.Helper()
+	dir := os.Getenv("MILLRACE_SCREENSHOTS")
+	if dir == "" {
+		return
+	}
+	var shot []byte
+	b.do(chromedp.FullScreenshot(&shot, 100))
+	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
+}
+
+// looks visits a page in light, dark and narrow, and checks that it fits and reports no error.
+func (b *browser) looks(name, path string) {
+	b.t.Helper()
+	for _, as := range []struct {
+		name, scheme string
+		width        int64
+	}{{"light", "light", 1200}, {"dark", "dark", 1200}, {"narrow", "light", 390}} {
+		b.colours(as.scheme)
+		b.size(as.width, 900)
+		b.visit(path)
+		b.fits(path)
+		b.picture(name + "-" + as.name)
+	}
+	b.size(1200, 900)
+	b.colours("light")
+	b.clean()
+}
