@@ -6,8 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
 	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/serverusage"
+	"github.com/millrace-dev/millrace/projections/stats"
 	"github.com/millrace-dev/millrace/projections/usage"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
@@ -18,13 +20,13 @@ func All() ([]projections.Projection, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), serverusage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types)}, nil
+	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), serverusage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types), jobindex.NewProjection(types), stats.NewProjection(types)}, nil
 }
 
 // Names returns the names of all views and of the other readers of the log that keep a checkpoint. Events stay in
 // the log until all of these have read them.
 func Names() []string {
-	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, webhooks.OutgoingName}
+	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, jobindex.Name, stats.Name, webhooks.OutgoingName}
 }
 
 // Followers returns what a projector runs: the views, and the follower that turns events into webhook messages,

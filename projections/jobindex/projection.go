@@ -1,0 +1,200 @@
+// Package jobindex is the view by which people find jobs: title, classes, models, servers, words, and the cause of a
+// failure. It promises that failures with one cause are one group, however their numbers and names differ. State and
+// metadata of jobs are in the view of package jobs, which queries join.
+package jobindex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// Name is the view, its only table and its checkpoint, with the version of its fold.
+const Name = "job_index_v1"
+
+// Projection folds the submissions and failures of jobs into job_index_v1.
+type Projection struct{ registry *eventlog.Registry }
+
+// NewProjection returns the projection; registry knows the event types of jobs.
+func NewProjection(registry *eventlog.Registry) *Projection { return &Projection{registry: registry} }
+
+// Name implements projections.Projection.
+func (p *Projection) Name() string { return Name }
+
+// Tables implements projections.Projection.
+func (p *Projection) Tables() []string { return []string{Name} }
+
+// Wants implements projections.Selective.
+func (p *Projection) Wants(e eventlog.Recorded) bool {
+	switch e.Type {
+	case job.TypeSubmitted, job.TypeNodeExecuted, job.TypeSegmentPlaced, job.TypeFailed, job.TypeRetired:
+		return true
+	}
+	return false
+}
+
+// row is a row of the view; the fold keeps those of a batch in memory.
+type row struct {
+	id, account              string
+	submitted, version       int64
+	title                    string
+	classes, models, servers []string
+	code, class, cause, text string
+	fresh, changed, retired  bool
+}
+
+// Apply implements projections.Projection.
+func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	rows, order, err := p.rows(ctx, tx, batch)
+	if err != nil {
+		return err
+	}
+	for _, rec := range batch {
+		id, ok := job.IDOfStream(rec.Stream)
+		r := rows[string(id)]
+		if !ok || !p.Wants(rec) || rec.Version <= r.version {
+			continue
+		}
+		data, err := p.registry.DecodeKnown(rec)
+		if err != nil {
+			return err
+		}
+		r.fold(rec, data)
+	}
+	return store(ctx, tx, rows, order)
+}
+
+// rows reads the rows that a batch concerns.
+func (p *Projection) rows(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map[string]*row, []string, error) {
+	rows := map[string]*row{}
+	var order, read []string
+	for _, rec := range batch {
+		id, ok := job.IDOfStream(rec.Stream)
+		if !ok || !p.Wants(rec) || rows[string(id)] != nil {
+			continue
+		}
+		rows[string(id)] = &row{id: string(id), fresh: true}
+		order = append(order, string(id))
+		read = append(read, string(id))
+	}
+	if len(read) == 0 {
+		return rows, nil, nil
+	}
+	found, err := tx.Query(ctx, `select id, account, submitted, version, classes, servers from `+Name+` where id = any($1)`, read)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the index of jobs: %w", err)
+	}
+	var r row
+	_, err = pgx.ForEachRow(found, []any{&r.id, &r.account, &r.submitted, &r.version, &r.classes, &r.servers}, func() error {
+		kept := r
+		kept.classes, kept.servers = slices.Clone(r.classes), slices.Clone(r.servers)
+		rows[r.id] = &kept
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the index of jobs: %w", err)
+	}
+	return rows, order, nil
+}
+
+// fold applies an event to a row.
+func (r *row) fold(rec eventlog.Recorded, data any) {
+	before := len(r.classes) + len(r.servers)
+	switch e := data.(type) {
+	case job.SubmittedV1:
+		r.account, r.submitted = rec.Account, rec.Position
+		r.describe(e)
+	case job.NodeExecutedV1:
+		if r.classes = with(r.classes, e.Class); len(r.classes)+len(r.servers) == before {
+			return // known, as of most; else the document is too large for its event
+		}
+	case job.SegmentPlacedV1:
+		if r.servers = with(r.servers, e.URL); len(r.classes)+len(r.servers) == before {
+			return
+		}
+	case job.FailedV1:
+		r.code, r.class, r.cause = clean(e.Failure.Code), clean(e.Failure.Class), Cause(e.Failure)
+	case job.RetiredV1:
+		r.retired = true
+	default:
+		return
+	}
+	r.version, r.changed = rec.Version, true
+}
+
+// describe reads what is in the submission itself. A document that is a blob is not read: its classes come with its
+// nodes.
+func (r *row) describe(e job.SubmittedV1) {
+	var source job.Source
+	if e.Document.Inline != "" {
+		_ = json.Unmarshal([]byte(e.Document.Inline), &source) // it was accepted, so it is JSON; else there is nothing to find
+	}
+	d := describe(source)
+	r.title, r.classes, r.models = clean(titleOf(d.title, e.Metadata)), d.classes, d.models
+	r.text = d.text
+	for _, name := range slices.Sorted(maps.Keys(e.Metadata)) {
+		r.text = appendWord(r.text, e.Metadata[name])
+	}
+	r.text = strings.ToLower(clean(appendWord(appendWord(r.text, r.title), string(e.PublicID)))) // the database may know ASCII only
+}
+
+// maxNames bounds the classes, models and servers of one row.
+const maxNames = 200
+
+// with adds a name to a sorted list, once.
+func with(names []string, name string) []string {
+	name = clean(name)
+	at, found := slices.BinarySearch(names, name)
+	if found || name == "" || len(names) >= maxNames {
+		return names
+	}
+	return slices.Insert(slices.Clone(names), at, name)
+}
+
+const (
+	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause, words)
+		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_tsvector('simple', $12))`
+	change = `update ` + Name + ` set version = $2, classes = $3, servers = $4, code = case when $5 = '' then code else $5 end,
+		class = case when $5 = '' then class else $6 end, cause = case when $5 = '' then cause else $7 end where id = $1`
+)
+
+func store(ctx context.Context, tx pgx.Tx, rows map[string]*row, order []string) error {
+	batch := &pgx.Batch{}
+	for _, id := range order {
+		r := rows[id]
+		switch {
+		case !r.changed:
+		case r.retired:
+			batch.Queue(`delete from `+Name+` where id = $1`, id)
+		case r.fresh:
+			if r.account != "" { // its submission was seen
+				batch.Queue(insert, id, r.account, r.submitted, r.version, r.title, list(r.classes), list(r.models), list(r.servers), r.code, r.class, r.cause, r.text)
+			}
+		default:
+			batch.Queue(change, id, r.version, list(r.classes), list(r.servers), r.code, r.class, r.cause)
+		}
+	}
+	if batch.Len() == 0 {
+		return nil
+	}
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("write the index of jobs: %w", err)
+	}
+	return nil
+}
+
+// list is never nil: the columns are not null.
+func list(names []string) []string {
+	if names == nil {
+		return []string{}
+	}
+	return names
+}

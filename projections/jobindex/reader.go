@@ -1,0 +1,195 @@
+package jobindex
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// Query selects jobs. Empty fields select all.
+type Query struct {
+	Account  string // "" = every account
+	States   []job.State
+	Class    string
+	Model    string
+	Server   string
+	Code     string // of the failure
+	Cause    string // of the failure, as Group has it
+	Metadata map[string]string
+	Text     string // all of its words, or words that begin so
+	Since    time.Time
+	Until    time.Time
+	Before   int64 // Page.Next of the page before; 0 = from the newest
+	Limit    int
+}
+
+// Page is a part of a listing.
+type Page struct {
+	Jobs []job.Job
+	Next int64 // Query.Before of the next page; 0 = this is the last
+}
+
+// Known is what is known of a job beside its state.
+type Known struct {
+	Title                    string
+	Classes, Models, Servers []string
+}
+
+// Group is the failures of one cause.
+type Group struct {
+	Code, Class, Cause string
+	Count              int64
+	Last               job.PublicID // the newest job that failed so
+	LastAt             time.Time
+	Account            string // of that job
+}
+
+// Reader reads the view, a moment behind the log.
+type Reader struct{ pool *pgxpool.Pool }
+
+// NewReader returns a reader of the view in pool's database.
+func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
+
+// Find returns the jobs that q selects, newest first.
+func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
+	sql, args, err := q.sql()
+	if err != nil {
+		return Page{}, err
+	}
+	rows, err := r.pool.Query(ctx, sql, args...)
+	if err != nil {
+		return Page{}, postgres.Classify(err, "find jobs")
+	}
+	type found struct {
+		submitted int64
+		job       job.Job
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (f found, err error) {
+		var state []byte
+		if err := row.Scan(&f.submitted, &state); err != nil {
+			return f, err
+		}
+		return f, json.Unmarshal(state, &f.job)
+	})
+	if err != nil {
+		return Page{}, postgres.Classify(err, "find jobs")
+	}
+	var page Page
+	if len(all) > q.Limit {
+		all = all[:q.Limit]
+		page.Next = all[len(all)-1].submitted
+	}
+	for _, f := range all {
+		page.Jobs = append(page.Jobs, f.job)
+	}
+	return page, nil
+}
+
+// sql reads one job more than the page has, which says whether there is another page.
+func (q Query) sql() (string, []any, error) {
+	var args []any
+	sql := `select j.submitted, j.job from ` + jobs.Name + ` j join ` + Name + ` i on i.id = j.id where true`
+	and := func(condition string, v any) {
+		args = append(args, v)
+		sql += " and " + strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(args)))
+	}
+	for _, c := range []struct{ condition, value string }{
+		{"j.account = ?", q.Account}, {"i.classes @> array[?]", q.Class}, {"i.models @> array[?]", q.Model},
+		{"i.servers @> array[?]", q.Server}, {"i.code = ?", q.Code}, {"i.cause = ?", q.Cause},
+	} {
+		if c.value != "" {
+			and(c.condition, c.value)
+		}
+	}
+	if words := prefixes(q.Text); words != "" {
+		and("i.words @@ to_tsquery('simple', ?)", words)
+	}
+	if len(q.States) > 0 {
+		and("j.state = any(?)", q.States)
+	}
+	if len(q.Metadata) > 0 {
+		raw, err := json.Marshal(q.Metadata)
+		if err != nil {
+			return "", nil, err
+		}
+		and("j.metadata @> ?::jsonb", json.RawMessage(raw))
+	}
+	if !q.Since.IsZero() {
+		and("j.created_at >= ?", q.Since)
+	}
+	if !q.Until.IsZero() {
+		and("j.created_at < ?", q.Until)
+	}
+	if q.Before > 0 {
+		and("j.submitted < ?", q.Before)
+	}
+	args = append(args, q.Limit+1)
+	return sql + fmt.Sprintf(" order by j.submitted desc limit $%d", len(args)), args, nil
+}
+
+// prefixes is a query for words that begin as those of text do.
+func prefixes(text string) string {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	for i, w := range words {
+		words[i] = w + ":*"
+	}
+	return strings.Join(words[:min(len(words), 10)], " & ")
+}
+
+// Known returns what is known of some jobs, by their ids. Those that the view has not seen yet are left out.
+func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, error) {
+	rows, err := r.pool.Query(ctx, `select id, title, classes, models, servers from `+Name+` where id = any($1)`, ids)
+	if err != nil {
+		return nil, postgres.Classify(err, "read the index of jobs")
+	}
+	known := make(map[job.ID]Known, len(ids))
+	var id job.ID
+	var k Known
+	_, err = pgx.ForEachRow(rows, []any{&id, &k.Title, &k.Classes, &k.Models, &k.Servers}, func() error {
+		known[id] = k
+		k = Known{}
+		return nil
+	})
+	return known, postgres.Classify(err, "read the index of jobs")
+}
+
+// grouped is how many of the newest failures are grouped.
+const grouped = 5000
+
+// Failures returns the newest failures, at most 5,000 of them, in groups of one cause, the largest first.
+func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
+	rows, err := r.pool.Query(ctx, `with newest as (
+			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i where i.code <> '' and ($1 = '' or i.account = $1)
+			order by i.submitted desc limit `+fmt.Sprint(grouped)+`),
+		counted as (select n.code, n.class, n.cause, count(*) as n, max(n.submitted) as last from newest n join `+jobs.Name+` j on j.id = n.id
+			where j.created_at >= $2 group by 1, 2, 3)
+		select c.code, c.class, c.cause, c.n, j.job from counted c join newest n on n.submitted = c.last join `+jobs.Name+` j on j.id = n.id
+		order by c.n desc, c.last desc limit 100`, account, since)
+	if err != nil {
+		return nil, postgres.Classify(err, "group failures")
+	}
+	groups, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Group, error) {
+		var g Group
+		var state []byte
+		if err := row.Scan(&g.Code, &g.Class, &g.Cause, &g.Count, &state); err != nil {
+			return g, err
+		}
+		var j job.Job
+		if err := json.Unmarshal(state, &j); err != nil {
+			return g, err
+		}
+		g.Last, g.LastAt, g.Account = j.PublicID(), j.SubmittedAt, j.Account
+		return g, nil
+	})
+	return groups, postgres.Classify(err, "group failures")
+}

@@ -1,0 +1,104 @@
+package stats
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// position returns up to where the log is counted, and the hour of the newest event.
+func position(ctx context.Context, tx pgx.Tx) (seen int64, hour time.Time, err error) {
+	err = tx.QueryRow(ctx, `select position, hour from `+at).Scan(&seen, &hour)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return 0, time.Time{}, nil
+	}
+	if err != nil {
+		err = fmt.Errorf("read up to where the log is counted: %w", err)
+	}
+	return seen, hour, err
+}
+
+// submissions returns when the jobs that start or end in a batch were submitted, as far as that was before it.
+func submissions(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map[string]time.Time, error) {
+	begun := map[string]bool{}
+	var ask []string
+	for _, rec := range batch {
+		switch rec.Type {
+		case job.TypeSubmitted:
+			begun[rec.Stream] = true
+		case job.TypeStarted, job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired:
+			if !begun[rec.Stream] {
+				ask = append(ask, rec.Stream)
+			}
+		}
+	}
+	known := map[string]time.Time{}
+	if len(ask) == 0 {
+		return known, nil
+	}
+	rows, err := tx.Query(ctx, `select job, submitted_at from `+open+` where job = any($1)`, ask)
+	if err != nil {
+		return nil, fmt.Errorf("read when jobs were submitted: %w", err)
+	}
+	var id string
+	var when time.Time
+	_, err = pgx.ForEachRow(rows, []any{&id, &when}, func() error {
+		known[id] = when
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read when jobs were submitted: %w", err)
+	}
+	return known, nil
+}
+
+const addUp = `insert into ` + Name + ` as s (account, grain, bucket, measure, key, n, total)
+	select * from unnest($1::text[], $2::smallint[], $3::timestamptz[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
+	on conflict (account, grain, bucket, measure, key) do update set n = s.n + excluded.n, total = s.total + excluded.total`
+
+// store writes what was counted up to a position. A new hour removes what is past its time.
+func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before time.Time) error {
+	batch := &pgx.Batch{}
+	c.queueSums(batch)
+	var ids []string
+	var times []time.Time
+	for _, id := range c.begun {
+		if when, ok := c.submitted[id]; ok { // it has not ended within the batch
+			ids, times = append(ids, id), append(times, when)
+		}
+	}
+	if len(ids) > 0 {
+		batch.Queue(`insert into `+open+` (job, submitted_at) select * from unnest($1::text[], $2::timestamptz[]) on conflict do nothing`, ids, times)
+	}
+	if len(c.ended) > 0 {
+		batch.Queue(`delete from `+open+` where job = any($1)`, c.ended)
+	}
+	if c.hour.After(before) {
+		batch.Queue(`delete from `+Name+` where grain = $1 and bucket < $2`, Minute, c.hour.Add(-keepMinutes))
+		batch.Queue(`delete from `+Name+` where grain = $1 and bucket < $2`, Hour, c.hour.Add(-keepHours))
+	}
+	batch.Queue(`insert into `+at+` (one, position, hour) values (1, $1, $2)
+		on conflict (one) do update set position = excluded.position, hour = excluded.hour`, position, c.hour)
+	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
+		return fmt.Errorf("add up what happened: %w", err)
+	}
+	return nil
+}
+
+func (c *counter) queueSums(batch *pgx.Batch) {
+	n := len(c.order)
+	accounts, measures, keys := make([]string, n), make([]string, n), make([]string, n)
+	grains, buckets := make([]int16, n), make([]time.Time, n)
+	counts, totals := make([]int64, n), make([]int64, n)
+	for i, b := range c.order {
+		accounts[i], measures[i], keys[i], grains[i], buckets[i] = b.account, b.measure, b.key, int16(b.grain), b.at
+		counts[i], totals[i] = c.sums[b].n, c.sums[b].total
+	}
+	batch.Queue(addUp, accounts, grains, buckets, measures, keys, counts, totals)
+}
