@@ -92,7 +92,7 @@ func (n *Node) Input(name string) (any, bool) {
 // declared returns the inputs that a class declares for this node. Of a class of a server the links that it does not
 // declare count too: its inputs may depend on one another in ways that only the server knows.
 func (n *Node) declared(class *node.Class) []node.Input {
-	inputs := class.Declared(func(name string) bool { return n.find(name) >= 0 })
+	inputs := class.Declared(n.Input)
 	if !class.Remote {
 		return inputs
 	}

@@ -1,6 +1,10 @@
 package media
 
-import "github.com/millrace-dev/millrace/internal/engine/raster"
+import (
+	"cmp"
+
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
 
 // Video is a clip: a part of a file of the account, or frames and sound in memory.
 type Video struct {
@@ -11,7 +15,15 @@ type Video struct {
 	Frames *raster.Image
 	FPS    float64
 	Sound  *Sound // nil = silent
+	Depth  int    // bits of a value in a file of the clip; 0 = 8
+	Space  string // the name of the colour space; "" = sRGB
 }
+
+// Bits returns the bits of a value in a file of the clip.
+func (v *Video) Bits() int { return cmp.Or(v.Depth, 8) }
+
+// Colors returns the name of the colour space: "sRGB", "HDR" or "HDR PQ".
+func (v *Video) Colors() string { return cmp.Or(v.Space, "sRGB") }
 
 // Bytes estimates the memory of the clip.
 func (v *Video) Bytes() int64 {

@@ -12,24 +12,25 @@ import (
 // Definition is a class as clients read it from object_info. Classes of ComfyUI's older schema leave out members that
 // do not apply; classes of the newer schema (V3) show them as null.
 type Definition struct {
-	Input          Sections            `json:"input"`
-	InputOrder     map[string][]string `json:"input_order"`
-	IsInputList    bool                `json:"is_input_list"`
-	Output         []Type              `json:"output"`
-	OutputIsList   []bool              `json:"output_is_list"`
-	OutputName     []string            `json:"output_name"`
-	OutputTooltips []string            `json:"output_tooltips,omitempty"` // "" = none
-	Name           string              `json:"name"`
-	DisplayName    string              `json:"display_name"`
-	Description    string              `json:"description"`
-	PythonModule   string              `json:"python_module"`
-	Category       string              `json:"category"`
-	OutputNode     bool                `json:"output_node"`
-	Intermediate   bool                `json:"has_intermediate_output"`
-	SearchAliases  []string            `json:"search_aliases"`
-	Deprecated     bool                `json:"deprecated,omitempty"`
-	Experimental   bool                `json:"experimental,omitempty"`
-	APINode        bool                `json:"api_node,omitempty"`
+	Input          Sections `json:"input"`
+	InputOrder     Order    `json:"input_order"`
+	IsInputList    bool     `json:"is_input_list"`
+	Output         []Type   `json:"output"`
+	OutputIsList   []bool   `json:"output_is_list"`
+	OutputName     []string `json:"output_name"`
+	OutputTooltips []string `json:"output_tooltips,omitempty"` // "" = none
+	Name           string   `json:"name"`
+	DisplayName    string   `json:"display_name"`
+	Description    string   `json:"description"`
+	PythonModule   string   `json:"python_module"`
+	Category       string   `json:"category"`
+	OutputNode     bool     `json:"output_node"`
+	Intermediate   bool     `json:"has_intermediate_output"`
+	SearchAliases  []string `json:"search_aliases"`
+	Deprecated     bool     `json:"deprecated,omitempty"`
+	Experimental   bool     `json:"experimental,omitempty"`
+	APINode        bool     `json:"api_node,omitempty"`
+	Essentials     string   `json:"essentials_category,omitempty"`
 
 	matches  []string // by output: its match template; "" = none
 	schemaV3 bool
@@ -58,10 +59,13 @@ func (d Definition) MarshalJSON() ([]byte, error) {
 		DevOnly        bool      `json:"dev_only"`
 		APINode        bool      `json:"api_node"`
 		PriceBadge     any       `json:"price_badge"`
-		Essentials     any       `json:"essentials_category"`
+		Essentials     *string   `json:"essentials_category"`
 	}{older: older(d), OutputTooltips: orNull(d.OutputTooltips), Deprecated: d.Deprecated, Experimental: d.Experimental, APINode: d.APINode}
 	if !empty(d.matches) {
 		newer.Matches = orNull(d.matches)
+	}
+	if d.Essentials != "" {
+		newer.Essentials = &d.Essentials
 	}
 	if len(d.SearchAliases) > 0 {
 		newer.SearchAliases = d.SearchAliases
@@ -82,6 +86,13 @@ func orNull(texts []string) []*string {
 		}
 	}
 	return out
+}
+
+// Order is the names of the inputs of each section, in definition order.
+type Order struct {
+	Required []string `json:"required"`
+	Optional []string `json:"optional,omitempty"`
+	Hidden   []string `json:"hidden,omitempty"`
 }
 
 // Sections are the inputs of a definition; in JSON each section is an object in definition order.
@@ -202,11 +213,11 @@ func (c *Class) define(offers *offered) (Definition, error) {
 		return Definition{Name: c.Name, document: raw}, err
 	}
 	d := Definition{
-		InputOrder: map[string][]string{"required": {}}, IsInputList: c.InputIsList,
+		InputOrder: Order{Required: []string{}}, IsInputList: c.InputIsList,
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
 		Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, PythonModule: c.Module,
 		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
-		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner, schemaV3: c.SchemaV3(),
+		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner, Essentials: c.Essentials, schemaV3: c.SchemaV3(),
 	}
 	if d.DisplayName == "" {
 		d.DisplayName = c.Name
@@ -227,7 +238,7 @@ func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
 			spec = []any{in.Type}
 		}
 		d.Input.Hidden = append(d.Input.Hidden, Defined{in.Name, spec})
-		d.InputOrder["hidden"] = append(d.InputOrder["hidden"], in.Name)
+		d.InputOrder.Hidden = append(d.InputOrder.Hidden, in.Name)
 		return nil
 	}
 	options, err := offers.options(in)
@@ -237,11 +248,11 @@ func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
 	defined := Defined{in.Name, in.Spec(options, schemaV3)}
 	if in.Section == Optional {
 		d.Input.Optional = append(d.Input.Optional, defined)
-		d.InputOrder["optional"] = append(d.InputOrder["optional"], in.Name)
+		d.InputOrder.Optional = append(d.InputOrder.Optional, in.Name)
 		return nil
 	}
 	d.Input.Required = append(d.Input.Required, defined)
-	d.InputOrder["required"] = append(d.InputOrder["required"], in.Name)
+	d.InputOrder.Required = append(d.InputOrder.Required, in.Name)
 	return nil
 }
 
@@ -262,5 +273,5 @@ func (d *Definition) addOutputs(outputs []Output) {
 // SchemaV3 reports whether ComfyUI declares the class in its newer schema, which changes the specifications of combos
 // and hidden inputs. These are the classes of comfy_extras and those of partner models.
 func (c *Class) SchemaV3() bool {
-	return strings.HasPrefix(c.Module, "comfy_extras.") || strings.HasPrefix(c.Module, "comfy_api_nodes.")
+	return !c.OlderSchema && (strings.HasPrefix(c.Module, "comfy_extras.") || strings.HasPrefix(c.Module, "comfy_api_nodes."))
 }

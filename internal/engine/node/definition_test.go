@@ -83,14 +83,14 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 		`"pick":[["a","b"],{"default":"b"}],"file":[["picture.png","video.gif"],{"image_upload":true}]},` +
 		`"optional":{"text":["STRING",{"default":"","dynamicPrompts":true,"multiline":true,"placeholder":"say"}],` +
 		`"late":["IMAGE",{"advanced":true,"forceInput":true,"lazy":true}]},"hidden":{"prompt":"PROMPT"}},` +
-		`"input_order":{"hidden":["prompt"],"optional":["text","late"],"required":["zoom","count","pick","file"]},` +
+		`"input_order":{"required":["zoom","count","pick","file"],"optional":["text","late"],"hidden":["prompt"]},` +
 		`"is_input_list":false,"output":["IMAGE","MASK"],"output_is_list":[false,true],"output_name":["picture","MASK"],` +
 		`"output_tooltips":["The result.",""],"name":"Older","display_name":"An older one","description":"Does things.",` +
 		`"python_module":"nodes","category":"a/b","output_node":true,"has_intermediate_output":false,"search_aliases":["thing"],"deprecated":true}`
 	const newer = `"Newer":{"input":{"required":{` +
 		`"pick":["COMBO",{"multiselect":false,"options":["a"],"tooltip":"Which."}],` +
 		`"any":["COMFY_MATCHTYPE_V3",{"template":{"allowed_types":"*","template_id":"t"}}]},"hidden":{"id":["UNIQUE_ID"]}},` +
-		`"input_order":{"hidden":["id"],"required":["pick","any"]},"is_input_list":true,` +
+		`"input_order":{"required":["pick","any"],"hidden":["id"]},"is_input_list":true,` +
 		`"output":["INT","COMFY_MATCHTYPE_V3"],"output_is_list":[false,false],"output_name":["INT","same"],` +
 		`"name":"Newer","display_name":"Newer","description":"","python_module":"comfy_extras.nodes_new","category":"c","output_node":false,` +
 		`"has_intermediate_output":false,"output_tooltips":["How many.",null],"output_matchtypes":[null,"t"],"search_aliases":null,` +

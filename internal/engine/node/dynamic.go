@@ -60,30 +60,90 @@ func (in Input) autogrow() (Autogrow, bool) {
 	return a, ok
 }
 
-// Declared returns the inputs of the class for a node; given reports whether the node gives a value to an input. An
-// input of AutogrowType is replaced by its required and given inputs, in order.
-func (c *Class) Declared(given func(name string) bool) []Input {
-	dynamic := func(in Input) bool { return in.Type == AutogrowType }
-	if !slices.ContainsFunc(c.Inputs, dynamic) {
+// DynamicComboType is the type of an input that chooses one of several sets of inputs. A prompt gives the choice under the
+// name of the input, and each input of its set as "<input>.<name>".
+const DynamicComboType Type = "COMFY_DYNAMICCOMBO_V3"
+
+// optionsKey is the option of a DynamicComboType input that holds its Choices.
+const optionsKey = "options"
+
+// Choices declares what an input of DynamicComboType offers. It belongs under "options" in Input.Extra.
+type Choices []Choice
+
+// Choice is a choice and the inputs that a node has when it is made.
+type Choice struct {
+	Key    string
+	Inputs []Input
+}
+
+// MarshalJSON implements json.Marshaler: the choice in a definition.
+func (c Choice) MarshalJSON() ([]byte, error) {
+	var s Sections
+	for _, in := range c.Inputs {
+		defined := Defined{in.Name, in.Spec(in.Options, true)}
+		if in.Section == Optional {
+			s.Optional = append(s.Optional, defined)
+		} else {
+			s.Required = append(s.Required, defined)
+		}
+	}
+	return object{{"key", c.Key}, {"inputs", s}}.MarshalJSON()
+}
+
+// of returns the inputs of a choice.
+func (c Choices) of(key any) ([]Input, bool) {
+	for _, choice := range c {
+		if choice.Key == key {
+			return choice.Inputs, true
+		}
+	}
+	return nil, false
+}
+
+// Declared returns the inputs of the class for a node; given returns the value that the node gives to an input. An input
+// of AutogrowType is replaced by its required and given inputs, in order. An input of DynamicComboType counts if the node
+// makes one of its choices, and the inputs of that choice follow it.
+func (c *Class) Declared(given func(name string) (any, bool)) []Input {
+	if !slices.ContainsFunc(c.Inputs, Input.dynamic) {
 		return c.Inputs
 	}
 	var inputs []Input
 	for _, in := range c.Inputs {
-		a, ok := in.autogrow()
-		if !ok {
-			inputs = append(inputs, in)
-			continue
-		}
+		inputs = in.appendTo(inputs, given)
+	}
+	return inputs
+}
+
+func (in Input) dynamic() bool { return in.Type == AutogrowType || in.Type == DynamicComboType }
+
+// appendTo appends the input, or those that it stands for.
+func (in Input) appendTo(inputs []Input, given func(name string) (any, bool)) []Input {
+	if a, ok := in.autogrow(); ok {
 		for i, name := range a.names() {
 			each := a.Each
 			each.Name = in.Name + "." + name
 			if each.Section = Optional; i < a.Min {
 				each.Section = Required
 			}
-			if i < a.Min || given(each.Name) {
+			if _, is := given(each.Name); is || i < a.Min {
 				inputs = append(inputs, each)
 			}
 		}
+		return inputs
+	}
+	if in.Type != DynamicComboType {
+		return append(inputs, in)
+	}
+	choices, _ := in.Extra[optionsKey].(Choices)
+	key, _ := given(in.Name)
+	chosen, ok := choices.of(key)
+	if !ok {
+		return inputs
+	}
+	inputs = append(inputs, in)
+	for _, each := range chosen {
+		each.Name = in.Name + "." + each.Name
+		inputs = each.appendTo(inputs, given)
 	}
 	return inputs
 }

@@ -21,17 +21,17 @@ func TestDeclaredReplacesGrowingInputs(t *testing.T) {
 	t.Parallel()
 	c := growing(node.Autogrow{Each: node.Input{Name: "v", Type: node.Float}, Names: []string{"a", "b", "c"}, Min: 1})
 	given := []string{"values.c", "values.zz", "values"}
-	inputs := c.Declared(func(name string) bool { return slices.Contains(given, name) })
+	inputs := c.Declared(func(name string) (any, bool) { return 1, slices.Contains(given, name) })
 	require.Equal(t, []node.Input{
 		{Name: "first", Type: node.Int},
 		{Name: "values.a", Type: node.Float, Section: node.Required},
 		{Name: "values.c", Type: node.Float, Section: node.Optional},
 	}, inputs)
 	given = append(given, "values.b")
-	inputs = c.Declared(func(name string) bool { return slices.Contains(given, name) })
+	inputs = c.Declared(func(name string) (any, bool) { return 1, slices.Contains(given, name) })
 	require.Equal(t, node.Input{Name: "values.b", Type: node.Float, Section: node.Optional}, inputs[2])
 	numbered := growing(node.Autogrow{Each: node.Input{Type: node.Image}, Prefix: "image", Min: 1, Max: 2})
-	inputs = numbered.Declared(func(string) bool { return true })
+	inputs = numbered.Declared(func(string) (any, bool) { return 1, true })
 	require.Len(t, inputs, 3)
 	require.Equal(t, "values.image1", inputs[2].Name)
 }
@@ -44,4 +44,32 @@ func TestGrowingInputsAreDefinedByTheirTemplate(t *testing.T) {
 	raw, err = json.Marshal(node.Autogrow{Each: node.Input{Name: "image", Type: node.Image}, Prefix: "image", Min: 1, Max: 50})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"input":{"required":{"image":["IMAGE",{}]}},"prefix":"image","min":1,"max":50}`, string(raw))
+}
+
+func TestChosenInputsFollowTheChoice(t *testing.T) {
+	t.Parallel()
+	bits := node.Choices{
+		{Key: "png", Inputs: []node.Input{{Name: "depth", Type: node.Int}}},
+		{Key: "none"},
+	}
+	c := &node.Class{Name: "Choose", Inputs: []node.Input{
+		{Name: "format", Type: node.DynamicComboType, Extra: map[string]any{"options": node.Choices{
+			{Key: "file", Inputs: []node.Input{{Name: "kind", Type: node.DynamicComboType, Extra: map[string]any{"options": bits}}}},
+			{Key: "none"},
+		}}},
+		{Name: "last", Type: node.Int},
+	}}
+	names := func(given map[string]any) (names []string) {
+		for _, in := range c.Declared(func(name string) (any, bool) { v, ok := given[name]; return v, ok }) {
+			names = append(names, in.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"last"}, names(nil), "no choice is made")
+	require.Equal(t, []string{"last"}, names(map[string]any{"format": []any{"1", 0}}), "a link is no choice")
+	require.Equal(t, []string{"format", "last"}, names(map[string]any{"format": "none", "format.kind": "png"}))
+	require.Equal(t, []string{"format", "format.kind", "format.kind.depth", "last"}, names(map[string]any{"format": "file", "format.kind": "png"}))
+	raw, err := json.Marshal(bits)
+	require.NoError(t, err)
+	require.JSONEq(t, `[{"key":"png","inputs":{"required":{"depth":["INT",{}]}}},{"key":"none","inputs":{"required":{}}}]`, string(raw))
 }

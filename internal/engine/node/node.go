@@ -59,8 +59,10 @@ type Input struct {
 	Lazy           bool // evaluated only if LazyNeeds names it
 	ForceInput     bool
 	Advanced       bool
+	Socketless     bool   // takes no link in the editor
 	Control        any    // control_after_generate: bool or a mode name; nil = undeclared
 	MatchTemplate  string // template id of a COMFY_MATCHTYPE_V3 input; "" = none
+	DisplayName    string // "" = the name
 	Tooltip        string
 	Extra          map[string]any // further options, such as image_upload
 
@@ -104,6 +106,7 @@ type Class struct {
 	DisplayName string
 	Description string
 	Category    string
+	Essentials  string // the group in which ComfyUI's editor shows the class among the first; "" = none
 	Module      string // the Python module that declares the class in ComfyUI: "nodes" or "comfy_extras.nodes_x"
 
 	Inputs        []Input // in definition order
@@ -119,6 +122,7 @@ type Class struct {
 	Uncached      bool // results differ from call to call: they are not cached
 	Version       int  // raise it when the same inputs give other results than before, so that cached results are not used
 	SearchAliases []string
+	OlderSchema   bool      // declared in ComfyUI's older schema, although its module is one of the newer
 	Document      *Document // the definition that clients read; nil = made of the other fields
 
 	// Cost bounds the run time of one call on one slow core, from the pixels of the largest input or output (width ×

@@ -28,7 +28,10 @@ func (in Input) Spec(options []string, schemaV3 bool) []any {
 		return in.declared(options)
 	}
 	opts := in.options()
-	if in.Type != Combo {
+	if schemaV3 && in.Type == String {
+		opts["multiline"] = in.Multiline
+	}
+	if in.Type != Combo || in.Extra["remote"] != nil { // the editor asks a route for the choices of a remote one
 		return []any{in.Type, opts}
 	}
 	if options == nil {
@@ -77,13 +80,13 @@ func (in Input) options() map[string]any {
 	}
 	for key, set := range map[string]bool{
 		"multiline": in.Multiline, "dynamicPrompts": in.DynamicPrompts, "lazy": in.Lazy,
-		"forceInput": in.ForceInput, "advanced": in.Advanced,
+		"forceInput": in.ForceInput, "advanced": in.Advanced, "socketless": in.Socketless,
 	} {
 		if set {
 			opts[key] = true
 		}
 	}
-	for key, text := range map[string]string{"display": in.Display, "placeholder": in.Placeholder, "tooltip": in.Tooltip} {
+	for key, text := range map[string]string{"display": in.Display, "display_name": in.DisplayName, "placeholder": in.Placeholder, "tooltip": in.Tooltip} {
 		if text != "" {
 			opts[key] = text
 		}

@@ -139,10 +139,12 @@ type storedVideo struct {
 	Start  float64 `json:"start,omitempty"`
 	Length float64 `json:"length,omitempty"`
 	FPS    float64 `json:"fps,omitempty"`
+	Depth  int     `json:"depth,omitempty"`
+	Space  string  `json:"space,omitempty"`
 }
 
 func encodeVideo(w io.Writer, v *media.Video) error {
-	raw, err := json.Marshal(storedVideo{v.File, v.Start, v.Length, v.FPS})
+	raw, err := json.Marshal(storedVideo{v.File, v.Start, v.Length, v.FPS, v.Depth, v.Space})
 	if err != nil {
 		return fmt.Errorf("encode a video: %w", err)
 	}
@@ -335,7 +337,7 @@ func (d *decoder) video(level int) (Value, error) {
 	if err := json.Unmarshal(raw, &head); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "the description of a stored video cannot be read")
 	}
-	v := &media.Video{File: head.File, Start: head.Start, Length: head.Length, FPS: head.FPS}
+	v := &media.Video{File: head.File, Start: head.Start, Length: head.Length, FPS: head.FPS, Depth: head.Depth, Space: head.Space}
 	for range 2 {
 		if level == maxNested {
 			return nil, fault.New(fault.Invalid, "value_damaged", "a stored video is nested too deep")

@@ -77,10 +77,21 @@ func declaredType(class *node.Class, pn *graph.PlanNode, name string) node.Type 
 	if in, ok := class.Input(name); ok {
 		return in.Type
 	}
-	for _, in := range class.Declared(func(given string) bool { _, ok := pn.Links[given]; return ok }) {
+	for _, in := range class.Declared(givenBy(pn)) {
 		if in.Name == name {
 			return in.Type
 		}
 	}
 	return ""
+}
+
+// givenBy returns the values that a node of a plan gives to its inputs. That of a link is nil.
+func givenBy(pn *graph.PlanNode) func(name string) (any, bool) {
+	return func(name string) (any, bool) {
+		if value, ok := pn.Constants[name]; ok {
+			return value, true
+		}
+		_, ok := pn.Links[name]
+		return nil, ok
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"math"
 	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -45,7 +46,7 @@ type description struct {
 }
 
 // described are the requested fields of a description. Other fields, such as tags, may be as long as the file.
-const described = "stream=codec_type,codec_name,width,height,sample_rate,channels,avg_frame_rate,r_frame_rate" +
+const described = "stream=codec_type,codec_name,width,height,pix_fmt,color_transfer,sample_rate,channels,avg_frame_rate,r_frame_rate" +
 	":stream_side_data=rotation:stream_disposition=attached_pic:format=format_name,duration"
 
 // maxDescription bounds a description in bytes; ffprobe reads at most a thousand streams.
@@ -56,6 +57,8 @@ type stream struct {
 	Codec    string `json:"codec_name"`
 	Width    int    `json:"width"`
 	Height   int    `json:"height"`
+	Pixels   string `json:"pix_fmt"`
+	Transfer string `json:"color_transfer"`
 	Rate     string `json:"sample_rate"`
 	Channels int    `json:"channels"`
 	FPS      string `json:"avg_frame_rate"`
@@ -97,6 +100,19 @@ func (s stream) fps() float64 {
 		}
 	}
 	return 1
+}
+
+// spaces are the names of the colour spaces that are not sRGB, by ffprobe's name of their transfer function.
+var spaces = map[string]string{"arib-std-b67": "HDR", "smpte2084": "HDR PQ"}
+
+// depth is the number of bits of a value, 0 for 8.
+func (s stream) depth() int {
+	for _, bits := range []int{10, 12, 14, 16} {
+		if strings.HasSuffix(strings.TrimRight(s.Pixels, "bel"), strconv.Itoa(bits)) {
+			return bits
+		}
+	}
+	return 0
 }
 
 // describe describes the input file of a working directory.
@@ -218,7 +234,7 @@ func (t *Tool) video(ctx context.Context, dir string, d description, part Part, 
 	if err != nil && fault.CodeOf(err) != "sound_empty" {
 		return nil, err
 	}
-	return &media.Video{Frames: frames, FPS: found.fps(), Sound: sound}, nil
+	return &media.Video{Frames: frames, FPS: found.fps(), Sound: sound, Depth: found.depth(), Space: spaces[found.Transfer]}, nil
 }
 
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.

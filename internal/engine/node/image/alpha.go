@@ -20,7 +20,7 @@ func two(im *raster.Image, mask *raster.Mask, err error) (node.Result, error) {
 // SplitImageWithAlpha separates colours and transparency.
 func SplitImageWithAlpha() *node.Class {
 	return &node.Class{
-		Name: "SplitImageWithAlpha", DisplayName: "Split Image with Alpha", Category: "mask/compositing", Module: moduleCompositing,
+		Name: "SplitImageWithAlpha", DisplayName: "Split Image with Alpha", Category: "image/compositing", Module: moduleCompositing,
 		Description:   "Separates an image into colours and a mask that is 1 where it is transparent.",
 		SearchAliases: []string{"extract alpha", "separate transparency", "remove alpha"},
 		Inputs:        []node.Input{images("image", "The images to separate.")},
@@ -40,7 +40,7 @@ func SplitImageWithAlpha() *node.Class {
 // JoinImageWithAlpha adds transparency to colours.
 func JoinImageWithAlpha() *node.Class {
 	return &node.Class{
-		Name: "JoinImageWithAlpha", DisplayName: "Join Image with Alpha", Category: "mask/compositing", Module: moduleCompositing,
+		Name: "JoinImageWithAlpha", DisplayName: "Join Image with Alpha", Category: "image/compositing", Module: moduleCompositing,
 		Description:   "Makes images transparent where a mask is 1.",
 		SearchAliases: []string{"add transparency", "apply alpha", "composite alpha", "RGBA"},
 		Inputs: []node.Input{
@@ -65,7 +65,7 @@ func PorterDuffImageComposite() *node.Class {
 	mode := choice("mode", raster.DuffModes(), "The operation.")
 	mode.Default = "DST"
 	return &node.Class{
-		Name: "PorterDuffImageComposite", DisplayName: "Porter-Duff Image Composite", Category: "mask/compositing", Module: moduleCompositing,
+		Name: "PorterDuffImageComposite", DisplayName: "Porter-Duff Image Composite", Category: "image/compositing", Module: moduleCompositing,
 		Description:   "Composes a source with a destination by one of the Porter-Duff operations. Masks are 1 where transparent.",
 		SearchAliases: []string{"alpha composite", "blend modes", "layer blend", "transparency blend"},
 		Inputs: []node.Input{

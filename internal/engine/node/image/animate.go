@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -13,15 +14,15 @@ import (
 // SaveAnimatedPNG writes a batch as one animated file.
 func SaveAnimatedPNG() *node.Class {
 	return &node.Class{
-		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image/animation", Module: moduleImages,
+		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image", Module: moduleImages,
 		Description: "Writes the images of a batch as the frames of one animated PNG file.",
 		Inputs: append([]node.Input{
 			images("images", "The frames."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
-			integer("compress_level", 4, 0, 9, "How hard to compress."),
+			advanced(count("compress_level", 4, 0, 9, "How hard to compress.")),
 		}, HiddenMetadata()...),
-		Outputs:    imageOut(),
+		Outputs:    savedOut(),
 		OutputNode: true,
 		Cost:       encodeCost,
 		Run:        runSaveAnimated,
@@ -54,8 +55,14 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	if err != nil {
 		return node.Result{}, err
 	}
-	return node.Result{
-		Outputs: []node.Value{im},
-		UI:      map[string][]any{"images": {file}, "animated": {true}},
-	}, nil
+	return animated(im, file), nil
+}
+
+// animated is the result of a class that saved a batch as one file. That of a single frame does not move.
+func animated(im *raster.Image, file node.File) node.Result {
+	shown := map[string][]any{"images": {file}}
+	if im.Frames() > 1 {
+		shown["animated"] = []any{true}
+	}
+	return node.Result{Outputs: []node.Value{im}, UI: shown}
 }

@@ -15,7 +15,7 @@ import (
 // larger than needed, but no pixel is worse.
 func SaveAnimatedWEBP() *node.Class {
 	return &node.Class{
-		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image/animation", Module: moduleImages,
+		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image", Module: moduleImages,
 		Description: "Writes the images of a batch as the frames of one animated WebP file, always without loss: " +
 			"quality and method are taken and change nothing.",
 		Inputs: append([]node.Input{
@@ -23,10 +23,10 @@ func SaveAnimatedWEBP() *node.Class {
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
 			{Name: "lossless", Type: node.Boolean, Default: true, Tooltip: "Whether every pixel is kept; they are in any case."},
-			integer("quality", 80, 0, 100, "How good a file with losses would be."),
+			count("quality", 80, 0, 100, "How good a file with losses would be."),
 			choice("method", []string{"default", "fastest", "slowest"}, "How hard to compress."),
 		}, HiddenMetadata()...),
-		Outputs:    imageOut(),
+		Outputs:    savedOut(),
 		OutputNode: true,
 		Cost:       webpCost,
 		Run:        runSaveWebP,
@@ -63,8 +63,5 @@ func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	return node.Result{
-		Outputs: []node.Value{im},
-		UI:      map[string][]any{"images": {file}, "animated": {im.Frames() > 1}},
-	}, nil
+	return animated(im, file), nil
 }

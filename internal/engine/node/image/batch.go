@@ -18,8 +18,8 @@ func ImageFromBatch() *node.Class {
 		Description: "Takes consecutive images out of a batch. A negative index counts from the end.",
 		Inputs: []node.Input{
 			images("image", "The batch."),
-			integer("batch_index", 0, -maxSide, maxSide, "The first image to take."),
-			integer("length", 1, 1, maxBatch, "How many images to take."),
+			count("batch_index", 0, -maxSide, maxSide, "The first image to take."),
+			count("length", 1, 1, maxBatch, "How many images to take."),
 		},
 		Outputs: imageOut(),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
@@ -45,7 +45,7 @@ func RepeatImageBatch() *node.Class {
 		Description: "Repeats all images of a batch.",
 		Inputs: []node.Input{
 			images("image", "The batch."),
-			integer("amount", 1, 1, maxBatch, "How often the batch appears in the result."),
+			count("amount", 1, 1, maxBatch, "How often the batch appears in the result."),
 		},
 		Outputs: imageOut(),
 		Cost:    perPixel(copyNanos),
@@ -71,6 +71,7 @@ const maxBatched = 50
 func BatchImagesNode() *node.Class {
 	return &node.Class{
 		Name: "BatchImagesNode", DisplayName: "Batch Images", Category: "image/batch", Module: modulePostProcessing,
+		Essentials:    "Image Tools",
 		Description:   "Puts images into one batch; all are brought to the size of the first.",
 		SearchAliases: []string{"batch", "image batch", "combine images", "merge images"},
 		Inputs: []node.Input{{
@@ -125,7 +126,7 @@ func RebatchImages() *node.Class {
 		InputIsList: true,
 		Inputs: []node.Input{
 			images("images", "The images to collect."),
-			integer("batch_size", 1, 1, maxBatch, "The length of each batch; the last may be shorter."),
+			count("batch_size", 1, 1, maxBatch, "The length of each batch; the last may be shorter."),
 		},
 		Outputs: []node.Output{{Type: node.Image, IsList: true}},
 		Cost:    perPixel(copyNanos),

@@ -10,7 +10,8 @@ import (
 // ImageBlend mixes two images.
 func ImageBlend() *node.Class {
 	return &node.Class{
-		Name: "ImageBlend", DisplayName: "Image Blend", Category: "image/postprocessing", Module: modulePostProcessing,
+		Name: "ImageBlend", DisplayName: "Blend Images", Category: "image/filters", Module: modulePostProcessing,
+		Essentials:  "Image Tools",
 		Description: "Mixes a second image into a first; the second is brought to the size of the first.",
 		Inputs: []node.Input{
 			images("image1", "The image below."),
@@ -35,7 +36,7 @@ func ImageBlend() *node.Class {
 // ImageCompositeMasked puts one image onto another.
 func ImageCompositeMasked() *node.Class {
 	return &node.Class{
-		Name: "ImageCompositeMasked", DisplayName: "Image Composite Masked", Category: "image", Module: moduleMask,
+		Name: "ImageCompositeMasked", DisplayName: "Image Composite Masked", Category: "image/compositing", Module: moduleMask,
 		Description:   "Puts a source image onto a destination at a position, through a mask if there is one.",
 		SearchAliases: []string{"overlay", "paste image", "layer"},
 		Inputs: []node.Input{
@@ -69,7 +70,7 @@ func runComposite(ctx context.Context, call *node.Call) (node.Result, error) {
 // ImageBatch puts the frames of two images into one batch.
 func ImageBatch() *node.Class {
 	return &node.Class{
-		Name: "ImageBatch", DisplayName: "Batch Images", Category: "image", Module: moduleNodes,
+		Name: "ImageBatch", DisplayName: "Batch Images (DEPRECATED)", Category: "image/batch", Module: moduleNodes,
 		Description:   "Puts two images into one batch; the second is brought to the size of the first.",
 		SearchAliases: []string{"combine images", "merge images", "stack images"},
 		Deprecated:    true,

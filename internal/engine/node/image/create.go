@@ -15,12 +15,12 @@ func EmptyImage() *node.Class {
 	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
 	color.Display = "color"
 	return &node.Class{
-		Name: "EmptyImage", DisplayName: "EmptyImage", Category: "image", Module: moduleNodes,
+		Name: "EmptyImage", DisplayName: "Empty Image", Category: "image", Module: moduleNodes,
 		Description: "Makes images of a single colour.",
 		Inputs: []node.Input{
 			integer("width", 512, 1, maxSide, "The width in pixels."),
 			integer("height", 512, 1, maxSide, "The height in pixels."),
-			integer("batch_size", 1, 1, maxBatch, "How many images to make."),
+			count("batch_size", 1, 1, maxBatch, "How many images to make."),
 			color,
 		},
 		Outputs: imageOut(),

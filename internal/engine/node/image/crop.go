@@ -12,7 +12,8 @@ import (
 // ImageCrop cuts a rectangle out of images.
 func ImageCrop() *node.Class {
 	return &node.Class{
-		Name: "ImageCrop", DisplayName: "Image Crop", Category: "image/transform", Module: moduleImages,
+		Name: "ImageCrop", DisplayName: "Crop Image (DEPRECATED)", Category: "image/transform", Module: moduleImages,
+		Essentials:  "Image Tools",
 		Description: "Cuts a rectangle out of images. What lies outside is left away.",
 		Deprecated:  true,
 		Inputs: []node.Input{
@@ -41,14 +42,16 @@ const copyNanos = 10
 // ImageCropV2 cuts out a rectangle that is given as one value, and shows the result.
 func ImageCropV2() *node.Class {
 	return &node.Class{
-		Name: "ImageCropV2", DisplayName: "Image Crop", Category: "image/transform", Module: moduleImages,
+		Name: "ImageCropV2", DisplayName: "Crop Image", Category: "image/transform", Module: moduleImages,
+		Essentials:    "Image Tools",
 		Description:   "Cuts a rectangle out of images. What lies outside is left away.",
 		SearchAliases: []string{"trim", "cut out"},
 		Intermediate:  true,
 		Inputs: []node.Input{
 			images("image", "The images to cut."),
 			{
-				Name: "crop_region", Type: node.BoundingBox, Tooltip: "The rectangle.",
+				Name: "crop_region", Type: node.BoundingBox, Tooltip: "The rectangle.", Socketless: true,
+				Extra:   map[string]any{"component": "ImageCrop"},
 				Default: map[string]any{"x": 0, "y": 0, "width": 512, "height": 512},
 			},
 		},

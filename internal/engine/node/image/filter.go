@@ -12,7 +12,8 @@ import (
 // ImageInvert inverts colours.
 func ImageInvert() *node.Class {
 	return &node.Class{
-		Name: "ImageInvert", DisplayName: "Invert Image", Category: "image", Module: moduleNodes,
+		Name: "ImageInvert", DisplayName: "Invert Image Colors", Category: "image/color", Module: moduleNodes,
+		Essentials:    "Image Tools",
 		Description:   "Replaces every value by one minus itself.",
 		SearchAliases: []string{"reverse colors", "negative"},
 		Inputs:        []node.Input{images("image", "The images to invert.")},
@@ -35,7 +36,7 @@ const maxRadius = 31
 // ImageBlur softens images.
 func ImageBlur() *node.Class {
 	return &node.Class{
-		Name: "ImageBlur", DisplayName: "Image Blur", Category: "image/postprocessing", Module: modulePostProcessing,
+		Name: "ImageBlur", DisplayName: "Blur Image", Category: "image/filters", Module: modulePostProcessing,
 		Description: "Softens images with a Gaussian window.",
 		Inputs: []node.Input{
 			images("image", "The images to soften."),
@@ -69,13 +70,13 @@ func blurCost(input string) func(node.Args, int64) time.Duration {
 // ImageSharpen sharpens images.
 func ImageSharpen() *node.Class {
 	return &node.Class{
-		Name: "ImageSharpen", DisplayName: "Image Sharpen", Category: "image/postprocessing", Module: modulePostProcessing,
+		Name: "ImageSharpen", DisplayName: "Sharpen Image", Category: "image/filters", Module: modulePostProcessing,
 		Description: "Sharpens images by subtracting a blurred copy.",
 		Inputs: []node.Input{
 			images("image", "The images to sharpen."),
-			integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
-			number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius."),
-			number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is."),
+			advanced(integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches.")),
+			advanced(number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius.")),
+			advanced(number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is.")),
 		},
 		Outputs: imageOut(),
 		Cost:    blurCost("sharpen_radius"),
@@ -94,7 +95,7 @@ func ImageSharpen() *node.Class {
 // Morphology applies a morphological operation.
 func Morphology() *node.Class {
 	return &node.Class{
-		Name: "Morphology", DisplayName: "Image Morphology", Category: "image/postprocessing", Module: "comfy_extras.nodes_morphology",
+		Name: "Morphology", DisplayName: "Apply Morphology", Category: "image/filters", Module: "comfy_extras.nodes_morphology",
 		Description:   "Shrinks or widens bright areas, or shows the difference such a step makes.",
 		SearchAliases: []string{"erode", "dilate"},
 		Inputs: []node.Input{
@@ -118,7 +119,7 @@ func Morphology() *node.Class {
 // ImageQuantize reduces images to a few colours.
 func ImageQuantize() *node.Class {
 	return &node.Class{
-		Name: "ImageQuantize", DisplayName: "Image Quantize", Category: "image/postprocessing", Module: modulePostProcessing,
+		Name: "ImageQuantize", DisplayName: "Quantize Image", Category: "image/filters", Module: modulePostProcessing,
 		Description:   "Reduces each image to a palette of its own.",
 		SearchAliases: []string{"posterize", "palette", "reduce colors"},
 		Inputs: []node.Input{

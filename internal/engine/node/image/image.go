@@ -82,6 +82,13 @@ func integer(name string, def, least, most int, tooltip string) node.Input {
 	return node.Input{Name: name, Type: node.Int, Default: def, Min: least, Max: most, Step: 1, Tooltip: tooltip}
 }
 
+// count declares a required integer input without a step.
+func count(name string, def, least, most int, tooltip string) node.Input {
+	in := integer(name, def, least, most, tooltip)
+	in.Step = nil
+	return in
+}
+
 // number declares a required float input.
 func number(name string, def, least, most, step float64, tooltip string) node.Input {
 	return node.Input{Name: name, Type: node.Float, Default: def, Min: least, Max: most, Step: step, Tooltip: tooltip}
@@ -94,6 +101,18 @@ func choice(name string, options []string, tooltip string) node.Input {
 
 // imageOut is the output list of most classes.
 func imageOut() []node.Output { return []node.Output{{Type: node.Image}} }
+
+// advanced marks an input as one that the editor shows only on demand.
+func advanced(in node.Input) node.Input {
+	in.Advanced = true
+	return in
+}
+
+// preset gives an input a default.
+func preset(in node.Input, def any) node.Input {
+	in.Default = def
+	return in
+}
 
 // constInt returns a constant integer, or or when the input is linked or absent.
 func constInt(constants node.Args, name string, or int64) int64 {

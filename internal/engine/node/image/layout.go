@@ -12,7 +12,8 @@ import (
 func ImageRotate() *node.Class {
 	turns := []string{"none", "90 degrees", "180 degrees", "270 degrees"}
 	return &node.Class{
-		Name: "ImageRotate", DisplayName: "Image Rotate", Category: "image/transform", Module: moduleImages,
+		Name: "ImageRotate", DisplayName: "Rotate Image", Category: "image/transform", Module: moduleImages,
+		Essentials:    "Image Tools",
 		Description:   "Turns images clockwise.",
 		SearchAliases: []string{"turn", "flip orientation"},
 		Inputs:        []node.Input{images("image", "The images to turn."), choice("rotation", turns, "How far to turn.")},
@@ -38,7 +39,7 @@ func ImageRotate() *node.Class {
 func ImageFlip() *node.Class {
 	const vertical, horizontal = "x-axis: vertically", "y-axis: horizontally"
 	return &node.Class{
-		Name: "ImageFlip", DisplayName: "Image Flip", Category: "image/transform", Module: moduleImages,
+		Name: "ImageFlip", DisplayName: "Flip Image", Category: "image/transform", Module: moduleImages,
 		Description:   "Mirrors images top to bottom or left to right.",
 		SearchAliases: []string{"mirror", "reflect"},
 		Inputs: []node.Input{
@@ -83,15 +84,15 @@ func ImageStitch() *node.Class {
 	spacing := integer("spacing_width", 0, 0, 1024, "The gap between the images; an odd width grows by one.")
 	spacing.Step = 2
 	return &node.Class{
-		Name: "ImageStitch", DisplayName: "Image Stitch", Category: "image/transform", Module: moduleImages,
+		Name: "ImageStitch", DisplayName: "Stitch Images", Category: "image/transform", Module: moduleImages,
 		Description:   "Puts the second image beside, below or above the first. Without a second image the first passes.",
 		SearchAliases: []string{"combine images", "join images", "concatenate images", "side by side"},
 		Inputs: []node.Input{
 			images("image1", "The first image."),
-			choice("direction", []string{"right", "down", "left", "up"}, "Where the second image goes."),
+			preset(choice("direction", []string{"right", "down", "left", "up"}, "Where the second image goes."), "right"),
 			{Name: "match_image_size", Type: node.Boolean, Default: true, Tooltip: "Resize the second image to fit; otherwise pad the smaller one."},
-			spacing,
-			choice("spacing_color", []string{"white", "black", "red", "green", "blue"}, "The colour of the gap and the padding."),
+			advanced(spacing),
+			advanced(preset(choice("spacing_color", []string{"white", "black", "red", "green", "blue"}, "The colour of the gap and the padding."), "white")),
 			{Name: "image2", Type: node.Image, Section: node.Optional, Tooltip: "The second image."},
 		},
 		Outputs: imageOut(),
@@ -220,13 +221,13 @@ func ImagePadForOutpaint() *node.Class {
 		return in
 	}
 	return &node.Class{
-		Name: "ImagePadForOutpaint", DisplayName: "Pad Image for Outpainting", Category: "image", Module: moduleNodes,
+		Name: "ImagePadForOutpaint", DisplayName: "Pad Image for Outpainting", Category: "image/transform", Module: moduleNodes,
 		Description:   "Adds grey margins to images, and returns a mask of them that fades into the image.",
 		SearchAliases: []string{"extend canvas", "expand image"},
 		Inputs: []node.Input{
 			images("image", "The images to enlarge."),
 			margin("left", "on the left"), margin("top", "above"), margin("right", "on the right"), margin("bottom", "below"),
-			integer("feathering", 40, 0, maxSide, "How far the mask fades into the image."),
+			advanced(integer("feathering", 40, 0, maxSide, "How far the mask fades into the image.")),
 		},
 		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
 		Cost:    perPixel(3 * copyNanos),

@@ -79,6 +79,7 @@ func TestCropV2ShowsItsResult(t *testing.T) {
 		"decoded":  map[string]any{"x": 2.0, "y": 5.0, "width": 4.0, "height": 3.0},
 	} {
 		res := must(t, image.ImageCropV2(), newMemory(t), node.Args{"image": im, "crop_region": region})
+		require.Equal(t, []any{false}, res.UI["animated"])
 		require.Equal(t, [4]int{1, 3, 4, 3}, size(imageOf(t, res.Outputs[0])), name)
 		require.Equal(t, im.At(0, 5, 2, 1), imageOf(t, res.Outputs[0]).At(0, 0, 0, 1))
 		require.Equal(t, node.FolderTemp, res.UI["images"][0].(node.File).Folder)
@@ -263,12 +264,12 @@ func TestAnimatedPNGHoldsAllFrames(t *testing.T) {
 
 func TestAnimatedWebPHoldsAllFramesAndWhatTheyWereMadeBy(t *testing.T) {
 	t.Parallel()
-	for frames, animated := range map[int]bool{3: true, 1: false} {
+	for frames, animated := range map[int][]any{3: {true}, 1: nil} {
 		m := newMemory(t)
 		im := picture(t, frames, 8, 9, 3)
 		args := node.Args{"images": im, "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}
 		res := must(t, image.SaveAnimatedWEBP(), m, args)
-		require.Equal(t, []any{animated}, res.UI["animated"])
+		require.Equal(t, animated, res.UI["animated"])
 		require.Equal(t, []any{node.File{Filename: "clip_00001_.webp", Folder: node.FolderOutput}}, res.UI["images"])
 		data := m.files["output//clip_00001_.webp"]
 		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(data))

@@ -25,6 +25,7 @@ const (
 func LoadImage() *node.Class {
 	return &node.Class{
 		Name: "LoadImage", DisplayName: "Load Image", Category: "image", Module: moduleNodes,
+		Essentials:    "Basics",
 		Description:   "Reads an image file. The mask is 1 where the file is transparent, and empty when it has no alpha.",
 		SearchAliases: []string{"open image", "import image", "image input", "read image"},
 		Inputs: []node.Input{{
@@ -133,7 +134,8 @@ func maskOrEmpty(ctx context.Context, m *raster.Mask) (*raster.Mask, error) {
 // LoadImageMask decodes one channel of a file as a mask.
 func LoadImageMask() *node.Class {
 	return &node.Class{
-		Name: "LoadImageMask", DisplayName: "Load Image (as Mask)", Category: "mask", Module: moduleNodes,
+		Name: "LoadImageMask", DisplayName: "Load Image (as Mask)", Category: "image", Module: moduleNodes,
+		Essentials:  "Image Tools",
 		Description: "Reads one channel of an image file as a mask. Alpha is inverted, so that transparent areas are selected.",
 		Inputs: []node.Input{
 			{

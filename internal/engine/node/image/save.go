@@ -25,6 +25,7 @@ const (
 func SaveImage() *node.Class {
 	return &node.Class{
 		Name: "SaveImage", DisplayName: "Save Image", Category: "image", Module: moduleNodes,
+		Essentials:    "Basics",
 		Description:   "Writes the images as PNG files into the output folder, together with the graph that made them.",
 		SearchAliases: []string{"export image", "write image", "image output", "download"},
 		Inputs: append([]node.Input{
@@ -34,7 +35,7 @@ func SaveImage() *node.Class {
 				Tooltip: "How the file names begin. May hold a folder and tokens such as %year% or %width%.",
 			},
 		}, HiddenMetadata()...),
-		Outputs:    imageOut(),
+		Outputs:    savedOut(),
 		OutputNode: true,
 		Cost:       encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -52,10 +53,11 @@ func SaveImage() *node.Class {
 func PreviewImage() *node.Class {
 	return &node.Class{
 		Name: "PreviewImage", DisplayName: "Preview Image", Category: "image", Module: moduleNodes,
+		Essentials:    "Basics",
 		Description:   "Shows the images without keeping them in the output folder.",
 		SearchAliases: []string{"preview", "show image", "view image", "display image"},
 		Inputs:        append([]node.Input{images("images", "The images to show.")}, HiddenMetadata()...),
-		Outputs:       imageOut(),
+		Outputs:       savedOut(),
 		OutputNode:    true,
 		Cost:          encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -64,14 +66,26 @@ func PreviewImage() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return ShowFrames(ctx, call, im)
+			return showFrames(ctx, call, im)
 		},
 	}
 }
 
-// ShowFrames returns the image together with temporary files of its frames, as every
-// class that only shows its result does.
+// savedOut is the output of classes that pass on what they saved.
+func savedOut() []node.Output { return []node.Output{{Type: node.Image, Name: "images"}} }
+
+// ShowFrames returns the image together with temporary files of its frames, as every class of the newer schema does that
+// only shows its result.
 func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
+	res, err := showFrames(ctx, call, im)
+	if err != nil {
+		return node.Result{}, err
+	}
+	res.UI["animated"] = []any{false}
+	return res, nil
+}
+
+func showFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
 	return saveFrames(ctx, call, im, target{node.FolderTemp, TemporaryPrefix(call), previewLevel})
 }
 

@@ -17,6 +17,7 @@ func methods() []string {
 func ImageScale() *node.Class {
 	return &node.Class{
 		Name: "ImageScale", DisplayName: "Upscale Image", Category: "image/upscaling", Module: moduleNodes,
+		Essentials:    "Image Tools",
 		Description:   "Resizes images to a width and height. A side of 0 follows from the other and the aspect ratio.",
 		SearchAliases: []string{"resize", "resize image", "scale image", "image resize", "zoom"},
 		Inputs: []node.Input{
@@ -83,6 +84,7 @@ func resized(ctx context.Context, call *node.Call, im *raster.Image, width, heig
 func ImageScaleBy() *node.Class {
 	return &node.Class{
 		Name: "ImageScaleBy", DisplayName: "Upscale Image By", Category: "image/upscaling", Module: moduleNodes,
+		Essentials:  "Image Tools",
 		Description: "Resizes images by a factor on both sides.",
 		Inputs: []node.Input{
 			images("image", "The images to resize."),
@@ -120,7 +122,7 @@ func ImageScaleToTotalPixels() *node.Class {
 			images("image", "The images to resize."),
 			choice("upscale_method", methods(), "How new pixels are computed."),
 			number("megapixels", 1.0, 0.01, 16.0, 0.01, "The size to reach."),
-			integer("resolution_steps", 1, 1, 256, "Both sides become multiples of this."),
+			advanced(count("resolution_steps", 1, 1, 256, "Both sides become multiples of this.")),
 		},
 		Outputs: imageOut(),
 		Cost:    perPixel(scaleNanos),
@@ -195,8 +197,8 @@ func ResizeAndPadImage() *node.Class {
 			images("image", "The images to fit in."),
 			integer("target_width", 512, 1, maxSide, "The width of the result."),
 			integer("target_height", 512, 1, maxSide, "The height of the result."),
-			choice("padding_color", []string{"white", "black"}, "The colour of the rest."),
-			choice("interpolation", []string{"area", "bicubic", "nearest-exact", "bilinear", "lanczos"}, "How new pixels are computed."),
+			advanced(choice("padding_color", []string{"white", "black"}, "The colour of the rest.")),
+			advanced(choice("interpolation", []string{"area", "bicubic", "nearest-exact", "bilinear", "lanczos"}, "How new pixels are computed.")),
 		},
 		Outputs: imageOut(),
 		Cost:    perPixel(scaleNanos + copyNanos),

@@ -13,7 +13,7 @@ const matched node.Type = "COMFY_MATCHTYPE_V3"
 // Switch passes one of two values on; only the chosen one is computed.
 func Switch() *node.Class {
 	return &node.Class{
-		Name: "ComfySwitchNode", DisplayName: "Switch", Category: "logic", Module: moduleLogic,
+		Name: "ComfySwitchNode", DisplayName: "If/Else Switch", Category: "utilities/logic", Module: moduleLogic,
 		Description:   "Passes one of two values on. What leads to the other one does not run.",
 		SearchAliases: []string{"if", "condition", "choose", "select branch"},
 		Experimental:  true,

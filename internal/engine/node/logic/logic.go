@@ -12,6 +12,7 @@ import (
 // The Python modules of ComfyUI that declare the classes; clients group classes by them.
 const (
 	modulePrimitive = "comfy_extras.nodes_primitive"
+	moduleImages    = "comfy_extras.nodes_images"
 	moduleLogic     = "comfy_extras.nodes_logic"
 )
 
@@ -56,7 +57,7 @@ func PrimitiveBoundingBox() *node.Class {
 		}
 	}
 	return &node.Class{
-		Name: "PrimitiveBoundingBox", DisplayName: "Bounding Box", Category: "utils/primitive", Module: modulePrimitive,
+		Name: "PrimitiveBoundingBox", DisplayName: "Bounding Box", Category: "utilities/primitive", Module: moduleImages,
 		Description: "Yields a rectangle, for several inputs to share.",
 		Inputs:      inputs,
 		Outputs:     []node.Output{{Type: node.BoundingBox}},
@@ -74,7 +75,7 @@ func PrimitiveBoundingBox() *node.Class {
 func primitive(name, display string, value node.Input) *node.Class {
 	value.Name = "value"
 	return &node.Class{
-		Name: name, DisplayName: display, Category: "utils/primitive", Module: modulePrimitive,
+		Name: name, DisplayName: display, Category: "utilities/primitive", Module: modulePrimitive,
 		Description: "Yields the value it holds, for several inputs to share.",
 		Inputs:      []node.Input{value},
 		Outputs:     []node.Output{{Type: value.Type}},

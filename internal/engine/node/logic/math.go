@@ -28,7 +28,7 @@ func letters() []string { return strings.Split("abcdefghijklmnopqrstuvwxyz", "")
 // MathExpression evaluates an expression over up to 26 values.
 func MathExpression() *node.Class {
 	return &node.Class{
-		Name: "ComfyMathExpression", DisplayName: "Math Expression", Category: "math", Module: moduleMath,
+		Name: "ComfyMathExpression", DisplayName: "Math Expression", Category: "utilities", Module: moduleMath,
 		Description: "Evaluates an expression such as (a + b) / 2. Besides the operators there are sum, min, max, abs, " +
 			"round, pow, sqrt, ceil, floor, log, log2, log10, sin, cos, tan, int and float; values is the list of all values.",
 		SearchAliases: []string{"calculate", "arithmetic", "formula", "add", "multiply"},
@@ -94,10 +94,10 @@ func numbers(value any, more ...node.Value) (node.Result, error) {
 // NumberConvert turns a number, a truth value or digits into a float and an integer.
 func NumberConvert() *node.Class {
 	return &node.Class{
-		Name: "ComfyNumberConvert", DisplayName: "Convert Number", Category: "math", Module: "comfy_extras.nodes_number_convert",
+		Name: "ComfyNumberConvert", DisplayName: "Convert Number", Category: "utilities", Module: "comfy_extras.nodes_number_convert",
 		Description:   "Turns a number, a truth value or digits into a float and an integer, which is cut, not rounded.",
 		SearchAliases: []string{"int to float", "float to int", "number convert", "int2float", "parse number"},
-		Inputs:        []node.Input{{Name: "value", Type: "INT,FLOAT,STRING,BOOLEAN", Tooltip: "The value to convert."}},
+		Inputs:        []node.Input{{Name: "value", Type: "INT,FLOAT,STRING,BOOLEAN", DisplayName: "value", Tooltip: "The value to convert."}},
 		Outputs:       []node.Output{{Type: node.Float}, {Type: node.Int}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			switch v := call.Args["value"].(type) {

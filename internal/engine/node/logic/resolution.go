@@ -37,13 +37,13 @@ func ResolutionSelector() *node.Class {
 		labels = append(labels, r.label)
 	}
 	return &node.Class{
-		Name: "ResolutionSelector", DisplayName: "Resolution Selector", Category: "utils", Module: "comfy_extras.nodes_resolution",
+		Name: "ResolutionSelector", DisplayName: "Resolution Selector", Category: "utilities", Module: "comfy_extras.nodes_resolution",
 		Description:   "Computes the width and height of a picture from its ratio and its size in megapixels of 1024 × 1024.",
 		SearchAliases: []string{"aspect ratio", "dimensions", "megapixels", "size"},
 		Inputs: []node.Input{
 			{Name: "aspect_ratio", Type: node.Combo, Options: labels, Default: labels[0], Tooltip: "Width to height."},
 			{Name: "megapixels", Type: node.Float, Default: 1.0, Min: 0.1, Max: 16.0, Step: 0.1, Tooltip: "How many pixels, in 1024 × 1024."},
-			{Name: "multiple", Type: node.Int, Default: 8, Min: 8, Max: 128, Step: 4, Tooltip: "What both sides are a multiple of."},
+			{Name: "multiple", Type: node.Int, Default: 8, Min: 8, Max: 128, Step: 4, Advanced: true, Tooltip: "What both sides are a multiple of."},
 		},
 		Outputs: []node.Output{{Type: node.Int, Name: "width"}, {Type: node.Int, Name: "height"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {

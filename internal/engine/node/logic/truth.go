@@ -10,12 +10,12 @@ import (
 )
 
 // maxConditions is how many values And and Or take.
-const maxConditions = 100
+const maxConditions = 10
 
 // Not tells whether a value counts as false.
 func Not() *node.Class {
 	return &node.Class{
-		Name: "ComfyNotNode", DisplayName: "Not", Category: "logic", Module: moduleLogic,
+		Name: "ComfyNotNode", DisplayName: "Not", Category: "utilities/logic", Module: moduleLogic,
 		Description: "True where the value counts as false: nothing, false, zero, an empty text, list or object.",
 		Inputs:      []node.Input{{Name: "value", Type: node.Any, Tooltip: "The value."}},
 		Outputs:     []node.Output{{Type: node.Boolean}},
@@ -47,7 +47,7 @@ func Or() *node.Class {
 func conditions(name, display, description string, all bool) *node.Class {
 	group := node.Autogrow{Each: node.Input{Name: "value", Type: node.Any}, Prefix: "value", Min: 1, Max: maxConditions}
 	return &node.Class{
-		Name: name, DisplayName: display, Category: "logic", Module: moduleLogic, Description: description,
+		Name: name, DisplayName: display, Category: "utilities/logic", Module: moduleLogic, Description: description,
 		Inputs: []node.Input{{
 			Name: "values", Type: node.AutogrowType, Tooltip: "The values.", Extra: map[string]any{"template": group},
 		}},

@@ -24,7 +24,7 @@ func unit(name string, def float64, tooltip string) node.Input {
 // SolidMask makes a mask of one value.
 func SolidMask() *node.Class {
 	return &node.Class{
-		Name: "SolidMask", DisplayName: "Solid Mask", Category: category, Module: moduleMask,
+		Name: "SolidMask", DisplayName: "Create Solid Mask", Category: category, Module: moduleMask,
 		Description: "Makes a mask with the same value everywhere.",
 		Inputs: []node.Input{
 			unit("value", 1.0, "The value."),
@@ -142,7 +142,7 @@ func GrowMask() *node.Class {
 		Inputs: []node.Input{
 			masks("mask", "The mask to change."),
 			integer("expand", 0, -maxSide, maxSide, "By how many pixels."),
-			{Name: "tapered_corners", Type: node.Boolean, Default: true, Tooltip: "Leave diagonal neighbours out."},
+			{Name: "tapered_corners", Type: node.Boolean, Default: true, Advanced: true, Tooltip: "Leave diagonal neighbours out."},
 		},
 		Outputs: maskOut(),
 		Cost:    growCost,
@@ -193,9 +193,9 @@ func ThresholdMask() *node.Class {
 // ImageColorToMask selects one colour.
 func ImageColorToMask() *node.Class {
 	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
-	color.Display = "color"
+	color.Display = "number"
 	return &node.Class{
-		Name: "ImageColorToMask", DisplayName: "Image Color to Mask", Category: category, Module: moduleMask,
+		Name: "ImageColorToMask", DisplayName: "Convert Image Color to Mask", Category: category, Module: moduleMask,
 		Description:   "Selects the pixels that have exactly one colour.",
 		SearchAliases: []string{"color keying", "chroma key"},
 		Inputs:        []node.Input{{Name: "image", Type: node.Image, Tooltip: "The image to look at."}, color},
@@ -220,6 +220,7 @@ func MaskPreview() *node.Class {
 		Description:   "Shows masks without keeping them in the output folder.",
 		SearchAliases: []string{"show mask", "view mask", "inspect mask"},
 		Inputs:        append([]node.Input{masks("mask", "The masks to show.")}, preview.Inputs[1:]...),
+		Outputs:       []node.Output{{Type: node.Mask, Name: "mask"}},
 		OutputNode:    true,
 		Cost:          preview.Cost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -233,7 +234,10 @@ func MaskPreview() *node.Class {
 				return node.Result{}, err
 			}
 			res, err := image.ShowFrames(ctx, call, im)
-			return node.Result{Outputs: []node.Value{}, UI: res.UI}, err
+			if err != nil {
+				return node.Result{}, err
+			}
+			return node.Result{Outputs: []node.Value{m}, UI: res.UI}, nil
 		},
 	}
 }

@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	category   = "mask"
+	category   = "image/mask"
 	moduleMask = "comfy_extras.nodes_mask"
 )
 

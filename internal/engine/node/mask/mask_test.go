@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/mask"
+	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -78,4 +79,14 @@ func TestChannelBecomesMask(t *testing.T) {
 func TestInvertMask(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []float32{0.75, 0}, flat(t, must(t, mask.InvertMask(), node.Args{"mask": maskOf(t, 1, 1, 2, 0.25, 1)})))
+}
+
+func TestAShownMaskPasses(t *testing.T) {
+	t.Parallel()
+	m := maskOf(t, 1, 1, 2, 0.25, 1)
+	res, err := mask.MaskPreview().Run(t.Context(), &node.Call{NodeID: "1", Args: node.Args{"mask": m}, Files: nodetest.NewFiles()})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{m}, res.Outputs)
+	require.Equal(t, []any{false}, res.UI["animated"])
+	require.Len(t, res.UI["images"], 1)
 }

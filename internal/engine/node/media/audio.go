@@ -15,9 +15,9 @@ func EmptyAudio() *node.Class {
 		Name: "EmptyAudio", DisplayName: "Empty Audio", Category: "audio", Module: moduleAudio,
 		Description: "Makes a silent sound.", SearchAliases: []string{"blank audio", "silence"},
 		Inputs: []node.Input{
-			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: maxSeconds, Step: 0.01, Tooltip: "The length in seconds."},
-			{Name: "sample_rate", Type: node.Int, Default: 44100, Min: 1, Max: 192000, Tooltip: "Samples per second."},
-			{Name: "channels", Type: node.Int, Default: 2, Min: 1, Max: 2, Tooltip: "1 is mono, 2 is stereo."},
+			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: uint64(math.MaxUint64), Step: 0.01, Tooltip: "The length in seconds."},
+			{Name: "sample_rate", Type: node.Int, Default: 44100, Min: 1, Max: 192000, Advanced: true, Tooltip: "Samples per second."},
+			{Name: "channels", Type: node.Int, Default: 2, Min: 1, Max: 2, Advanced: true, Tooltip: "1 is mono, 2 is stereo."},
 		},
 		Outputs: audioOut(),
 		Cost:    soundCost,
@@ -44,10 +44,10 @@ func TrimAudioDuration() *node.Class {
 		Inputs: []node.Input{
 			sounds("audio", "The sound."),
 			{
-				Name: "start_index", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.01,
+				Name: "start_index", Type: node.Float, Default: 0.0, Min: -float64(math.MaxUint64), Max: uint64(math.MaxUint64), Step: 0.01,
 				Tooltip: "Where the part begins, in seconds; a negative one counts from the end.",
 			},
-			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Max: maxSeconds, Step: 0.01, Tooltip: "The length of the part in seconds."},
+			{Name: "duration", Type: node.Float, Default: 60.0, Min: 0.0, Step: 0.01, Tooltip: "The length of the part in seconds."},
 		},
 		Outputs: audioOut(),
 		Cost:    soundCost,
@@ -103,7 +103,7 @@ func JoinAudioChannels() *node.Class {
 		Name: "JoinAudioChannels", DisplayName: "Join Audio Channels", Category: "audio", Module: moduleAudio,
 		Description: "Makes a stereo sound whose left and right are the first channels of two sounds. It is as long as the shorter.",
 		Inputs:      []node.Input{sounds("audio_left", "The sound for the left."), sounds("audio_right", "The sound for the right.")},
-		Outputs:     audioOut(),
+		Outputs:     savedOut(),
 		Cost:        soundCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -119,7 +119,7 @@ func JoinAudioChannels() *node.Class {
 // AudioConcat puts a sound behind or before another.
 func AudioConcat() *node.Class {
 	return &node.Class{
-		Name: "AudioConcat", DisplayName: "Audio Concat", Category: "audio", Module: moduleAudio,
+		Name: "AudioConcat", DisplayName: "Concatenate Audio", Category: "audio", Module: moduleAudio,
 		Description: "Puts the second sound behind or before the first. The higher rate of both is used, and mono becomes stereo.",
 		Inputs: []node.Input{
 			sounds("audio1", "The first sound."), sounds("audio2", "The second sound."),
@@ -152,7 +152,7 @@ var mixes = map[string]func(x, y float32) float32{
 // AudioMerge lays a sound over another.
 func AudioMerge() *node.Class {
 	return &node.Class{
-		Name: "AudioMerge", DisplayName: "Audio Merge", Category: "audio", Module: moduleAudio,
+		Name: "AudioMerge", DisplayName: "Merge Audio", Category: "audio", Module: moduleAudio,
 		Description: "Lays the second sound over the first, whose length stays. What would be louder than full scale is made softer as a whole.",
 		Inputs: []node.Input{
 			sounds("audio1", "The sound whose length the result has."), sounds("audio2", "The sound to lay over it."),
@@ -178,7 +178,7 @@ func AudioMerge() *node.Class {
 // AudioAdjustVolume makes a sound louder or softer.
 func AudioAdjustVolume() *node.Class {
 	return &node.Class{
-		Name: "AudioAdjustVolume", DisplayName: "Audio Adjust Volume", Category: "audio", Module: moduleAudio,
+		Name: "AudioAdjustVolume", DisplayName: "Adjust Audio Volume", Category: "audio", Module: moduleAudio,
 		Description: "Makes a sound louder or softer.", SearchAliases: []string{"audio gain", "loudness", "audio level"},
 		Inputs: []node.Input{
 			sounds("audio", "The sound."),

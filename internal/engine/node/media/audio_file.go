@@ -14,6 +14,7 @@ import (
 func (f family) LoadAudio() *node.Class {
 	return &node.Class{
 		Name: "LoadAudio", DisplayName: "Load Audio", Category: "audio", Module: moduleAudio,
+		Essentials:  "Audio",
 		Description: "Reads a file of sound, or the sound of a video.", SearchAliases: []string{"import audio", "open audio", "audio file"},
 		Inputs: []node.Input{{
 			Name: "audio", Type: node.Combo, Folder: node.FolderInput, Tooltip: "The uploaded file to read.",
@@ -52,29 +53,29 @@ func flac() audioFormat {
 
 // SaveAudio writes FLAC.
 func (f family) SaveAudio() *node.Class {
-	c := f.saving("SaveAudio", "Save Audio (FLAC)", func(string) (audioFormat, bool) { return flac(), true })
+	c := f.saving("SaveAudio", "Save Audio (FLAC) (DEPRECATED)", func(string) (audioFormat, bool) { return flac(), true })
 	c.Description = "Writes the sound as a FLAC file into the output folder."
-	c.SearchAliases = []string{"export flac"}
+	c.Essentials, c.SearchAliases = "Audio", []string{"export flac"}
 	return c
 }
 
 // SaveAudioMP3 writes MP3.
 func (f family) SaveAudioMP3() *node.Class {
 	rates := map[string][]string{"V0": {"-q:a", "0"}, "128k": {"-b:a", "128k"}, "320k": {"-b:a", "320k"}}
-	c := f.saving("SaveAudioMP3", "Save Audio (MP3)", func(quality string) (audioFormat, bool) {
+	c := f.saving("SaveAudioMP3", "Save Audio (MP3) (DEPRECATED)", func(quality string) (audioFormat, bool) {
 		rate, ok := rates[quality]
 		audio := append([]string{"-c:a", "libmp3lame"}, rate...)
 		return audioFormat{".mp3", "audio/mpeg", ffmpeg.Format{Muxer: []string{"-f", "mp3"}, Audio: audio}}, ok
 	}, "V0", "128k", "320k")
 	c.Description = "Writes the sound as an MP3 file into the output folder."
-	c.SearchAliases = []string{"export mp3"}
+	c.Essentials, c.SearchAliases = "Audio", []string{"export mp3"}
 	return c
 }
 
 // SaveAudioOpus writes Opus in Ogg.
 func (f family) SaveAudioOpus() *node.Class {
 	qualities := []string{"64k", "96k", "128k", "192k", "320k"}
-	c := f.saving("SaveAudioOpus", "Save Audio (Opus)", func(quality string) (audioFormat, bool) {
+	c := f.saving("SaveAudioOpus", "Save Audio (Opus) (DEPRECATED)", func(quality string) (audioFormat, bool) {
 		for _, q := range qualities {
 			if q == quality {
 				audio := []string{"-c:a", "libopus", "-b:a", quality}
@@ -101,7 +102,7 @@ func (f family) saving(name, display string, format func(quality string) (audioF
 	}
 	return &node.Class{
 		Name: name, DisplayName: display, Category: "audio", Module: moduleAudio,
-		Inputs: append(inputs, image.HiddenMetadata()...), OutputNode: true, Cost: fileCost,
+		Inputs: append(inputs, image.HiddenMetadata()...), Outputs: savedOut(), OutputNode: true, Deprecated: true, Cost: fileCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			prefix, quality := in.String("filename_prefix"), ""
@@ -126,6 +127,7 @@ func (f family) PreviewAudio() *node.Class {
 		Name: "PreviewAudio", DisplayName: "Preview Audio", Category: "audio", Module: moduleAudio,
 		Description: "Shows the sound without keeping it in the output folder.", SearchAliases: []string{"play audio", "listen"},
 		Inputs:     append([]node.Input{sounds("audio", "The sound to show.")}, image.HiddenMetadata()...),
+		Outputs:    savedOut(),
 		OutputNode: true,
 		Cost:       fileCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -155,5 +157,5 @@ func (f family) save(ctx context.Context, call *node.Call, folder node.Folder, p
 	if err != nil {
 		return node.Result{}, err
 	}
-	return node.Result{UI: map[string][]any{"audio": {file}}}, nil
+	return node.Result{Outputs: []node.Value{sound}, UI: map[string][]any{"audio": {file}}}, nil
 }

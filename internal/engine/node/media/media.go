@@ -128,5 +128,8 @@ func one(s *media.Sound, err error) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{s}}, nil
 }
 
+// savedOut is the output of classes that name their sound.
+func savedOut() []node.Output { return []node.Output{{Type: node.Audio, Name: "audio"}} }
+
 // audioOut is the output list of most classes.
 func audioOut() []node.Output { return []node.Output{{Type: node.Audio}} }

@@ -242,3 +242,37 @@ func TestFilesAreCheckedBeforeTheRun(t *testing.T) {
 	_, err := a.try("EmptyAudio", node.Args{"duration": 1e5, "sample_rate": int64(192000), "channels": int64(2)})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
 }
+
+// The choice below the format decides what a file holds; ten bits stay ten bits.
+func TestASavedVideoIsOfTheChosenKind(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	frames, err := raster.NewImage8(2, 16, 32, 3, make([]byte, 2*16*32*3))
+	require.NoError(t, err)
+	video := a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0, "bit_depth": int64(10)})
+	for format, begins := range map[string]string{"mkv": "\x1aE\xdf\xa3", "webm": "\x1aE\xdf\xa3", "mp4": "\x00\x00\x00"} {
+		saved := a.run("SaveVideo", node.Args{"video": video, "filename_prefix": "kind", "format": format, "format.codec": "auto"})
+		require.Equal(t, video, saved.Outputs[0])
+		name := saved.UI["images"][0].(node.File).Filename
+		require.Equal(t, "kind_00001_."+format, name)
+		require.True(t, bytes.HasPrefix(a.files.Saved[name], []byte(begins)), name)
+		parts := a.run("GetVideoComponents", node.Args{"video": a.first("LoadVideo", node.Args{"file": name})}).Outputs
+		require.Equal(t, []node.Value{int64(10), "sRGB"}, parts[3:], name)
+	}
+	size := func(crf float64) int {
+		noise := make([]byte, 2*64*64*3)
+		for i := range noise {
+			noise[i] = byte(i * i >> 3)
+		}
+		frames, err := raster.NewImage8(2, 64, 64, 3, noise)
+		require.NoError(t, err)
+		a.run("SaveVideo", node.Args{
+			"video": a.first("CreateVideo", node.Args{"images": frames, "fps": 10.0}), "filename_prefix": "crf", "format": "mp4",
+			"format.codec": "h264", "format.codec.encoding": "re-encode", "format.codec.encoding.crf": crf, "format.codec.encoding.color_space": "auto",
+		})
+		return len(a.files.Saved["crf_00001_.mp4"])
+	}
+	require.Less(t, size(50), size(5))
+	_, err = a.try("SaveVideo", node.Args{"video": video, "filename_prefix": "x", "format": "webm", "format.codec": "h264"})
+	require.Equal(t, fault.Invalid, fault.KindOf(err), "the format does not hold it")
+}

@@ -17,7 +17,8 @@ import (
 // LoadVideo returns a reference to a file. Nodes that need its content read it.
 func (f family) LoadVideo() *node.Class {
 	return &node.Class{
-		Name: "LoadVideo", DisplayName: "Load Video", Category: "image/video", Module: moduleVideo,
+		Name: "LoadVideo", DisplayName: "Load Video", Category: "video", Module: moduleVideo,
+		Essentials:  "Basics",
 		Description: "Takes a video file.", SearchAliases: []string{"import video", "open video", "video file"},
 		Inputs: []node.Input{{
 			Name: "file", Type: node.Combo, Folder: node.FolderInput, Tooltip: "The uploaded file.",
@@ -45,12 +46,17 @@ func (f family) LoadVideo() *node.Class {
 // CreateVideo makes a video of frames.
 func (f family) CreateVideo() *node.Class {
 	return &node.Class{
-		Name: "CreateVideo", DisplayName: "Create Video", Category: "image/video", Module: moduleVideo,
+		Name: "CreateVideo", DisplayName: "Create Video", Category: "video", Module: moduleVideo,
+		Essentials:  "Video Tools",
 		Description: "Makes a video of images, and a sound if one is given.", SearchAliases: []string{"images to video"},
 		Inputs: []node.Input{
 			{Name: "images", Type: node.Image, Tooltip: "The frames."},
 			{Name: "fps", Type: node.Float, Default: 30.0, Min: 1.0, Max: 120.0, Step: 1.0, Tooltip: "Frames per second."},
 			{Name: "audio", Type: node.Audio, Section: node.Optional, Tooltip: "The sound."},
+			{
+				Name: "bit_depth", Type: node.Int, Section: node.Optional, Default: 8, Min: 8, Max: 10, Step: 2, Display: "number",
+				Tooltip: "The bits of a value in the file.",
+			},
 		},
 		Outputs: []node.Output{{Type: node.Video}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
@@ -58,6 +64,9 @@ func (f family) CreateVideo() *node.Class {
 			video := &media.Video{Frames: in.Image("images"), FPS: in.Float("fps")}
 			if in.Has("audio") {
 				video.Sound = in.Sound("audio")
+			}
+			if in.Has("bit_depth") {
+				video.Depth = in.Int("bit_depth")
 			}
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
@@ -73,13 +82,17 @@ func (f family) CreateVideo() *node.Class {
 // GetVideoComponents takes a video apart.
 func (f family) GetVideoComponents() *node.Class {
 	return &node.Class{
-		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "image/video", Module: moduleVideo,
-		Description:   "Takes a video apart into its frames, its sound and its frame rate. A silent one has a sound of no length.",
+		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo,
+		Description: "Takes a video apart into its frames, its sound, its frame rate, the bits of a value and the colour space. " +
+			"A silent one has a sound of no length.",
 		SearchAliases: []string{"extract frames", "split video", "video to images", "demux"},
 		Inputs:        []node.Input{{Name: "video", Type: node.Video, Tooltip: "The video."}},
-		Outputs:       []node.Output{{Type: node.Image, Name: "images"}, {Type: node.Audio, Name: "audio"}, {Type: node.Float, Name: "fps"}},
-		Cost:          framesCost,
-		Pixels:        videoPixels,
+		Outputs: []node.Output{
+			{Type: node.Image, Name: "images"}, {Type: node.Audio, Name: "audio"}, {Type: node.Float, Name: "fps"},
+			{Type: node.Int, Name: "bit_depth"}, {Type: node.Combo, Name: "color_space"},
+		},
+		Cost:   framesCost,
+		Pixels: videoPixels,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			video, err := f.read(ctx, call)
 			if err != nil {
@@ -91,7 +104,7 @@ func (f family) GetVideoComponents() *node.Class {
 					return node.Result{}, err
 				}
 			}
-			return node.Result{Outputs: []node.Value{video.Frames, sound, video.FPS}}, nil
+			return node.Result{Outputs: []node.Value{video.Frames, sound, video.FPS, int64(video.Bits()), video.Colors()}}, nil
 		},
 	}
 }
@@ -109,42 +122,6 @@ func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error)
 	}
 	defer file.Close()
 	return f.tool.Video(ctx, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, most(call))
-}
-
-// SaveVideo writes MP4.
-func (f family) SaveVideo() *node.Class {
-	return &node.Class{
-		Name: "SaveVideo", DisplayName: "Save Video", Category: "image/video", Module: moduleVideo,
-		Description:   "Writes the video as an MP4 file into the output folder. What already is H.264 in a whole MP4 file is kept as it is.",
-		SearchAliases: []string{"export video", "write video"},
-		Inputs: append([]node.Input{
-			{Name: "video", Type: node.Video, Tooltip: "The video to write."},
-			prefix("video/ComfyUI"),
-			{Name: "format", Type: node.Combo, Options: []string{"auto", "mp4"}, Default: "auto", Tooltip: "The kind of file."},
-			{Name: "codec", Type: node.Combo, Options: []string{"auto", "h264"}, Default: "auto", Tooltip: "How pictures are encoded."},
-		}, image.HiddenMetadata()...),
-		OutputNode: true,
-		Cost:       framesCost,
-		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			video, prefix := in.Video("video"), in.String("filename_prefix")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			save := node.Save{Prefix: prefix, Suffix: "_.mp4", ContentType: "video/mp4"}
-			return f.saveVideo(ctx, call, video, save, ffmpeg.Format{
-				Muxer: mp4(), Video: h264(), Audio: []string{"-c:a", "aac", "-b:a", "192k"},
-				Container: "mp4", Keeps: []string{"h264", "aac", "mp3"},
-			})
-		},
-	}
-}
-
-func mp4() []string { return []string{"-f", "mp4", "-movflags", "use_metadata_tags+faststart"} }
-
-// h264 is what every player shows. It has only even sizes: an odd row or column is cut off.
-func h264() []string {
-	return []string{"-c:v", "libx264", "-pix_fmt", "yuv420p", "-vf", "crop=trunc(iw/2)*2:trunc(ih/2)*2"}
 }
 
 // saveVideo writes a video of either kind.
@@ -189,15 +166,16 @@ func progress(live node.Live) func(done, total int) {
 // SaveWEBM writes frames as WebM.
 func (f family) SaveWEBM() *node.Class {
 	return &node.Class{
-		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "image/video", Module: moduleVideo, Experimental: true,
+		Name: "SaveWEBM", DisplayName: "Save WEBM", Category: "video", Module: moduleVideo, Experimental: true,
 		Description: "Writes images as a WebM file without sound into the output folder.", SearchAliases: []string{"export webm"},
 		Inputs: append([]node.Input{
 			{Name: "images", Type: node.Image, Tooltip: "The frames."},
 			prefix("ComfyUI"),
 			{Name: "codec", Type: node.Combo, Options: []string{"vp9", "av1"}, Tooltip: "How pictures are encoded."},
 			{Name: "fps", Type: node.Float, Default: 24.0, Min: 0.01, Max: 1000.0, Step: 0.01, Tooltip: "Frames per second."},
-			{Name: "crf", Type: node.Float, Default: 32.0, Min: 0.0, Max: 63.0, Step: 1.0, Tooltip: "Higher is smaller and worse."},
+			{Name: "crf", Type: node.Float, Default: 32.0, Min: 0, Max: 63.0, Step: 1, Tooltip: "Higher is smaller and worse."},
 		}, image.HiddenMetadata()...),
+		Outputs:    []node.Output{{Type: node.Image, Name: "images"}},
 		OutputNode: true,
 		Cost:       func(c node.Args, pixels int64) time.Duration { return 4 * framesCost(c, pixels) },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -217,7 +195,12 @@ func (f family) SaveWEBM() *node.Class {
 				Muxer: []string{"-f", "webm"},
 				Video: append(encoder, "-b:v", "0", "-crf", strconv.Itoa(int(crf)), "-pix_fmt", "yuv420p"),
 			}
-			return f.saveVideo(ctx, call, video, node.Save{Prefix: prefix, Suffix: "_.webm", ContentType: "video/webm"}, how)
+			res, err := f.saveVideo(ctx, call, video, node.Save{Prefix: prefix, Suffix: "_.webm", ContentType: "video/webm"}, how)
+			if err != nil {
+				return node.Result{}, err
+			}
+			res.Outputs = []node.Value{video.Frames}
+			return res, nil
 		},
 	}
 }
@@ -225,12 +208,13 @@ func (f family) SaveWEBM() *node.Class {
 // VideoSlice takes a part of a video.
 func (f family) VideoSlice() *node.Class {
 	return &node.Class{
-		Name: "Video Slice", DisplayName: "Video Slice", Category: "image/video", Module: moduleVideo,
+		Name: "Video Slice", DisplayName: "Trim Video", Category: "video", Module: moduleVideo,
+		Essentials:  "Video Tools",
 		Description: "Takes a part of a video.", SearchAliases: []string{"trim video", "cut video", "video clip"},
 		Inputs: []node.Input{
 			{Name: "video", Type: node.Video, Tooltip: "The video."},
 			{Name: "start_time", Type: node.Float, Default: 0.0, Min: -maxSeconds, Max: maxSeconds, Step: 0.001, Tooltip: "Where the part begins, in seconds."},
-			{Name: "duration", Type: node.Float, Default: 0.0, Min: 0.0, Max: maxSeconds, Step: 0.001, Tooltip: "The length of the part in seconds; 0 is to the end."},
+			{Name: "duration", Type: node.Float, Default: 0.0, Min: 0.0, Step: 0.001, Tooltip: "The length of the part in seconds; 0 is to the end."},
 			{Name: "strict_duration", Type: node.Boolean, Default: false, Tooltip: "Whether a part that is shorter than asked for is an error."},
 		},
 		Outputs: []node.Output{{Type: node.Video}},

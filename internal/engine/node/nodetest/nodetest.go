@@ -12,6 +12,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,8 @@ func requireType(t *testing.T, in node.Input, value any) {
 	t.Helper()
 	switch value.(type) {
 	case nil:
+	case uint64:
+		require.Contains(t, []node.Type{node.Int, node.Float}, in.Type, in.Name)
 	case int:
 		require.Contains(t, []node.Type{node.Int, node.Float}, in.Type, in.Name)
 	case float64:
@@ -184,12 +187,32 @@ func (s *suite) args(t *testing.T) node.Args {
 		return s.example
 	}
 	args := node.Args{}
-	for _, in := range s.class.Declared(func(string) bool { return false }) {
+	for _, in := range s.class.Declared(s.firstChoice) {
 		if in.Section != node.Hidden {
 			args[in.Name] = sample(t, in)
 		}
 	}
 	return args
+}
+
+// firstChoice gives each input that chooses a set of inputs its first choice.
+func (s *suite) firstChoice(name string) (any, bool) {
+	inputs := s.class.Inputs
+	for part := range strings.SplitSeq(name, ".") {
+		i := slices.IndexFunc(inputs, func(in node.Input) bool { return in.Name == part })
+		if i < 0 {
+			return nil, false
+		}
+		choices, ok := inputs[i].Extra["options"].(node.Choices)
+		if !ok {
+			return nil, false
+		}
+		if part == name || strings.HasSuffix(name, "."+part) {
+			return choices[0].Key, true
+		}
+		inputs = choices[0].Inputs
+	}
+	return nil, false
 }
 
 // sample returns a value for an input: its default, or a small one of its type.
@@ -224,6 +247,10 @@ func sample(t *testing.T, in node.Input) node.Value {
 		return 1.0
 	case node.Boolean:
 		return true
+	case node.DynamicComboType:
+		choices, ok := in.Extra["options"].(node.Choices)
+		require.True(t, ok, in.Name)
+		return choices[0].Key
 	case node.Combo:
 		switch {
 		case in.Extra["audio_upload"] == true:

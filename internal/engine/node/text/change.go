@@ -28,7 +28,7 @@ const (
 // StringReplace replaces every occurrence of a text; an empty one stands between all characters.
 func StringReplace() *node.Class {
 	return &node.Class{
-		Name: "StringReplace", DisplayName: "Replace", Category: "utils/string", Module: moduleString,
+		Name: "StringReplace", DisplayName: "Replace Text", Category: "text", Module: moduleString,
 		Description: "Replaces every occurrence of a text by another one.",
 		Inputs: []node.Input{
 			multiline("string", "The text to change."),
@@ -53,7 +53,7 @@ func StringReplace() *node.Class {
 // StringTrim removes white space at the ends.
 func StringTrim() *node.Class {
 	return &node.Class{
-		Name: "StringTrim", DisplayName: "Trim", Category: "utils/string", Module: moduleString,
+		Name: "StringTrim", DisplayName: "Trim Text", Category: "text", Module: moduleString,
 		Description: "Removes white space at the ends of a text.",
 		Inputs: []node.Input{
 			multiline("string", "The text to trim."),
@@ -84,7 +84,7 @@ func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f 
 // CaseConverter changes the case of letters.
 func CaseConverter() *node.Class {
 	return &node.Class{
-		Name: "CaseConverter", DisplayName: "Case Converter", Category: "utils/string", Module: moduleString,
+		Name: "CaseConverter", DisplayName: "Convert Text Case", Category: "text", Module: moduleString,
 		Description: "Changes the case of a text's letters.",
 		Inputs: []node.Input{
 			multiline("string", "The text to change."),

@@ -18,7 +18,7 @@ const (
 // StringSubstring takes a part of a text, as a slice in Python does: negative places count from the end.
 func StringSubstring() *node.Class {
 	return &node.Class{
-		Name: "StringSubstring", DisplayName: "Substring", Category: "utils/string", Module: moduleString,
+		Name: "StringSubstring", DisplayName: "Substring", Category: "text", Module: moduleString,
 		Description: "Takes a part of a text. Negative places count from its end.",
 		Inputs: []node.Input{
 			multiline("string", "The text."),
@@ -46,7 +46,7 @@ func place(index, length int) int {
 // StringLength counts the characters of a text.
 func StringLength() *node.Class {
 	return &node.Class{
-		Name: "StringLength", DisplayName: "Length", Category: "utils/string", Module: moduleString,
+		Name: "StringLength", DisplayName: "Text Length", Category: "text", Module: moduleString,
 		Description: "Counts the characters of a text.",
 		Inputs:      []node.Input{multiline("string", "The text.")},
 		Outputs:     []node.Output{{Type: node.Int, Name: "length"}},
@@ -60,7 +60,7 @@ func StringLength() *node.Class {
 // StringContains looks for a text in another.
 func StringContains() *node.Class {
 	return &node.Class{
-		Name: "StringContains", DisplayName: "Contains", Category: "utils/string", Module: moduleString,
+		Name: "StringContains", DisplayName: "Contains Text", Category: "text", Module: moduleString,
 		Description: "Tells whether a text contains another.",
 		Inputs: []node.Input{
 			multiline("string", "The text to look into."),
@@ -82,7 +82,7 @@ func StringContains() *node.Class {
 // StringCompare compares two texts.
 func StringCompare() *node.Class {
 	return &node.Class{
-		Name: "StringCompare", DisplayName: "Compare", Category: "utils/string", Module: moduleString,
+		Name: "StringCompare", DisplayName: "Compare Text", Category: "text", Module: moduleString,
 		Description: "Tells whether a text begins with another, ends with it, or equals it.",
 		Inputs: []node.Input{
 			multiline("string_a", "The text to look at."),
@@ -112,5 +112,5 @@ func StringCompare() *node.Class {
 }
 
 func caseSensitive() node.Input {
-	return node.Input{Name: "case_sensitive", Type: node.Boolean, Default: true, Tooltip: "Whether upper and lower case differ."}
+	return node.Input{Name: "case_sensitive", Type: node.Boolean, Default: true, Advanced: true, Tooltip: "Whether upper and lower case differ."}
 }

@@ -19,7 +19,7 @@ const valuesPrefix = "values."
 // StringFormat fills a template with values.
 func StringFormat() *node.Class {
 	return &node.Class{
-		Name: "StringFormat", DisplayName: "Format", Category: "utils/string", Module: moduleString,
+		Name: "StringFormat", DisplayName: "Format Text", Category: "text", Module: moduleString,
 		Description:   "Fills a template: {a} stands for the value a, {a:.2f} for the value with two decimals.",
 		SearchAliases: []string{"template", "f-string", "interpolate"},
 		Inputs: []node.Input{

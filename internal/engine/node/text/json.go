@@ -15,7 +15,7 @@ import (
 // the empty text.
 func JsonExtractString() *node.Class {
 	return &node.Class{
-		Name: "JsonExtractString", DisplayName: "Extract String from JSON", Category: "utils/string", Module: moduleString,
+		Name: "JsonExtractString", DisplayName: "Extract Text from JSON", Category: "text", Module: moduleString,
 		Description:   "Takes the value of a key out of a JSON object, as text.",
 		SearchAliases: []string{"json", "extract json", "parse json", "json value", "read json"},
 		Inputs: []node.Input{

@@ -10,7 +10,7 @@ import (
 // PreviewAny shows any value as text and passes the text on.
 func PreviewAny() *node.Class {
 	return &node.Class{
-		Name: "PreviewAny", DisplayName: "Preview as Text", Category: "utils", Module: modulePreview,
+		Name: "PreviewAny", DisplayName: "Preview as Text", Category: "utilities", Module: modulePreview, OlderSchema: true,
 		Description:   "Shows whatever it is given as text.",
 		SearchAliases: []string{"show output", "inspect", "debug", "print value", "show text"},
 		Inputs:        []node.Input{{Name: "source", Type: node.Any, Tooltip: "The value to show."}},

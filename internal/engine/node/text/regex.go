@@ -17,7 +17,7 @@ const maxSearch = 2 * time.Second
 // RegexReplace replaces what a pattern matches.
 func RegexReplace() *node.Class {
 	return &node.Class{
-		Name: "RegexReplace", DisplayName: "Regex Replace", Category: "utils/string", Module: moduleString,
+		Name: "RegexReplace", DisplayName: "Replace Text (Regex)", Category: "text", Module: moduleString,
 		Description: `Replaces what a regular expression matches. \1 or \g<name> in the replacement stand for groups.`,
 		Inputs: []node.Input{
 			multiline("string", "The text to change."),
@@ -27,7 +27,7 @@ func RegexReplace() *node.Class {
 			flag("multiline", false, "Whether ^ and $ match at every line."),
 			flag("dotall", false, "Whether the dot matches line ends, too."),
 			{
-				Name: "count", Type: node.Int, Section: node.Optional, Default: 0, Min: 0, Max: 100,
+				Name: "count", Type: node.Int, Section: node.Optional, Default: 0, Min: 0, Max: 100, Advanced: true,
 				Tooltip: "How many matches are replaced at most; 0 = all.",
 			},
 		},
@@ -37,7 +37,7 @@ func RegexReplace() *node.Class {
 }
 
 func flag(name string, def bool, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Boolean, Section: node.Optional, Default: def, Tooltip: tooltip}
+	return node.Input{Name: name, Type: node.Boolean, Section: node.Optional, Default: def, Advanced: true, Tooltip: tooltip}
 }
 
 func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) {

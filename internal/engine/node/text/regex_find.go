@@ -20,7 +20,7 @@ const (
 // RegexMatch reports whether a pattern matches anywhere in a text. An invalid pattern matches nothing.
 func RegexMatch() *node.Class {
 	return &node.Class{
-		Name: "RegexMatch", DisplayName: "Regex Match", Category: "utils/string", Module: moduleString,
+		Name: "RegexMatch", DisplayName: "Match Text", Category: "text", Module: moduleString,
 		Description: "Tells whether a regular expression matches anywhere in a text.",
 		Inputs:      append([]node.Input{multiline("string", "The text to look into."), multiline("regex_pattern", "The regular expression.")}, regexFlags()...),
 		Outputs:     []node.Output{{Type: node.Boolean, Name: "matches"}},
@@ -51,10 +51,10 @@ func RegexExtract() *node.Class {
 		{Name: "mode", Type: node.Combo, Options: []string{firstMatch, allMatches, firstGroup, allGroups}, Tooltip: "What is taken; several are put on lines of their own."},
 	}
 	return &node.Class{
-		Name: "RegexExtract", DisplayName: "Regex Extract", Category: "utils/string", Module: moduleString,
+		Name: "RegexExtract", DisplayName: "Extract Text", Category: "text", Module: moduleString,
 		Description: "Takes what a regular expression matches out of a text.",
 		Inputs: append(append(inputs, regexFlags()...), node.Input{
-			Name: "group_index", Type: node.Int, Default: 1, Min: 0, Max: 100, Tooltip: "Which group is taken.",
+			Name: "group_index", Type: node.Int, Default: 1, Min: 0, Max: 100, Advanced: true, Tooltip: "Which group is taken.",
 		}),
 		Outputs: textOut(),
 		Run:     runRegexExtract,

@@ -30,7 +30,7 @@ func contentType(format string) (string, bool) {
 // SaveText writes a text to the account's output folder and passes it on.
 func SaveText() *node.Class {
 	return &node.Class{
-		Name: "SaveText", DisplayName: "Save Text", Category: "utils/string", Module: moduleString,
+		Name: "SaveText", DisplayName: "Save Text", Category: "text", Module: "comfy_extras.nodes_text",
 		Description:   "Writes the text as a file into the output folder. JSON is indented if it is valid.",
 		SearchAliases: []string{"export text", "write text", "text output"},
 		Inputs: []node.Input{
@@ -38,10 +38,12 @@ func SaveText() *node.Class {
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			{
 				Name: "format", Type: node.Combo, Options: []string{formatText, formatCSV, formatMarkdown, formatJSON},
-				Tooltip: "The kind of file.",
+				Default: formatText, Tooltip: "The kind of file.",
 			},
+			{Name: "prompt", Type: "PROMPT", Section: node.Hidden},
+			{Name: "extra_pnginfo", Type: "EXTRA_PNGINFO", Section: node.Hidden},
 		},
-		Outputs:    textOut(),
+		Outputs:    []node.Output{{Type: node.String, Name: "text"}},
 		OutputNode: true,
 		Run:        runSaveText,
 	}

@@ -30,17 +30,17 @@ func Classes() []*node.Class {
 
 // PrimitiveString yields the text it holds.
 func PrimitiveString() *node.Class {
-	return primitive("PrimitiveString", "String", false)
+	return primitive("PrimitiveString", "Text", "", false)
 }
 
 // PrimitiveStringMultiline yields the text it holds, edited over several lines.
 func PrimitiveStringMultiline() *node.Class {
-	return primitive("PrimitiveStringMultiline", "String (Multiline)", true)
+	return primitive("PrimitiveStringMultiline", "Text (Multiline)", "Basics", true)
 }
 
-func primitive(name, display string, multiline bool) *node.Class {
+func primitive(name, display, essentials string, multiline bool) *node.Class {
 	return &node.Class{
-		Name: name, DisplayName: display, Category: "utils/primitive", Module: modulePrimitive,
+		Name: name, DisplayName: display, Essentials: essentials, Category: "utilities/primitive", Module: modulePrimitive,
 		Description: "Yields the text it holds, for several inputs to share.",
 		Inputs:      []node.Input{{Name: "value", Type: node.String, Multiline: multiline, Tooltip: "The text."}},
 		Outputs:     textOut(),
@@ -55,7 +55,7 @@ func primitive(name, display string, multiline bool) *node.Class {
 // StringConcatenate joins two texts with a delimiter between them.
 func StringConcatenate() *node.Class {
 	return &node.Class{
-		Name: "StringConcatenate", DisplayName: "Concatenate", Category: "utils/string", Module: moduleString,
+		Name: "StringConcatenate", DisplayName: "Concatenate Text", Category: "text", Module: moduleString,
 		Description:   "Joins two texts with a delimiter between them.",
 		SearchAliases: []string{"text concat", "join text", "merge text", "combine strings"},
 		Inputs: []node.Input{
