@@ -66,3 +66,10 @@ func CPUOf(pid int) time.Duration {
 	}
 	return time.Duration(user+system) * time.Second / ticksPerSecond
 }
+
+// PeakMemory returns the most resident memory that each part has had, in MiB; of PostgreSQL its first process, which has
+// the shared memory.
+func (s *Service) PeakMemory() (postgres, engine, service int64) {
+	p, t := s.PIDs()
+	return memoryOf(p, peakResident), memoryOf(t, peakResident), s.ServiceMemory()
+}

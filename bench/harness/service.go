@@ -33,14 +33,18 @@ func Start(ctx context.Context) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	stack, err := localstack.Start(ctx, localstack.Options{
-		DataDir: filepath.Join(dir, "data"), TemporalBinary: "bin/millrace-temporal", UIAddress: "127.0.0.1:0",
-		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	})
+	stack, err := startStack(ctx, dir)
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	return &Service{Stack: stack, Dir: dir}, nil
+}
+
+func startStack(ctx context.Context, dir string) (*localstack.Stack, error) {
+	return localstack.Start(ctx, localstack.Options{
+		DataDir: filepath.Join(dir, "data"), TemporalBinary: "bin/millrace-temporal", UIAddress: "127.0.0.1:0",
+		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
 }
 
 // Serve starts bin/millrace with all roles and waits until it is ready.

@@ -1,0 +1,86 @@
+// Command cost measures what one unit of each kind of work costs, with what it starts in the background: processor time
+// by process, transactions and statements by database, syncs and bytes of the write-ahead log. Idle costs are left out
+// and shown by themselves. These figures can be compared between runs on a busy machine, where rates cannot.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/bench/harness"
+)
+
+func main() { harness.Main("cost", run) }
+
+func run(ctx context.Context) (err error) {
+	units := flag.Int("units", 600, "units of each kind")
+	clients := flag.Int("clients", 20, "clients at once; uploads have 8")
+	idle := flag.Duration("idle", 10*time.Second, "how long the idle service is measured")
+	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
+	flag.Parse()
+	s, err := harness.StartCounted(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	m, err := harness.NewMeter(ctx, s)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.Close(ctx)) }()
+	b, err := newBench(ctx, s, *clients)
+	if err != nil {
+		return err
+	}
+	defer b.close()
+	kinds := b.kinds()
+	if *only != "" {
+		kinds = slices.DeleteFunc(kinds, func(k kind) bool { return !slices.Contains(strings.Split(*only, ","), k.name) })
+	}
+	var costs []harness.Cost
+	for _, k := range kinds { // the first units warm plans, caches and connections
+		if err := harness.Times(ctx, 100, k.clients, k.one); err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+	}
+	nothing, err := m.Idle(ctx, *idle)
+	if err != nil {
+		return err
+	}
+	costs = append(costs, nothing)
+	for _, k := range kinds {
+		cost, err := m.Measure(ctx, k.name, *units, func() error { return harness.Times(ctx, *units, k.clients, k.one) })
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.name, err)
+		}
+		costs = append(costs, cost)
+	}
+	fmt.Println("per unit; databases in the order of their names: millrace, temporal, temporal_visibility")
+	if err := harness.Print(os.Stdout, costs...); err != nil {
+		return err
+	}
+	postgres, engine, service := s.PeakMemory()
+	fmt.Printf("peak memory: millrace %d MiB, temporal %d MiB, postgresql's first process %d MiB\n", service, engine, postgres)
+	return nil
+}
+
+func nothing(context.Context) error { return nil }
+
+// bareWorkflow is the least that any unit of work costs: a workflow with one empty local activity.
+func bareWorkflow(ctx workflow.Context) error {
+	ctx = workflow.WithLocalActivityOptions(ctx, workflow.LocalActivityOptions{StartToCloseTimeout: 10 * time.Second})
+	return workflow.ExecuteLocalActivity(ctx, nothing).Get(ctx, nil)
+}
+
+func newBare(s *harness.Service) (*harness.Engine, error) {
+	return harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
+}
