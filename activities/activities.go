@@ -57,8 +57,12 @@ type Deps struct {
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
 	FusedFor    time.Duration // time limit of a fused chain; another batch runs the rest; default 3 s
-	Worker      string        // name of this process in events
-	Log         *slog.Logger
+	// Turn is how long a batch of expensive nodes goes on while other batches wait; another batch runs the rest. Default 5 s.
+	Turn time.Duration
+	// Waiting reports whether batches of a task queue wait for a worker; nil = always.
+	Waiting func(ctx context.Context, taskQueue string) (bool, error)
+	Worker  string // name of this process in events
+	Log     *slog.Logger
 }
 
 // RunAssets replaces the asset references in the graph of an accepted job by file names.
@@ -77,6 +81,9 @@ type Graph struct {
 func NewGraph(deps Deps) *Graph {
 	if deps.FusedFor == 0 {
 		deps.FusedFor = fusedFor
+	}
+	if deps.Turn == 0 {
+		deps.Turn = longTurn
 	}
 	return &Graph{Deps: deps, plans: newPlans(), panics: newPanics()}
 }

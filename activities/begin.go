@@ -3,7 +3,6 @@ package activities
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -98,7 +97,7 @@ func (r BeginResult) Scheduler() *graph.Scheduler {
 // runFirst runs the first batch after the start of the run. If the run succeeds with it, the pending events are
 // appended together with the end of the run.
 func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
-	c.until = time.Now().Add(g.FusedFor)
+	c.turn = deadline(g.FusedFor)
 	first, err := g.runChain(ctx, c)
 	if err != nil {
 		return BeginResult{}, err

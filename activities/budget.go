@@ -13,11 +13,40 @@ import (
 // that went on beyond the timeout of its activity would begin anew for ever.
 const fusedFor = 3 * time.Second
 
-// over reports whether the time for the chain is up. It goes on until at least one node is done, so
-// that every batch makes progress.
-func (c *chain) over() bool {
+// longTurn is how long a batch of expensive nodes begins new nodes before it gives way to those that wait. To hand its
+// values over costs a fiftieth of that for a picture of 1536².
+const longTurn = 5 * time.Second
+
+// turn is the time that a batch has to begin nodes.
+type turn struct {
+	until   time.Time
+	length  time.Duration                       // of another turn, when nothing waits
+	waiting func(context.Context) (bool, error) // nil: something does
+}
+
+// deadline returns a turn that ends after d, whatever waits.
+func deadline(d time.Duration) *turn { return &turn{until: time.Now().Add(d)} }
+
+// over reports whether the turn has ended. One that ends while nothing waits begins again.
+func (t *turn) over(ctx context.Context) bool {
+	if t == nil || time.Now().Before(t.until) {
+		return false
+	}
+	if t.waiting == nil {
+		return true
+	}
+	if waits, err := t.waiting(ctx); err != nil || waits { // while that cannot be known, something may wait
+		return true
+	}
+	t.until = time.Now().Add(t.length)
+	return false
+}
+
+// over reports whether the turn of the chain is over. It goes on until at least one node is done, so that every batch
+// makes progress.
+func (c *chain) over(ctx context.Context) bool {
 	done := func(u graph.UnitResult) bool { return u.Status == graph.Done }
-	return !c.until.IsZero() && time.Now().After(c.until) && slices.ContainsFunc(c.result.Units, done)
+	return slices.ContainsFunc(c.result.Units, done) && c.turn.over(ctx)
 }
 
 // handOver stores what the rest of the batch would have read in memory.

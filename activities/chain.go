@@ -33,7 +33,7 @@ type chain struct {
 	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
 	refs     map[int][]string     // of inputs not read yet
 	keep     map[int]bool
-	until    time.Time // when to leave the rest to another batch; zero = never
+	turn     *turn // nil = without end
 	current  *job.NodeRef
 	log      *nodeLog // of the current node
 	result   RunResult
@@ -84,7 +84,7 @@ func (c *chain) run(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		if c.over() {
+		if c.over(ctx) {
 			if err := c.handOver(ctx, c.params.Units[i:]); err != nil {
 				return err
 			}

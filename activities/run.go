@@ -49,28 +49,33 @@ type RunResult struct {
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
 func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
-	return g.run(ctx, p, time.Now().Add(g.FusedFor))
+	return g.run(ctx, p, deadline(g.FusedFor))
 }
 
-// RunLong runs one or a few expensive nodes, as an activity with heartbeats.
+// RunLong runs one or a few expensive nodes, as an activity with heartbeats. After a turn, if others wait, it leaves the
+// rest to another batch, which gets in line behind them.
 func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go attempt.Heartbeat(ctx)
-	until := time.Time{}
-	if activity.GetInfo(ctx).Attempt > 1 { // an attempt was lost: record finished nodes before starting more
-		until = time.Now().Add(g.FusedFor)
+	info := activity.GetInfo(ctx)
+	if info.Attempt > 1 { // an attempt was lost: record finished nodes before starting more
+		return g.run(ctx, p, deadline(g.FusedFor))
 	}
-	return g.run(ctx, p, until)
+	t := deadline(g.Turn)
+	if g.Waiting != nil {
+		t.length, t.waiting = g.Turn, func(ctx context.Context) (bool, error) { return g.Waiting(ctx, info.TaskQueue) }
+	}
+	return g.run(ctx, p, t)
 }
 
-func (g *Graph) run(ctx context.Context, p RunParams, until time.Time) (RunResult, error) {
+func (g *Graph) run(ctx context.Context, p RunParams, t *turn) (RunResult, error) {
 	n := activity.GetInfo(ctx).Attempt
-	res, err := g.batch(ctx, p, n, until)
+	res, err := g.batch(ctx, p, n, t)
 	return res, attempt.Error(g.panics.finalIfRepeated(work{p.RunRef, p.Units[0]}, err))
 }
 
-func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time) (res RunResult, err error) {
+func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res RunResult, err error) {
 	defer attempt.Contain(&err)
 	plan, err := g.plan(ctx, p.RunRef)
 	if err != nil {
@@ -86,7 +91,7 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, until time.Time
 		return RunResult{}, err
 	}
 	c := newChain(g, plan, p, int(n), g.newRecorder(p.RunRef))
-	c.until = until
+	c.turn = t
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
 	if err == nil {

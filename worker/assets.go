@@ -48,14 +48,14 @@ func (o *AssetOptions) setDefaults() {
 // AssetWorker ingests uploads and runs retention sweeps.
 type AssetWorker struct {
 	client client.Client
-	build  func() worker.Worker
+	build  func() service
 	opts   AssetOptions
 }
 
 // NewAssets returns a worker on the client's namespace. Run starts it.
 func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts AssetOptions) *AssetWorker {
 	opts.setDefaults()
-	build := func() worker.Worker {
+	build := func() service {
 		w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one more for the sweep
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not starve uploads

@@ -25,7 +25,7 @@ type ExportOptions struct {
 }
 
 // ExportWorker packs exports.
-type ExportWorker struct{ build func() worker.Worker }
+type ExportWorker struct{ build func() service }
 
 // NewExports returns a worker on the client's namespace. Run starts it.
 func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *ExportWorker {
@@ -35,7 +35,7 @@ func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *E
 	if opts.Concurrent == 0 {
 		opts.Concurrent = 2
 	}
-	build := func() worker.Worker {
+	build := func() service {
 		w := worker.New(c, ExportQueue(opts.TaskQueue), worker.Options{
 			MaxConcurrentActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentWorkflowTaskPollers:   2, // the least there can be

@@ -50,7 +50,7 @@ func (o *ModelOptions) setDefaults() {
 
 // ModelWorker runs model calls.
 type ModelWorker struct {
-	build      func() worker.Worker
+	build      func() service
 	models     *modelcall.Activities
 	heartbeats HeartbeatStore
 	log        *slog.Logger
@@ -60,7 +60,7 @@ type ModelWorker struct {
 // NewModels returns a worker on the client's namespace. Run starts it.
 func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts ModelOptions) *ModelWorker {
 	opts.setDefaults()
-	build := func() worker.Worker {
+	build := func() service {
 		w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
 			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each conversation occupies one
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,

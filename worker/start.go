@@ -4,19 +4,48 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/worker"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
+// service is what a worker of the SDK is to run.
+type service interface {
+	Start() error
+	Stop()
+}
+
+// services are workers that start and stop together.
+type services []service
+
+// Start implements service.
+func (s services) Start() error {
+	for i, w := range s {
+		if err := w.Start(); err != nil {
+			s[:i].Stop()
+			return err
+		}
+	}
+	return nil
+}
+
+// Stop implements service.
+func (s services) Stop() {
+	var group sync.WaitGroup
+	for _, w := range s {
+		group.Go(w.Stop)
+	}
+	group.Wait()
+}
+
 // run starts a worker and stops it when ctx ends. A worker of the SDK starts once: build makes another one when Temporal
 // did not answer. stopping, unless nil, is called when ctx has ended, before the worker stops.
-func run(ctx context.Context, what string, build func() worker.Worker, stopping func()) error {
-	var inner worker.Worker
+func run(ctx context.Context, what string, build func() service, stopping func()) error {
+	var inner service
 	err := retryWhileAway(ctx, func() error {
 		inner = build()
 		return inner.Start()

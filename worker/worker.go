@@ -5,9 +5,13 @@ package worker
 
 import (
 	"context"
+	"fmt"
 	"runtime"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/taskqueue/v1"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
@@ -20,7 +24,7 @@ import (
 // Options tune a worker. The zero value works.
 type Options struct {
 	TaskQueue string        // default "millrace"
-	Nodes     int           // long nodes that run at once; default the number of CPUs
+	Nodes     int           // long batches that run at once, and as many short ones beside them; default the number of CPUs
 	Cheap     int           // fused chains and bookkeeping at once; default 8 per CPU
 	Pollers   int           // workflow task pollers; default 4
 	StopAfter time.Duration // how long running activities may go on after Run's context ends; default 10 s
@@ -45,8 +49,8 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// Worker executes workflows and activities of one task queue.
-type Worker struct{ build func() worker.Worker }
+// Worker executes workflows and activities of one task queue and of its queue of short batches.
+type Worker struct{ build func() service }
 
 // New returns a worker on the client's namespace. Run starts it.
 func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
@@ -54,7 +58,7 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	if opts.NoCache {
 		worker.SetStickyWorkflowCacheSize(0) // for the whole process: the SDK has one cache
 	}
-	build := func() worker.Worker {
+	build := func() service {
 		w := worker.New(c, opts.TaskQueue, worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Nodes,
 			MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
@@ -65,9 +69,37 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 			DefaultHeartbeatThrottleInterval:        2 * time.Second,
 		})
 		register(w, graph)
-		return w
+		return services{w, newShort(c, graph, opts)}
 	}
 	return &Worker{build: build}
+}
+
+// ActivitiesWait returns a function that reports whether activities of a task queue wait for a slot of a worker.
+func ActivitiesWait(c client.Client, namespace string) func(ctx context.Context, queue string) (bool, error) {
+	return func(ctx context.Context, queue string) (bool, error) {
+		resp, err := c.WorkflowService().DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{
+			Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
+		})
+		if err != nil {
+			return false, fmt.Errorf("activities that wait: %w", err)
+		}
+		return resp.GetStats().GetApproximateBacklogCount() > 0, nil
+	}
+}
+
+// newShort returns the worker for short batches. It has slots of its own: short batches wait for each other, and never
+// for a long one.
+func newShort(c client.Client, graph *activities.Graph, opts Options) worker.Worker {
+	w := worker.New(c, opts.TaskQueue+workflows.ShortQueue, worker.Options{
+		DisableWorkflowWorker:              true,
+		MaxConcurrentActivityExecutionSize: opts.Nodes,
+		MaxConcurrentActivityTaskPollers:   2, // as for long ones
+		WorkerStopTimeout:                  opts.StopAfter,
+		MaxHeartbeatThrottleInterval:       2 * time.Second,
+		DefaultHeartbeatThrottleInterval:   2 * time.Second,
+	})
+	w.RegisterActivityWithOptions(graph.RunLong, activity.RegisterOptions{Name: "RunLong"})
+	return w
 }
 
 // RegisterWorkflows registers the workflows of jobs under fixed names, so that renaming a Go function does not break a
@@ -92,7 +124,7 @@ const maxSegments = 4096
 // NewSegments returns the worker that drives segments on ComfyUI servers.
 func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
-	build := func() worker.Worker {
+	build := func() service {
 		w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, worker.Options{
 			DisableWorkflowWorker:              true,
 			MaxConcurrentActivityExecutionSize: maxSegments,

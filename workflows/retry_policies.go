@@ -46,6 +46,20 @@ var longNodes = workflow.ActivityOptions{
 	RetryPolicy:         &retryForever,
 }
 
+// ShortQueue is the end of the name of the task queue of batches that take a few seconds at most. A worker has room for
+// them beside the long ones, so that a graph of short nodes does not wait for graphs of long ones.
+const ShortQueue = "-short"
+
+// shortNodes is for batches of ShortQueue. One that no worker takes within a minute, because all are of an earlier
+// version or have a long backlog, runs with longNodes.
+var shortNodes = workflow.ActivityOptions{
+	ScheduleToStartTimeout: time.Minute,
+	StartToCloseTimeout:    longNodes.StartToCloseTimeout,
+	HeartbeatTimeout:       longNodes.HeartbeatTimeout,
+	WaitForCancellation:    true,
+	RetryPolicy:            &retryForever,
+}
+
 // SegmentQueue is the end of the name of the task queue of segments: they wait for servers rather than work, so that many
 // of them may stand beside the few nodes that a machine can run at once.
 const SegmentQueue = "-segments"

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"time"
 
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
@@ -221,6 +222,10 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, onServers), a.RunSegment, params)
 	case b.Local:
 		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, cheapNodes), a.RunCheap, params)
+	case b.Short:
+		short := shortNodes
+		short.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + ShortQueue
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, short), a.RunLong, params)
 	default:
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, longNodes), a.RunLong, params)
 	}
@@ -229,6 +234,11 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		r.inFlight--
 		var res activities.RunResult
 		err := f.Get(ctx, &res)
+		if b.Short && neverStarted(err) && !r.over(ctx) {
+			b.Short = false
+			r.dispatch(ctx, selector, b)
+			return
+		}
 		if b.Local && r.outgrown(ctx, err) {
 			workflow.GetLogger(ctx).Warn("cheap batch ran out of time; it runs as a long one", "job_id", r.ref.Job, "units", len(b.Units))
 			b.Local = false
@@ -237,6 +247,12 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		}
 		r.settle(ctx, b, &res, err)
 	})
+}
+
+// neverStarted reports that no worker took an activity in time.
+func neverStarted(err error) bool {
+	var timeout *temporal.TimeoutError
+	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
 // outgrown reports that a cheap batch did not end in time, because it was larger than the planner could know, such as

@@ -408,3 +408,28 @@ func TestABatchThatOutgrowsItsTimeRunsAsALongOne(t *testing.T) {
 	require.Nil(t, e.finish.Failure)
 	require.True(t, slices.ContainsFunc(e.log, func(line string) bool { return strings.HasPrefix(line, "long [0") }))
 }
+
+// A graph of short nodes does not wait behind long ones: its batches have a queue of their own. Where no worker takes
+// them from there, they run with the long ones.
+func TestShortBatchesHaveAQueueOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	queues := func(millis int64, waits bool) (seen []string) {
+		shape := graph.Shape{Units: []graph.Unit{{Millis: millis, Output: true}}}
+		e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
+		env := e.environment()
+		env.OnActivity("RunLong", mock.Anything, mock.Anything).Return(func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {
+			queue := activity.GetInfo(ctx).TaskQueue
+			seen = append(seen, strings.TrimPrefix(queue, "default-test-taskqueue"))
+			if waits && strings.HasSuffix(queue, workflows.ShortQueue) {
+				return activities.RunResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
+			}
+			return done(p), nil
+		})
+		require.NoError(t, executed(t, env, nil))
+		require.Equal(t, activities.Succeeded, e.finish.Outcome)
+		return seen
+	}
+	require.Equal(t, []string{workflows.ShortQueue}, queues(1000, false))
+	require.Equal(t, []string{""}, queues(20_000, false))
+	require.Equal(t, []string{workflows.ShortQueue, ""}, queues(1000, true))
+}

@@ -43,6 +43,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/internal/telemetry"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
+	"github.com/millrace-dev/millrace/worker"
 )
 
 // Instance is one process: the parts that its roles share.
@@ -229,6 +230,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Waiting: worker.ActivitiesWait(in.client, in.cfg.TemporalNamespace),
 	})
 }
 

@@ -16,6 +16,8 @@ const (
 	maxRepeats = 8
 	// maxStuck bounds the batches in a row that end without progress.
 	maxStuck = 16
+	// shortMillis is the longest estimate of a batch that runs with the short ones, which do not wait for long ones.
+	shortMillis = 5000
 	// chainMillis bounds the estimate of a chain, which is repeated whole when its worker dies.
 	chainMillis = 60_000
 )
@@ -45,6 +47,7 @@ type Batch struct {
 	ID     int
 	Units  []int
 	Local  bool  // the units are cheap and run in one local activity
+	Short  bool  // the units are not cheap, but together they take a few seconds at most
 	Keep   []int // units whose values must be stored, because other batches read them
 	Remote bool  // one segment, which a server runs
 	Needs  []int // units outside the batch whose stored values it reads
@@ -240,6 +243,7 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 		s.states[u].status = running
 	}
 	b := Batch{ID: len(s.batches), Units: units, Local: local, Remote: s.units[units[0]].Segment}
+	b.Short = !b.Local && !b.Remote && s.millis(units) <= shortMillis
 	for _, u := range units {
 		if s.readLater(u, in) {
 			b.Keep = append(b.Keep, u)
@@ -255,6 +259,14 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 	s.batches = append(s.batches, b)
 	s.inFlight++
 	return b
+}
+
+// millis returns the estimate of units that run one after the other.
+func (s *Scheduler) millis(units []int) (sum int64) {
+	for _, u := range units {
+		sum += s.units[u].Millis
+	}
+	return sum
 }
 
 // readLater reports whether the values of u may be read after the batch: by a unit outside it, or by a unit inside it

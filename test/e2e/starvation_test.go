@@ -1,0 +1,79 @@
+package e2e_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// longNodes is how many nodes the graph of longGraph has, each of which takes the better part of a second.
+const longNodes = 60
+
+// longGraph blurs a picture again and again.
+func longGraph(seed int) string {
+	nodes := []string{fmt.Sprintf(`"0":{"class_type":"EmptyImage","inputs":{"width":1536,"height":1536,"batch_size":1,"color":%d}}`, seed)}
+	for i := 1; i < longNodes; i++ {
+		nodes = append(nodes, fmt.Sprintf(`"%d":{"class_type":"ImageBlur","inputs":{"image":["%d",0],"blur_radius":20,"sigma":5.0}}`, i, i-1))
+	}
+	nodes = append(nodes, fmt.Sprintf(`"out":{"class_type":"PreviewImage","inputs":{"images":["%d",0]}}`, longNodes-1))
+	return "{" + strings.Join(nodes, ",") + "}"
+}
+
+// shortGraph has four nodes, of which one is too long to be fused with others.
+const shortGraph = `{"0":{"class_type":"EmptyImage","inputs":{"width":768,"height":768,"batch_size":1,"color":9}},
+	"1":{"class_type":"ImageBlur","inputs":{"image":["0",0],"blur_radius":9,"sigma":3.0}},
+	"2":{"class_type":"ImageScale","inputs":{"image":["1",0],"upscale_method":"bilinear","width":64,"height":64,"crop":"disabled"}},
+	"3":{"class_type":"PreviewImage","inputs":{"images":["2",0]}}}`
+
+// Jobs that together have more long batches than a worker has slots take turns, and a job of short nodes does not wait
+// for any of them. What the others do meanwhile is the clock: the machine may be slow.
+func TestLongJobsTakeTurnsAndShortOnesDoNotWait(t *testing.T) {
+	t.Parallel()
+	long, other, short := newClient(t, "pro"), newClient(t, "standard"), newClient(t, "standard")
+	done := func(c *client, id string) float64 {
+		p, _ := c.json("GET", "/api/v2/jobs/"+id, "")["progress"].(map[string]any)
+		n, _ := p["nodes_done"].(float64)
+		return n
+	}
+	var ids []string
+	for i := range runtime.NumCPU() {
+		ids = append(ids, long.submit(longGraph(i)))
+	}
+	all := func() (sum float64) {
+		for _, id := range ids {
+			sum += done(long, id)
+		}
+		return sum
+	}
+	begun := func(c *client, ids ...string) func() bool {
+		return func() bool {
+			for _, id := range ids {
+				if done(c, id) < 2 {
+					return false
+				}
+			}
+			return true
+		}
+	}
+	require.Eventually(t, begun(long, ids...), patience, 50*time.Millisecond)
+
+	before := all()
+	short.await(short.submit(shortGraph), "completed")
+	require.Less(t, all()-before, 0.25*longNodes*float64(len(ids)), "a job of short nodes waited for long ones")
+
+	before = all()
+	late := other.submit(longGraph(99))
+	require.Eventually(t, begun(other, late), patience, 50*time.Millisecond)
+	require.Less(t, all()-before, 0.5*longNodes*float64(len(ids)), "a long job waited for the others to end")
+
+	require.Equal(t, 200, long.do("POST", "/api/interrupt", "").status)
+	require.Equal(t, 200, other.do("POST", "/api/interrupt", "").status)
+	for _, id := range ids {
+		long.await(id, "cancelled")
+	}
+	other.await(late, "cancelled")
+}
