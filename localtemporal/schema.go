@@ -39,13 +39,21 @@ func prepareSchema(ctx context.Context, o options, logger log.Logger) error {
 		switch {
 		case err != nil:
 		case exists:
-			err = o.updateSchema(s, logger)
+			if s.database != o.database {
+				err = o.restoreIndexes(ctx)
+			}
+			if err == nil {
+				err = o.updateSchema(s, logger)
+			}
 		default:
 			err = o.createStore(ctx, admin, s, logger)
 		}
 		if err != nil {
 			return fmt.Errorf("database %s: %w", s.database, err)
 		}
+	}
+	if err := o.trimVisibility(ctx); err != nil {
+		return fmt.Errorf("indexes of the list of workflows: %w", err)
 	}
 	return nil
 }
