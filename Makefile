@@ -38,7 +38,7 @@ bin/millrace:
 # The Temporal server of local mode: minutes the first time, so only when its sources change.
 bin/millrace-temporal: $(TEMPORAL_SOURCES)
 	@echo "building the local Temporal server (some minutes the first time)"
-	cd localtemporal && $(GO) build -ldflags "-s -w" -o ../$@.new .
+	cd localtemporal && $(GO) build -ldflags "-w" -o ../$@.new .
 	mv $@.new $@
 
 # PostgreSQL's programs, for the private server of local mode and the tests.

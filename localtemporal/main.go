@@ -65,6 +65,7 @@ func main() {
 	if err != nil {
 		os.Exit(2)
 	}
+	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	if o.tethered {
 		go func() {

@@ -40,6 +40,10 @@ func tuning() dynamicconfig.StaticClient {
 		// From its fourth attempt on, a workflow task may take longer and longer, up to ten minutes more: a workflow
 		// that a few restarts in a row have interrupted would wait that long after the next one.
 		dynamicconfig.WorkflowTaskRetryMaxInterval.Key(): 2 * time.Second,
+		// Caches for one machine. Closed workflows would stay in memory for an hour, up to 128,000 of them.
+		dynamicconfig.HistoryCacheHostLevelMaxSize.Key():     2_000,
+		dynamicconfig.HistoryCacheTTL.Key():                  time.Minute,
+		dynamicconfig.EventsHostLevelCacheMaxSizeBytes.Key(): 16 << 20,
 		// Limits meant to protect a shared cluster.
 		dynamicconfig.FrontendRPS.Key():                                  50_000,
 		dynamicconfig.FrontendMaxNamespaceRPSPerInstance.Key():           50_000,

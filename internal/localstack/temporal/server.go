@@ -106,8 +106,15 @@ func (o Options) arguments() []string {
 	return args
 }
 
+// environment passes on what concerns any program, and the settings of Go's collector.
 func (o Options) environment() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "PGPASSWORD=" + o.Postgres.Password}
+	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "PGPASSWORD=" + o.Postgres.Password}
+	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
+		if value, set := os.LookupEnv(name); set {
+			env = append(env, name+"="+value)
+		}
+	}
+	return env
 }
 
 // awaitReady waits for the line "ready …" on the child's output, which it reads to its end.
