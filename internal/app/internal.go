@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/http/pprof"
 	"os"
 
 	"github.com/google/uuid"
@@ -78,6 +79,7 @@ func (in *Instance) advertised(addr net.Addr) string {
 func (in *Instance) internalHandler(bus *peer.Bus) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(peer.Path, bus.Handler())
+	profiles(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"status":"ok"}`) //nolint:errcheck // the client left
 	})
@@ -93,4 +95,13 @@ func (in *Instance) internalHandler(bus *peer.Bus) http.Handler {
 		json.NewEncoder(w).Encode(parts) //nolint:errcheck // the client left
 	})
 	return mux
+}
+
+// profiles serves the profiles of the Go runtime, which show memory and code: to operators, never to clients.
+func profiles(mux *http.ServeMux) {
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 }
