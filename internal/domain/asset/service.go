@@ -20,6 +20,7 @@ type New struct {
 	Account     string
 	Origin      Origin
 	Hash        blob.Ref
+	Fresh       bool // the store did not have the bytes before
 	Size        int64
 	ContentType string
 	FilePath    *string  // nil = none
@@ -210,7 +211,8 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 	if in.w != nil {
 		n.Width, n.Height = Dimensions(in.w, size)
 	}
-	if err := s.settle(ctx, in, ref); err != nil {
+	var err error
+	if n.Fresh, err = s.settle(ctx, in, ref); err != nil {
 		return Stored{}, err
 	}
 	made, err := s.store.Create(ctx, n)
@@ -224,16 +226,17 @@ func (s *Service) notify(intents []outbox.Intent) {
 	}
 }
 
-// settle makes sure that the store has the bytes, and keeps them until the asset is recorded.
-func (s *Service) settle(ctx context.Context, in *Incoming, ref blob.Ref) error {
+// settle makes sure that the store has the bytes, and keeps them until the asset is recorded. It reports whether the store
+// did not have them before.
+func (s *Service) settle(ctx context.Context, in *Incoming, ref blob.Ref) (fresh bool, err error) {
 	if in.w != nil {
-		_, err := in.w.Commit(ctx)
-		return err
+		stored, err := in.w.Commit(ctx)
+		return stored.Created, err
 	}
 	if err := s.blobs.Touch(ctx, ref); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "", "the stored bytes were lost meanwhile; send them again")
+		return false, fault.Wrap(err, fault.Unavailable, "", "the stored bytes were lost meanwhile; send them again")
 	}
-	return nil
+	return false, nil
 }
 
 func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {

@@ -232,3 +232,45 @@ func TestReferenceInheritsSizeAndScanOfItsBytes(t *testing.T) {
 	_, err := b.files.Linked(t.Context(), late.Asset.ID, thumbnail)
 	require.NoError(t, err)
 }
+
+func TestUploadOfBytesThatNobodyLookedIntoIsIngested(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	first := b.create(t, "a.png", "x", nil)
+	upload := func(account, path string) asset.Stored {
+		made, err := b.store.Create(t.Context(), asset.New{
+			Account: account, Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b", FilePath: &path,
+		})
+		require.NoError(t, err)
+		return made
+	}
+	require.Len(t, upload("acme", "early.png").Intents, 1, "nothing is known yet")
+	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1}))
+	require.NoError(t, b.store.RecordScan(t.Context(), "acme", first.ID, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}))
+	require.Len(t, upload("other", "b.png").Intents, 1, "another account's finding says nothing here")
+}
+
+func TestUploadOfBytesThatTheNewestAssetKnowsIsComplete(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	first := b.create(t, "a.png", "x", nil)
+	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1}))
+	require.NoError(t, b.store.RecordScan(t.Context(), "acme", first.ID, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}))
+	path := "again.png"
+	again, err := b.store.Create(t.Context(), asset.New{Account: "acme", Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b", FilePath: &path})
+	require.NoError(t, err)
+	require.True(t, again.HadBytes)
+	require.Empty(t, again.Intents)
+	require.NotNil(t, again.Asset.VerifiedAt)
+	require.Equal(t, asset.Clean, again.Asset.Scan.Verdict)
+	require.Equal(t, []int{4, 2}, []int{again.Asset.Width, again.Asset.Height})
+	open, err := b.store.Uningested(t.Context(), "", 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, open)
+
+	fresh, path := asset.New{Account: "acme", Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b", Fresh: true}, "fresh.png"
+	fresh.FilePath = &path
+	written, err := b.store.Create(t.Context(), fresh)
+	require.NoError(t, err)
+	require.Len(t, written.Intents, 1, "nobody has read these bytes since they were written")
+}

@@ -84,7 +84,12 @@ func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
 		QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&st.same.id)) })
 	q.Queue(eventsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
-	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, repeated[:2]...).
+	queueLike(q, n, st)
+}
+
+// queueLike reads the newest asset of the same bytes.
+func queueLike(q *pgx.Batch, n asset.New, st *bytesState) {
+	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, n.Account, n.Hash[:]).
 		QueryRow(func(row pgx.Row) error {
 			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
 		})
@@ -167,8 +172,14 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	var tried []making
 	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) error {
 		st := bytesState{limit: limit}
-		return postgres.Pipelined(ctx, s.pool, func(q *pgx.Batch) { queueBytesState(q, n, &st) }, func(_ postgres.Tx, q *pgx.Batch) error {
-			m, err := s.queueAsset(q, n, name, &st)
+		look := func(q *pgx.Batch) {
+			queueBytesState(q, n, &st)
+			if !n.Fresh {
+				queueLike(q, n, &st)
+			}
+		}
+		return postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+			m, err := s.queueUpload(ctx, db, q, n, name, &st)
 			tried = append(tried, m)
 			return err
 		})
@@ -324,14 +335,37 @@ func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch
 	if n.ContentType == "" {
 		n.ContentType = st.kind
 	}
-	state, err := s.foldOn(ctx, db, st.like)
-	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
-		if err != nil {
-			return making{}, err
-		}
+	known, err := s.known(ctx, db, st, n.Size)
+	if err != nil {
+		return making{}, err
+	}
+	return s.queueAsset(q, n, name, st, known...)
+}
+
+// queueUpload completes an upload. Of bytes that the account has uploaded before, and that the store has had since, nothing
+// is left to find out: no workflow verifies and scans them again.
+func (s *Store) queueUpload(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
+	if st.like.id == "" {
 		return s.queueAsset(q, n, name, st)
 	}
-	return s.queueAsset(q, n, name, st, asset.VerifiedV1{OK: true, Size: n.Size}, asset.ScannedV1{Scan: *state.Scan})
+	known, err := s.known(ctx, db, st, n.Size)
+	if err != nil {
+		return making{}, err
+	}
+	if len(known) > 0 && n.Width == 0 {
+		n.Width, n.Height = st.wide, st.high
+	}
+	return s.queueAsset(q, n, name, st, known...)
+}
+
+// known returns the events of what the account's newest asset of these bytes says of them, nothing while that is not all
+// that an ingestion finds out.
+func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) ([]any, error) {
+	state, err := s.foldOn(ctx, db, st.like)
+	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
+		return nil, err
+	}
+	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, nil
 }
 
 // queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not
