@@ -119,7 +119,7 @@ func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
 	s.add(c)
 	s.add(jobs.New(jobs.Deps{
 		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
-		Keys: deps.Keys, Logs: deps.Logs, Waits: deps.Waits,
+		Keys: deps.Keys, Logs: deps.Logs, Waits: deps.Waits, Ends: deps.Ends,
 	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention}))
 	return c
 }

@@ -41,6 +41,7 @@ type Deps struct {
 	Classes   *node.Registry   // nil = no object_info
 	NodeFiles editor.NodeFiles // required with Classes
 	Logs      jobs.Logs        // nil = jobs have no logs
+	Ends      *jobs.Ends       // nil = nobody can wait for the end of a job
 	History   cloud.History    // nil = nothing is ever hidden
 	Userdata  editor.Userdata  // nil = no routes for the files of editors
 	Waits     jobio.Waits      // nil = no job waits for a ComfyUI server

@@ -174,7 +174,7 @@ func priorityOf(j job.Job) int {
 
 // getJob: GET /api/v2/jobs/{id}.
 func (s *Surface) getJob(c *gin.Context) error {
-	j, err := jobio.Find(c, s.Reader)
+	j, err := s.find(c)
 	if err != nil {
 		return err
 	}

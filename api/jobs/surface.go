@@ -60,6 +60,7 @@ type Deps struct {
 	Keys    Keys        // nil = what is wrong with a workflow is answered before a key in use
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Logs    Logs        // nil = jobs have no logs
+	Ends    *Ends       // nil = nobody can wait for the end of a job
 }
 
 // Options are the tunables of the surface.

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/api/about"
 	apiconsole "github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/edge"
+	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/config/version"
@@ -94,13 +95,18 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })
+	ends := apijobs.NewEnds()
+	group.Go(func() error {
+		defer ends.Stop()
+		return in.follow(ctx, ends.See)
+	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
 		Assets:    asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Notify, Retention: in.cfg.AssetRetention}),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(),
-		Logs:    job.Logs{Events: in.events, Registry: in.types},
+		Logs:    job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
 		History: past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,

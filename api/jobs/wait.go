@@ -1,0 +1,138 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+// maxWait bounds how long an answer may be held back: proxies take a connection that is silent for longer for dead.
+const maxWait = 50 * time.Second
+
+// preferredWait returns how long a client wants to wait for the end of a job (RFC 7240), 0 if it does not say. A preference
+// that is not understood is no error.
+func preferredWait(h http.Header) time.Duration {
+	for _, line := range h.Values("Prefer") {
+		for preference := range strings.SplitSeq(line, ",") {
+			name, value, _ := strings.Cut(preference, "=")
+			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
+				continue
+			}
+			value, _, _ = strings.Cut(value, ";") // parameters, of which there are none
+			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 16)
+			if err != nil {
+				return 0
+			}
+			return min(time.Duration(seconds)*time.Second, maxWait) // the first one counts
+		}
+	}
+	return 0
+}
+
+// find returns the job that a request names. A client that prefers to wait gets it when it has ended, or when its time
+// is up, in the same form.
+func (s *Surface) find(c *gin.Context) (job.Job, error) {
+	wait := preferredWait(c.Request.Header)
+	j, err := jobio.Find(c, s.Reader)
+	if err != nil || wait == 0 || s.Ends == nil {
+		return j, err
+	}
+	c.Header("Preference-Applied", "wait="+strconv.Itoa(int(wait/time.Second)))
+	if j.State.Final() {
+		return j, nil
+	}
+	ended, release := s.Ends.Watch(j.ID)
+	defer release()
+	if j, err = jobio.Find(c, s.Reader); err != nil || j.State.Final() { // it may have ended before it was watched
+		return j, err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-ended:
+	case <-timer.C:
+	case <-c.Request.Context().Done():
+		return job.Job{}, context.Cause(c.Request.Context())
+	}
+	return jobio.Find(c, s.Reader)
+}
+
+// Ends tells requests that wait for a job that it has ended. See must be called with the events of the log, as they come.
+type Ends struct {
+	mu      sync.Mutex
+	watched map[job.ID][]chan struct{}
+	stopped bool
+}
+
+// NewEnds returns an Ends that nobody waits on.
+func NewEnds() *Ends { return &Ends{watched: map[job.ID][]chan struct{}{}} }
+
+// Watch returns a channel that is closed when the job ends, or at Stop. Call release when done.
+func (e *Ends) Watch(id job.ID) (ended <-chan struct{}, release func()) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	mine := make(chan struct{})
+	if e.stopped {
+		close(mine)
+		return mine, func() {}
+	}
+	e.watched[id] = append(e.watched[id], mine)
+	return mine, func() { e.release(id, mine) }
+}
+
+func (e *Ends) release(id job.ID, mine chan struct{}) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var rest []chan struct{}
+	for _, c := range e.watched[id] {
+		if c != mine {
+			rest = append(rest, c)
+		}
+	}
+	if e.watched[id] = rest; len(rest) == 0 {
+		delete(e.watched, id)
+	}
+}
+
+// See reads recorded events.
+func (e *Ends) See(events []eventlog.Recorded) {
+	for _, rec := range events {
+		switch rec.Type {
+		case job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired:
+			if id, ok := job.IDOfStream(rec.Stream); ok {
+				e.end(id)
+			}
+		}
+	}
+}
+
+func (e *Ends) end(id job.ID) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, c := range e.watched[id] {
+		close(c)
+	}
+	delete(e.watched, id)
+}
+
+// Stop answers everybody who waits, and who comes later: the process stops, or can no longer follow the log.
+func (e *Ends) Stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopped = true
+	for id, waiting := range e.watched {
+		for _, c := range waiting {
+			close(c)
+		}
+		delete(e.watched, id)
+	}
+}

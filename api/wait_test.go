@@ -1,0 +1,62 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/jobs"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+)
+
+func TestGetJobWaitsForItsEnd(t *testing.T) {
+	t.Parallel()
+	ends := jobs.NewEnds()
+	h := startWith(t, api.Options{}, func(d *api.Deps) { d.Ends = ends })
+	running := job.Job{ID: job.NewID(), Account: account.LocalID, State: job.Running, Surface: job.SurfaceV2, SubmittedAt: then}
+	h.jobs.put(running)
+	get := func(prefer string) reply {
+		return h.do(t, http.MethodGet, "/api/v2/jobs/"+string(running.ID), "", "Prefer", prefer)
+	}
+
+	for _, ignored := range []string{"", "wait", "wait=soon", "wait=-1", "wait=0", "return=minimal"} {
+		answer := get(ignored)
+		require.Equal(t, http.StatusOK, answer.status, ignored)
+		require.Empty(t, answer.header.Get("Preference-Applied"), ignored)
+	}
+	began := time.Now()
+	late := get("respond-async, wait=1")
+	require.Contains(t, late.body, `"running"`)
+	require.Equal(t, "wait=1", late.header.Get("Preference-Applied"))
+	require.GreaterOrEqual(t, time.Since(began), time.Second)
+
+	answers := make(chan reply, 1)
+	go func() { answers <- get("Wait=600") }()
+	ended := running
+	ended.State = job.Succeeded
+	stop := time.NewTicker(10 * time.Millisecond)
+	defer stop.Stop()
+	var answer reply
+	for waiting := true; waiting; {
+		select {
+		case answer = <-answers:
+			waiting = false
+		case <-stop.C: // the request may not have begun to wait
+			h.jobs.put(ended)
+			ends.See([]eventlog.Recorded{{Stream: running.ID.Stream(), Type: job.TypeSucceeded}})
+		}
+	}
+	require.Equal(t, "wait=50", answer.header.Get("Preference-Applied"), "more is not promised")
+	plain := get("")
+	require.Equal(t, plain.body, answer.body)
+	require.Contains(t, plain.body, `"succeeded"`)
+
+	h.jobs.put(running)
+	ends.Stop()
+	require.Contains(t, get("wait=600").body, `"running"`, "a process that stops keeps nobody waiting")
+}
