@@ -19,6 +19,7 @@ import (
 	"github.com/gorilla/websocket"
 
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
 // Options are the tunables of a Client. The zero value works.
@@ -55,7 +56,8 @@ type Client struct {
 	dialer  *websocket.Dialer
 	silence time.Duration
 	timeout time.Duration
-	noJobs  atomic.Bool // the server has no /api/jobs
+	secrets *redact.Secrets // overwritten in all that the server answers
+	noJobs  *atomic.Bool    // the server has no /api/jobs
 }
 
 var _ Server = (*Client)(nil)
@@ -66,7 +68,10 @@ func New(address string, opts Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{base: base, header: opts.Header.Clone(), silence: opts.Silence, timeout: opts.Timeout}
+	c := &Client{
+		base: base, header: opts.Header.Clone(), silence: opts.Silence, timeout: opts.Timeout,
+		secrets: redact.New(credentials(opts.Header)...), noJobs: new(atomic.Bool),
+	}
 	if c.silence == 0 {
 		c.silence = defaultSilence
 	}
@@ -162,8 +167,9 @@ func (c *Client) open(ctx context.Context, req *http.Request) (*http.Response, e
 	}
 	res, err := c.http.Do(req)
 	if err != nil {
-		return nil, transportError(ctx, err)
+		return nil, c.transportError(ctx, err)
 	}
+	c.withhold(res)
 	if err := refusal(res.StatusCode, res.Header.Get("Location")); err != nil {
 		return nil, errors.Join(err, res.Body.Close())
 	}
@@ -192,7 +198,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {
-		return answer{}, transportError(ctx, err)
+		return answer{}, c.transportError(ctx, err)
 	}
 	if int64(len(raw)) > limit {
 		return answer{}, fault.New(fault.Exhausted, CodeTooLarge, "the server's answer to %s exceeds %d bytes", r.path, limit)
@@ -256,7 +262,7 @@ func statusError(a answer) error {
 }
 
 // transportError classifies what net/http says of a request, or of an answer that broke off.
-func transportError(ctx context.Context, err error) error {
+func (c *Client) transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -269,7 +275,7 @@ func transportError(ctx context.Context, err error) error {
 	if errors.As(err, &withAddress) {
 		err = withAddress.Err // the address is known to whoever reads this
 	}
-	switch {
+	switch err = c.readable(err); {
 	case errors.As(err, &certificate):
 		return fault.Wrap(err, fault.Denied, CodeCertificate, "the server's certificate is not valid: %v", certificate.Err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):

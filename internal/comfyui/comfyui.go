@@ -4,7 +4,8 @@
 //
 // Its promise: nothing a server says leads outside that server. Redirects are not followed, names
 // in answers that climb out of their folder are refused, every answer is bounded in size and time,
-// and only a prompt that is named by its id is ever cancelled. What a server remembers is its own
+// credentials that an answer repeats are overwritten, and only a prompt that is named by its id is ever
+// cancelled. What a server remembers is its own
 // memory only; leases, placement and retries belong to the callers, and so does the decision what
 // an unknown outcome means.
 package comfyui
@@ -27,6 +28,10 @@ type Server interface {
 	Inspector
 	Prompts
 	Files
+
+	// Withholding returns the same server for work with more secrets than the credentials of the server itself: they, too,
+	// are overwritten wherever an answer repeats them.
+	Withholding(secrets ...string) Server
 }
 
 // Inspector tells what a server is and has. Its methods change nothing.

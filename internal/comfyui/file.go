@@ -74,7 +74,7 @@ func (c *Client) Put(ctx context.Context, u Upload) (File, error) {
 	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(io.LimitReader(res.Body, maxSmall))
 	if err != nil {
-		return File{}, transportError(ctx, err)
+		return File{}, c.transportError(ctx, err)
 	}
 	return stored(answer{status: res.StatusCode, body: raw})
 }
@@ -156,7 +156,7 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 	if err != nil {
 		return nil, errors.Join(err, res.Body.Close())
 	}
-	content := &content{ctx: ctx, body: res.Body, source: watched.guarded(res.Body), left: limit, limit: limit, stop: stop}
+	content := &content{client: c, ctx: ctx, body: res.Body, source: watched.guarded(res.Body), left: limit, limit: limit, stop: stop}
 	return &Download{ReadCloser: content, MediaType: res.Header.Get("Content-Type"), Size: res.ContentLength}, nil
 }
 
@@ -166,6 +166,7 @@ func tooLarge(limit int64) error {
 
 // content is the body of a download: bounded, and with classified errors.
 type content struct {
+	client *Client
 	ctx    context.Context //nolint:containedctx // of the request, which lives as long
 	body   io.Closer
 	source io.Reader
@@ -184,7 +185,7 @@ func (r *content) Read(p []byte) (int, error) {
 		return n - 1, tooLarge(r.limit)
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
-		err = transportError(r.ctx, err)
+		err = r.client.transportError(r.ctx, err)
 	}
 	return n, err
 }

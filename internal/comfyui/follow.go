@@ -77,7 +77,7 @@ func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
 	address.Scheme = map[string]string{"http": "ws", "https": "wss"}[address.Scheme]
 	conn, res, err := f.client.dialer.DialContext(ctx, address.String(), f.client.header)
 	if err != nil {
-		return nil, handshakeError(ctx, res, err)
+		return nil, f.client.handshakeError(ctx, res, err)
 	}
 	conn.SetReadLimit(maxFrame)
 	f.alive()
@@ -85,11 +85,12 @@ func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
 }
 
 // handshakeError classifies a socket that was not opened.
-func handshakeError(ctx context.Context, res *http.Response, err error) error {
+func (c *Client) handshakeError(ctx context.Context, res *http.Response, err error) error {
 	if res == nil || !errors.Is(err, websocket.ErrBadHandshake) {
-		return transportError(ctx, err)
+		return c.transportError(ctx, err)
 	}
 	defer res.Body.Close() // the answer is of no use
+	c.withhold(res)
 	if refused := refusal(res.StatusCode, res.Header.Get("Location")); refused != nil {
 		return refused
 	}
@@ -180,9 +181,9 @@ func drain(conn *websocket.Conn) {
 // announce tells the server what this client understands.
 func (f *follower) announce(conn *websocket.Conn) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
-		return brokenSocket(err)
+		return f.client.brokenSocket(err)
 	}
-	return brokenSocket(conn.WriteMessage(websocket.TextMessage, []byte(capabilities)))
+	return f.client.brokenSocket(conn.WriteMessage(websocket.TextMessage, []byte(capabilities)))
 }
 
 // extend grants the server another time of silence, unless the client is leaving.
@@ -204,21 +205,21 @@ func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) err
 // taken any time.
 func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	if err := grant(ctx, conn, f.client.silence); err != nil {
-		return brokenSocket(err)
+		return f.client.brokenSocket(err)
 	}
 	kind, raw, err := conn.ReadMessage()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
 	if err != nil {
-		return brokenSocket(err)
+		return f.client.brokenSocket(err)
 	}
 	f.alive()
 	parse := parseText
 	if kind == websocket.BinaryMessage {
 		parse = parseBinary
 	}
-	event, err := parse(raw)
+	event, err := parse(f.client.secrets.Bytes(raw))
 	if err != nil {
 		return fault.Wrap(err, fault.Unavailable, CodeGarbage, "a message of the server is not what ComfyUI sends")
 	}
@@ -243,9 +244,9 @@ func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
 	}
 }
 
-func brokenSocket(err error) error {
+func (c *Client) brokenSocket(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.Wrap(err, fault.Unavailable, CodeLost, "the socket of the server broke")
+	return fault.Wrap(c.readable(err), fault.Unavailable, CodeLost, "the socket of the server broke")
 }

@@ -106,6 +106,16 @@ func (s *Secrets) String(text string) string {
 	return string(out)
 }
 
+// Bytes returns a message with the secrets overwritten; one without any is returned as it is.
+func (s *Secrets) Bytes(message []byte) []byte {
+	if s == nil || len(s.forms) == 0 {
+		return message
+	}
+	out := bytes.Clone(message)
+	s.overwrite(message, out)
+	return out
+}
+
 // Found reports whether a text holds a secret.
 func (s *Secrets) Found(text string) bool { return s.String(text) != text }
 

@@ -1,0 +1,78 @@
+package comfyui
+
+import (
+	"encoding/base64"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/outbound/redact"
+)
+
+// credentials returns the parts of headers that a server, or a proxy in front of it, must not repeat: each value, what
+// follows the scheme of an Authorization, the user's name and password of a basic one, and the values of cookies.
+func credentials(header http.Header) (secrets []string) {
+	for name, values := range header {
+		for _, value := range values {
+			secrets = append(secrets, value)
+			scheme, token, schemed := strings.Cut(value, " ")
+			if schemed {
+				secrets = append(secrets, strings.TrimSpace(token))
+			}
+			if strings.EqualFold(scheme, "basic") {
+				secrets = append(secrets, basic(token)...)
+			}
+			if http.CanonicalHeaderKey(name) == "Cookie" {
+				secrets = append(secrets, cookies(value)...)
+			}
+		}
+	}
+	return secrets
+}
+
+// basic returns the name with its password, and the password.
+func basic(token string) []string {
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(token))
+	if err != nil {
+		return nil // it is sent as it is, and withheld as it is
+	}
+	_, password, _ := strings.Cut(string(raw), ":")
+	return []string{string(raw), password}
+}
+
+func cookies(header string) (values []string) {
+	for pair := range strings.SplitSeq(header, ";") {
+		_, value, _ := strings.Cut(pair, "=")
+		values = append(values, strings.TrimSpace(value))
+	}
+	return values
+}
+
+// Withholding implements Server.
+func (c *Client) Withholding(secrets ...string) Server {
+	more := *c
+	more.secrets = redact.New(append(credentials(c.header), secrets...)...)
+	return &more
+}
+
+// withhold overwrites the secrets in an answer: in its body as it is read, and in its header.
+func (c *Client) withhold(res *http.Response) {
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{c.secrets.Reader(res.Body), res.Body}
+	for _, values := range res.Header {
+		for i := range values {
+			values[i] = c.secrets.String(values[i])
+		}
+	}
+}
+
+// readable returns an error whose text holds no secret: errors of a connection may quote what was received.
+func (c *Client) readable(err error) error {
+	if text := err.Error(); c.secrets.Found(text) {
+		return errors.New(c.secrets.String(text))
+	}
+	return err
+}
