@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
+	"net/netip"
 	"strings"
 
 	"github.com/google/uuid"
@@ -91,9 +92,10 @@ type Deps struct {
 	Views                                       Views
 	Accounts                                    Accounts
 	Events                                      Events
-	Servers                                     Servers      // nil: no routes for them
-	Webhooks                                    Webhooks     // nil: no routes for them
-	Metrics                                     http.Handler // nil: not served here
+	Servers                                     Servers        // nil: no routes for them
+	Webhooks                                    Webhooks       // nil: no routes for them
+	Metrics                                     http.Handler   // nil: not served here
+	TrustedProxies                              []netip.Prefix // whose X-Forwarded-For counts
 	Log                                         *slog.Logger
 }
 

@@ -19,7 +19,7 @@ type Servers interface {
 	Waiting(ctx context.Context) ([]registry.Waiting, error)
 	Show(ctx context.Context, ref string) (operateservers.View, error)
 	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
-	AddToken(ctx context.Context, name string, price int64, by operate.Attribution) (secret string, t registry.Token, err error)
+	AddToken(ctx context.Context, r operateservers.TokenRequest, by operate.Attribution) (secret string, t registry.Token, err error)
 	Tokens(ctx context.Context) ([]registry.Token, error)
 	RevokeToken(ctx context.Context, ref string, by operate.Attribution) (registry.Token, error)
 	// Token returns the registration token of a secret; one that is not good is NotFound.
@@ -117,7 +117,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	}
 	asked := operateservers.Request{
 		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
-		Token: registrar(r),
+		Token: registrar(r), From: s.sender(r),
 	}
 	if body.Price != "" {
 		if asked.Token != nil {
@@ -228,8 +228,9 @@ func (s *server) listTokens(w http.ResponseWriter, r *http.Request) error {
 func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Name  string `json:"name"`
-		Price string `json:"price_usd"`
+		Name  string   `json:"name"`
+		Hosts []string `json:"hosts"`
+		Price string   `json:"price_usd"`
 	}
 	if err := decode(r, &body); err != nil {
 		return err
@@ -238,13 +239,13 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	var price int64
+	asked := operateservers.TokenRequest{Name: body.Name, Hosts: body.Hosts}
 	if body.Price != "" {
-		if price, err = credit.ParseDollars(body.Price); err != nil {
+		if asked.Price, err = credit.ParseDollars(body.Price); err != nil {
 			return errPrice(err)
 		}
 	}
-	secret, t, err := s.Servers.AddToken(r.Context(), body.Name, price, by)
+	secret, t, err := s.Servers.AddToken(r.Context(), asked, by)
 	if err != nil {
 		return err
 	}

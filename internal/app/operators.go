@@ -103,7 +103,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobHistories: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets: assets.Service{Pool: in.pool}, AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: servedDoctor{in}, Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Doctor: servedDoctor{in}, Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
 		Accounts: accounts.New(in.pool, in.events, in.storage),
 	}, in.cfg.AdminToken)
 }

@@ -86,6 +86,11 @@ func TestAMachineRegistersItselfWithAToken(t *testing.T) {
 
 	status, body = register(map[string]any{"expires_in": 90_000})
 	require.Equal(t, http.StatusUnprocessableEntity, status, "a day at most: %s", body)
+	for _, other := range []string{"http://10.1.2.3:8188", "http://169.254.169.254/latest", "http://localhost:8188"} {
+		status, body = register(map[string]any{"url": other})
+		require.Equal(t, http.StatusForbidden, status, "only the machine that asks: %s", body)
+		require.Contains(t, body, "address_not_allowed")
+	}
 	own := b.server(comfyui.Options{}, nil)
 	status, body = register(map[string]any{"url": own.URL()})
 	require.Equal(t, http.StatusConflict, status, "a server of an operator is not taken over: %s", body)
@@ -132,9 +137,23 @@ func TestATokenNeedsNoReasonAndExpiresByItself(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(body), &made))
 	require.NotNil(t, made.ExpiresAt)
+	b.admin(http.MethodPost, "/servers/"+made.ID+"/remove", by())
+	named := served.LastLine(b.command("servers", "tokens", "create", "n-"+b.label, "--host", "10.1.0.0/16", "--host", "*.gpu.internal", "--reason", "GPU group"))
+	for address, want := range map[string]int{
+		"http://10.1.2.3:8188/" + b.label: http.StatusCreated, "http://a.gpu.internal/" + b.label: http.StatusCreated, "http://127.0.0.1:9/n-" + b.label: http.StatusForbidden,
+	} {
+		status, body = b.send(http.MethodPost, "/admin/servers", named, map[string]any{"url": address})
+		require.Equal(t, want, status, body)
+		if status == http.StatusCreated {
+			require.NoError(t, json.Unmarshal([]byte(body), &made))
+			b.admin(http.MethodPost, "/servers/"+made.ID+"/remove", by())
+		}
+	}
+	require.Contains(t, b.command("servers", "tokens", "list"), "*.gpu.internal,10.1.0.0/16")
+	status, body = b.admin(http.MethodPost, "/servers/tokens", by(map[string]any{"name": "m-" + b.label, "hosts": []string{"http://gpu"}}))
+	require.Equal(t, http.StatusBadRequest, status, body)
 	for _, bad := range []map[string]any{{"url": "ftp://host"}, {"url": "http://user:secret@host:1"}, {"url": "http://10.1.2.3:8188", "slots": 65}} {
 		status, body = b.send(http.MethodPost, "/admin/servers", token.Secret, bad)
 		require.Equal(t, http.StatusUnprocessableEntity, status, body)
 	}
-	b.admin(http.MethodPost, "/servers/"+made.ID+"/remove", by())
 }

@@ -3,6 +3,7 @@ package servers
 import (
 	"context"
 	"fmt"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -19,8 +20,10 @@ func tokens(s *shell.Shell) *cobra.Command {
 		Short: "Create, list and revoke the tokens with which machines register themselves",
 		Long: `Create, list and revoke the tokens with which machines register themselves as servers, as those that an
 autoscaler starts. A token may register servers that expire, and renew them (POST /admin/servers), and nothing
-else. It is shown once, when it is created; only its hash is stored. REF is an id or a name.`,
+else: the machine that asks, by its address, or the hosts that it was created for. It is shown once, when it
+is created; only its hash is stored. REF is an id or a name.`,
 		Example: `  millrace servers tokens create autoscaler --reason "GPU group in eu-west"
+  millrace servers tokens create cluster --host 10.0.3.0/24 --host '*.gpu.internal' --reason "behind a NAT"
   millrace servers tokens list
   millrace servers tokens revoke autoscaler --reason "leaked"`,
 	}
@@ -30,8 +33,9 @@ else. It is shown once, when it is created; only its hash is stored. REF is an i
 
 func createToken(s *shell.Shell) *cobra.Command {
 	var reason, price string
+	var hosts []string
 	cmd := &cobra.Command{
-		Use: "create NAME --reason TEXT", Short: "Create a token and print it, once", Args: cobra.ExactArgs(1),
+		Use: "create NAME [--host HOST]… --reason TEXT", Short: "Create a token and print it, once", Args: cobra.ExactArgs(1),
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
 			by, err := attribution(reason)
 			if err != nil {
@@ -41,7 +45,7 @@ func createToken(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			secret, t, err := o.AddToken(ctx, args[0], micros, by)
+			secret, t, err := o.AddToken(ctx, servers.TokenRequest{Name: args[0], Hosts: hosts, Price: micros}, by)
 			if err != nil {
 				return err
 			}
@@ -49,6 +53,7 @@ func createToken(s *shell.Shell) *cobra.Command {
 			return err
 		}),
 	}
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "address, network, name or *.DOMAIN of machines that it may register; may be repeated; default: the machine that asks")
 	cmd.Flags().StringVar(&price, "price", "", "what a second on its servers costs metered accounts, in US dollars, such as 0.0005")
 	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
 	return cmd
@@ -67,15 +72,23 @@ func listTokens(s *shell.Shell) *cobra.Command {
 				return s.PrintJSON(append([]server.Token{}, all...))
 			}
 			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tTOKEN\tID\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
+			fmt.Fprintln(w, "NAME\tTOKEN\tHOSTS\tID\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
 			for _, t := range all {
-				fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\n", t.Name, t.Prefix, t.ID, when(&t.CreatedAt), when(t.LastUsed), when(t.RevokedAt)) //nolint:errcheck // Flush tells
+				fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Prefix, hostsOf(t), t.ID, when(&t.CreatedAt), when(t.LastUsed), when(t.RevokedAt)) //nolint:errcheck // Flush tells
 			}
 			return w.Flush()
 		}),
 	}
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
+}
+
+// hostsOf is what a token may register, in one word.
+func hostsOf(t server.Token) string {
+	if len(t.Hosts) == 0 {
+		return "itself"
+	}
+	return strings.Join(t.Hosts, ",")
 }
 
 func when(at *time.Time) string {

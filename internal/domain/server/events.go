@@ -51,9 +51,10 @@ type (
 	}
 	// TokenCreatedV1 records that a registration token was made. The token is no part of it.
 	TokenCreatedV1 struct {
-		ID    string `json:"id"`
-		Name  string `json:"name"`
-		Price int64  `json:"second_micros,omitempty"` // of the servers that it registers
+		ID    string   `json:"id"`
+		Name  string   `json:"name"`
+		Hosts []string `json:"hosts,omitempty"`         // that it may register; none = the machine that asks
+		Price int64    `json:"second_micros,omitempty"` // of the servers that it registers
 	}
 	// TokenRevokedV1 records that a registration token is not taken any more.
 	TokenRevokedV1 struct {

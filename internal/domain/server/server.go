@@ -5,6 +5,7 @@
 package server
 
 import (
+	"net/netip"
 	"net/url"
 	"path"
 	"strings"
@@ -129,7 +130,8 @@ type Registration struct {
 	ExpiresIn time.Duration     // 0 = never; registering again renews
 	Price     int64             // of a second there, in USD millionths
 	Fixed     bool
-	Token     *Token // that asks for it; nil = an operator or the configuration does
+	Token     *Token     // that asks for it; nil = an operator or the configuration does
+	From      netip.Addr // where the request of a token comes from
 	By        By
 }
 

@@ -18,6 +18,7 @@ type Token struct {
 	ID        string     `json:"id"`
 	Name      string     `json:"name"`
 	Prefix    string     `json:"prefix"`                  // the shown beginning of the secret
+	Hosts     []string   `json:"hosts"`                   // that it may register; none = the machine that asks
 	Price     int64      `json:"second_micros,omitempty"` // of the servers that it registers
 	CreatedAt time.Time  `json:"created_at"`
 	RevokedAt *time.Time `json:"revoked_at,omitempty"`
@@ -91,6 +92,9 @@ func (r *Registration) checkToken() error {
 	}
 	if r.ExpiresIn > maxExpiry {
 		return fault.New(fault.Invalid, CodeInvalid, "a registration with a token expires within %s: renew it by registering again", maxExpiry)
+	}
+	if err := r.checkReach(); err != nil {
+		return err
 	}
 	r.Price = r.Token.Price
 	r.By.Actor = "token:" + r.Token.Name

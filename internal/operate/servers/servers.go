@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/netip"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
@@ -74,12 +75,13 @@ type Request struct {
 	ExpiresIn time.Duration
 	Price     int64         // of a second there, in USD millionths
 	Token     *server.Token // that asks for it; nil = an operator does
+	From      netip.Addr    // where the request of a token comes from
 }
 
 // Add registers a server, or renews a registration that expires. An invalid address is Invalid with server.CodeInvalid,
 // a server that is registered otherwise Conflict.
 func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
-	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: r.Price, Token: r.Token, By: server.By(by)}
+	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: r.Price, Token: r.Token, From: r.From, By: server.By(by)}
 	if err := reg.Check(); err != nil {
 		return View{}, err
 	}
@@ -118,13 +120,21 @@ func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attri
 	return o.Show(ctx, string(s.ID))
 }
 
-// AddToken makes a registration token whose servers have the given price of a second, and returns it with its secret, which is shown once.
-func (o *Service) AddToken(ctx context.Context, name string, price int64, by operate.Attribution) (secret string, t server.Token, err error) {
-	if err := errors.Join(server.CheckTokenName(name), server.CheckTokenPrice(price), server.By(by).Check()); err != nil {
+// TokenRequest asks for a registration token.
+type TokenRequest struct {
+	Name  string
+	Hosts []string // that it may register; none = the machine that asks
+	Price int64    // of a second on its servers, in USD millionths
+}
+
+// AddToken makes a registration token and returns it with its secret, which is shown once.
+func (o *Service) AddToken(ctx context.Context, r TokenRequest, by operate.Attribution) (secret string, t server.Token, err error) {
+	hosts, err := server.ParseHosts(r.Hosts)
+	if err := errors.Join(server.CheckTokenName(r.Name), err, server.CheckTokenPrice(r.Price), server.By(by).Check()); err != nil {
 		return "", server.Token{}, err
 	}
 	secret, prefix := server.NewTokenSecret()
-	t, err = o.Store.AddToken(ctx, name, prefix, price, server.HashToken(secret), server.By(by))
+	t, err = o.Store.AddToken(ctx, server.Token{Name: r.Name, Prefix: prefix, Hosts: hosts, Price: r.Price}, server.HashToken(secret), server.By(by))
 	return secret, t, err
 }
 

@@ -15,28 +15,28 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at, price`
+const tokenColumns = `id::text, name, prefix, created_at, revoked_at, last_used_at, price, hosts`
 
 func scanToken(row pgx.CollectableRow) (server.Token, error) {
 	var t server.Token
-	err := row.Scan(&t.ID, &t.Name, &t.Prefix, &t.CreatedAt, &t.RevokedAt, &t.LastUsed, &t.Price)
+	err := row.Scan(&t.ID, &t.Name, &t.Prefix, &t.CreatedAt, &t.RevokedAt, &t.LastUsed, &t.Price, &t.Hosts)
 	return t, err
 }
 
-// AddToken keeps a registration token under the hash of its secret. A name that is taken is Conflict, also that of a
-// revoked token.
-func (st *Store) AddToken(ctx context.Context, name, prefix string, price int64, hash server.TokenHash, by server.By) (server.Token, error) {
-	t := server.Token{ID: uuid.NewString(), Name: name, Prefix: prefix, Price: price, CreatedAt: time.Now().UTC().Truncate(time.Microsecond)}
+// AddToken keeps a registration token with the name, the shown prefix, the hosts and the price of t under the hash of its
+// secret. A name that is taken is Conflict, also that of a revoked token.
+func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.TokenHash, by server.By) (server.Token, error) {
+	t.ID, t.CreatedAt = uuid.NewString(), time.Now().UTC().Truncate(time.Microsecond)
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, `insert into comfyui_tokens (id, name, prefix, hash, created_at, price) values ($1, $2, $3, $4, $5, $6)`,
-			t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price); err != nil {
+		if _, err := tx.Exec(ctx, `insert into comfyui_tokens (id, name, prefix, hash, created_at, price, hosts) values ($1, $2, $3, $4, $5, $6, $7)`,
+			t.ID, t.Name, t.Prefix, hash[:], t.CreatedAt, t.Price, t.Hosts); err != nil {
 			return err
 		}
-		return st.record(ctx, tx, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Price: t.Price})
+		return st.record(ctx, tx, t, by, server.TypeTokenCreated, server.TokenCreatedV1{ID: t.ID, Name: t.Name, Hosts: t.Hosts, Price: t.Price})
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_tokens_name_key" {
-		return t, fault.Wrap(err, fault.Conflict, server.CodeTokenExists, "there is a registration token named %q already", name)
+		return t, fault.Wrap(err, fault.Conflict, server.CodeTokenExists, "there is a registration token named %q already", t.Name)
 	}
 	if err != nil {
 		return t, postgres.Classify(err, "add a registration token")

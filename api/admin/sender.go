@@ -1,0 +1,33 @@
+package admin
+
+import (
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// sender returns the address that a request comes from: that of its connection, or what a configured proxy says in
+// X-Forwarded-For. It is not valid where a proxy does not say it.
+func (s *server) sender(r *http.Request) netip.Addr {
+	connection, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	from := connection.Addr().Unmap().WithZone("")
+	said := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
+	for _, next := range slices.Backward(said) { // the last was added by the nearest proxy
+		if !s.isProxy(from) {
+			return from
+		}
+		if from, err = netip.ParseAddr(strings.TrimSpace(next)); err != nil {
+			return netip.Addr{}
+		}
+		from = from.Unmap().WithZone("")
+	}
+	return from
+}
+
+func (s *server) isProxy(a netip.Addr) bool {
+	return slices.ContainsFunc(s.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
