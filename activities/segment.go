@@ -24,10 +24,18 @@ import (
 
 // Segments are the dependencies of running segments of graphs on ComfyUI servers.
 type Segments struct {
-	Pool   *placement.Pool
-	Driver *driving.Driver
+	Pool        *placement.Pool
+	Driver      *driving.Driver
+	Credentials ServerCredentials // nil = servers are given none
 
 	weights *expirable.LRU[string, int] // shares of accounts
+}
+
+// ServerCredentials knows which credentials of jobs are given to which servers.
+type ServerCredentials interface {
+	// ForServer returns the credentials of Comfy.org that the server at an address is given with a prompt of a job, by their
+	// names in extra_data.
+	ForServer(ctx context.Context, ref job.RunRef, address string) (map[string]string, error)
 }
 
 const (
@@ -334,6 +342,13 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if err != nil {
 		return nil, nil, err
 	}
+	extra, secrets, err := s.extra(ctx, row)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(secrets) > 0 {
+		srv = srv.Withholding(secrets...)
+	}
 	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
 	s.events.lease = func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
 		return s.record(ctx, l, a, nil)
@@ -346,7 +361,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
-		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: s.extra(), Recorder: recorder,
+		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra, Recorder: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 	})
 	if err != nil {
@@ -396,13 +411,27 @@ func (s *segmentRun) record(ctx context.Context, l server.Lease, a eventlog.Appe
 	return recorded, err
 }
 
-// extra returns the extra_data of the prompt: the metadata for saved files, and the preview method.
-func (s *segmentRun) extra() map[string]json.RawMessage {
-	extra := map[string]json.RawMessage{}
+// extra returns the extra_data of the prompt: the metadata for saved files, the preview method, and the credentials that
+// the server is given, which it must not repeat.
+func (s *segmentRun) extra(ctx context.Context, row *server.Server) (extra map[string]json.RawMessage, secrets []string, err error) {
+	extra = map[string]json.RawMessage{}
 	for _, key := range []string{"extra_pnginfo", "preview_method"} {
 		if raw, ok := s.plan.source.ExtraData[key]; ok && string(raw) != "null" {
 			extra[key] = raw
 		}
 	}
-	return extra
+	if s.Credentials == nil {
+		return extra, nil, nil
+	}
+	given, err := s.Credentials.ForServer(ctx, s.params.RunRef, row.URL)
+	if err != nil {
+		return nil, nil, fmt.Errorf("credentials for server %s: %w", row.URL, err)
+	}
+	for name, value := range given {
+		if extra[name], err = json.Marshal(value); err != nil {
+			return nil, nil, fmt.Errorf("encode a credential: %w", err)
+		}
+		secrets = append(secrets, value)
+	}
+	return extra, secrets, nil
 }

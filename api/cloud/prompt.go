@@ -88,7 +88,7 @@ func (r promptRequest) submission() (job.Submission, error) {
 	credential, extra := jobio.SplitCredential(r.ExtraData)
 	return job.Submission{
 		PublicID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
-		Credential: credential, Number: number, Front: r.Front, Targets: r.Targets,
+		Credential: credential, ComfyOrg: jobio.ComfyOrg(r.ExtraData), Number: number, Front: r.Front, Targets: r.Targets,
 	}, nil
 }
 

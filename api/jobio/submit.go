@@ -7,6 +7,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -46,7 +48,7 @@ func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, 
 	if err != nil {
 		return job.Submission{}, err
 	}
-	withhold(&sub, sub.Credential, secret)
+	withhold(&sub, append(slices.Collect(maps.Values(sub.ComfyOrg)), sub.Credential, secret)...)
 	return sub, nil
 }
 
@@ -94,6 +96,22 @@ func SplitCredential(extra map[string]json.RawMessage) (credential string, rest 
 		delete(rest, name)
 	}
 	return credential, rest
+}
+
+// ComfyOrg returns the credentials of Comfy.org in extra_data by their names, which the partner classes of ComfyUI servers
+// read.
+func ComfyOrg(extra map[string]json.RawMessage) map[string]string {
+	var named map[string]string
+	for _, name := range credentialFields()[1:] {
+		var text string
+		if json.Unmarshal(extra[name], &text) == nil && text != "" {
+			if named == nil {
+				named = map[string]string{}
+			}
+			named[name] = text
+		}
+	}
+	return named
 }
 
 // minWithheld is the length from which a secret is replaced wherever it occurs: shorter ones, such as a token chosen

@@ -90,7 +90,7 @@ func (r jobRequest) submission() (job.Submission, error) {
 	}
 	credential, rest := jobio.SplitCredential(extra)
 	return job.Submission{
-		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, Number: number, Metadata: labels,
+		Surface: job.SurfaceV2, Prompt: r.Workflow, ExtraData: rest, Credential: credential, ComfyOrg: jobio.ComfyOrg(extra), Number: number, Metadata: labels,
 	}, nil
 }
 

@@ -110,10 +110,16 @@ func (in *Instance) OperatedServers() (*servers.Service, error) {
 }
 
 // segments are what the parts of graphs on servers run through.
-func (in *Instance) segments() *activities.Segments {
-	return activities.NewSegments(in.servers, driving.New(driving.Options{
+func (in *Instance) segments() (*activities.Segments, error) {
+	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
 	}))
+	if len(in.cfg.Servers.ComfyOrg) == 0 {
+		return s, nil
+	}
+	var err error
+	s.Credentials, err = in.jobCredentials()
+	return s, err
 }
 
 // segmentStop bounds letting go of segments when a worker stops: the servers go on by themselves.

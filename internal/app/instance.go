@@ -224,10 +224,10 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 }
 
 // graphActivities are the activities of graph runs, with what they need.
-func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners) *activities.Graph {
+func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners, segments *activities.Segments) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
-		Classes: in.classes, Partners: partners, Segments: in.segments(), Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
+		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
 		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 		Waiting: worker.ActivitiesWait(in.client, in.cfg.TemporalNamespace),

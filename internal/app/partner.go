@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -52,16 +53,18 @@ func (in *Instance) partners() (*activities.Partners, error) {
 	if in.cfg.Auth != account.ModeKeys {
 		return p, nil
 	}
+	p.Access, err = in.jobCredentials()
+	return p, err
+}
+
+// jobCredentials opens the credentials of running jobs.
+func (in *Instance) jobCredentials() (jobCredentials, error) {
 	auth, err := in.authenticator()
 	if err != nil {
-		return nil, err
+		return jobCredentials{}, err
 	}
 	sealer, err := in.key.Sealer()
-	if err != nil {
-		return nil, err
-	}
-	p.Access = jobCredentials{jobs: in.jobs, sealer: sealer, auth: auth}
-	return p, nil
+	return jobCredentials{jobs: in.jobs, sealer: sealer, auth: auth, mode: in.cfg.Auth, chosen: in.cfg.Servers.ComfyOrg}, err
 }
 
 // credentials check submissions with partner nodes; nil without accounts.
@@ -100,22 +103,61 @@ type jobCredentials struct {
 	jobs   *jobstore.Store
 	sealer *secret.Sealer
 	auth   edge.Authenticator
+	mode   account.Mode
+	chosen []string // addresses of the servers that are given credentials of Comfy.org
+}
+
+// open returns the credentials of a job that has not ended; NotFound when it has none.
+func (j jobCredentials) open(ctx context.Context, id job.ID) (job.Secrets, error) {
+	sealed, err := j.jobs.Sealed(ctx, id)
+	if err != nil {
+		return job.Secrets{}, err
+	}
+	text, err := j.sealer.Open(string(id), sealed)
+	if err != nil {
+		return job.Secrets{}, err
+	}
+	return job.ParseSecrets(text)
+}
+
+// ForServer implements activities.ServerCredentials. What is a credential of this service is for nobody else: clients put
+// it under the same names.
+func (j jobCredentials) ForServer(ctx context.Context, ref job.RunRef, address string) (map[string]string, error) {
+	if !slices.Contains(j.chosen, address) {
+		return nil, nil //nolint:nilnil // none
+	}
+	secrets, err := j.open(ctx, ref.Job)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil //nolint:nilnil // none
+	}
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range secrets.ComfyOrg {
+		if j.mode == account.ModeNone {
+			break // nothing is a credential
+		}
+		_, err := j.auth.Authenticate(ctx, value)
+		if err != nil && !fault.Is(err, fault.Unauthenticated) {
+			return nil, err
+		}
+		if err == nil {
+			delete(secrets.ComfyOrg, name)
+		}
+	}
+	return secrets.ComfyOrg, nil
 }
 
 // Access implements activities.NodeAccess.
 func (j jobCredentials) Access(ctx context.Context, ref job.RunRef) (account.Access, error) {
-	sealed, err := j.jobs.Sealed(ctx, ref.Job)
-	if fault.Is(err, fault.NotFound) {
+	secrets, err := j.open(ctx, ref.Job)
+	if fault.Is(err, fault.NotFound) || err == nil && secrets.Credential == "" {
 		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, job.CodeNeedCredential, "the job came without extra_data.api_key_service, which partner nodes need")
 	}
 	if err != nil {
 		return account.Access{}, err
 	}
-	credential, err := j.sealer.Open(string(ref.Job), sealed)
-	if err != nil {
-		return account.Access{}, err
-	}
-	id, err := identified(ctx, j.auth, ref.Account, credential)
+	id, err := identified(ctx, j.auth, ref.Account, secrets.Credential)
 	return id.Access, err
 }
 

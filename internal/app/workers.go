@@ -52,7 +52,11 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		runs := in.graphActivities(stops, partners)
+		segments, err := in.segments()
+		if err != nil {
+			return err
+		}
+		runs := in.graphActivities(stops, partners, segments)
 		in.startCache(ctx, group, runs)
 		onServers := worker.NewSegments(in.client, runs, worker.Options{TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop)})
 		group.Go(func() error { return onServers.Run(ctx) })

@@ -13,6 +13,7 @@ type Servers struct {
 	Fixed     []string      // MILLRACE_COMFYUI, separated by spaces: URL[,label=x]… of servers that are registered at the start
 	Silence   time.Duration // MILLRACE_COMFYUI_SILENCE, without a sign of life, after which a server counts as lost
 	Web       string        // MILLRACE_COMFYUI_WEB, address of the server whose web files of custom nodes an editor loads; "" = none
+	ComfyOrg  []string      // MILLRACE_COMFYUI_CREDENTIALS, separated by spaces: addresses of the servers that are given credentials of Comfy.org
 	MaxOutput int64         // MILLRACE_MAX_OUTPUT, bytes of one file that is taken from a server
 }
 
@@ -27,6 +28,17 @@ var serverSettings = []setting{
 		address, err := server.ParseURL(v)
 		c.Servers.Web = address
 		return err
+	}},
+	{"MILLRACE_COMFYUI_CREDENTIALS", func(c *Config, v string) error {
+		c.Servers.ComfyOrg = nil
+		for _, text := range strings.Fields(v) {
+			address, err := server.ParseURL(text)
+			if err != nil {
+				return err
+			}
+			c.Servers.ComfyOrg = append(c.Servers.ComfyOrg, address)
+		}
+		return nil
 	}},
 	duration("MILLRACE_COMFYUI_SILENCE", func(c *Config) *time.Duration { return &c.Servers.Silence }),
 	{"MILLRACE_MAX_OUTPUT", func(c *Config, v string) (err error) {

@@ -26,6 +26,7 @@ type Submission struct {
 	Prompt         json.RawMessage
 	ExtraData      map[string]json.RawMessage // without credentials
 	Credential     string                     // api_key_service; sealed, never part of an event
+	ComfyOrg       map[string]string          // credentials of Comfy.org by their names in extra_data; sealed where ForServers, dropped otherwise
 	Number         *float64
 	Front          bool
 	Targets        []string // nil = every output
@@ -92,6 +93,7 @@ type Deps struct {
 	Segments    Segments              // nil: there are no ComfyUI servers
 	Labels      Labels                // nil: every account may ask for every label
 	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
+	ForServers  bool                  // credentials of Comfy.org are kept, for the servers that the operator chose
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
 	Graphs      *graph.Handover       // to the runs that this process plans; nil: it plans none
 	Price       Price                 // of a run of a metered account; zero = free
@@ -203,10 +205,19 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	if !n.Price.Free() {
 		n.Price.Partners = s.partners(accepted.Graph)
 	}
-	if sub.Credential != "" {
-		n.Sealed = s.Sealer.Seal(string(id), sub.Credential)
+	if text := s.secrets(sub).Text(); text != "" {
+		n.Sealed = s.Sealer.Seal(string(id), text)
 	}
 	return n, nil
+}
+
+// secrets returns the credentials of a submission that its job needs.
+func (s *Service) secrets(sub Submission) Secrets {
+	secrets := Secrets{Credential: sub.Credential}
+	if s.ForServers {
+		secrets.ComfyOrg = sub.ComfyOrg
+	}
+	return secrets
 }
 
 // Cancel cancels one job. It reports whether the job was active.
