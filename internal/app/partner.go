@@ -133,19 +133,26 @@ func (j jobCredentials) ForServer(ctx context.Context, ref job.RunRef, address s
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range secrets.ComfyOrg {
-		if j.mode == account.ModeNone {
-			break // nothing is a credential
-		}
+	return j.foreign(ctx, secrets.ComfyOrg)
+}
+
+// foreign returns the credentials that are not of this service.
+func (j jobCredentials) foreign(ctx context.Context, named map[string]string) (map[string]string, error) {
+	if j.mode == account.ModeNone {
+		return named, nil
+	}
+	foreign := make(map[string]string, len(named))
+	for name, value := range named {
 		_, err := j.auth.Authenticate(ctx, value)
-		if err != nil && !fault.Is(err, fault.Unauthenticated) {
+		if err == nil {
+			continue
+		}
+		if !fault.Is(err, fault.Unauthenticated) {
 			return nil, err
 		}
-		if err == nil {
-			delete(secrets.ComfyOrg, name)
-		}
+		foreign[name] = value
 	}
-	return secrets.ComfyOrg, nil
+	return foreign, nil
 }
 
 // Access implements activities.NodeAccess.

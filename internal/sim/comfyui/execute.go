@@ -236,7 +236,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 	e.state(pn.ID, 0, 1, "running")
 	e.send("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
 	e.ledger.ran(e.run, pn.ID)
-	result, err := inv.Run(ctx, node.Call{
+	result, err := inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
 		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
 	})
 	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {

@@ -1,6 +1,7 @@
 package comfyui
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,7 +21,7 @@ type checkpoint struct{ name string }
 
 // modelClasses are the classes that need a model, and others that are not native.
 func (s *Server) modelClasses() []*node.Class {
-	all := slices.Concat([]*node.Class{s.loader(), textEncoder(), s.sampler()}, classes.Latents(), classes.Lists())
+	all := slices.Concat([]*node.Class{s.loader(), textEncoder(), s.sampler()}, classes.Latents(), classes.Lists(), []*node.Class{partner()})
 	if s.opts.Pack {
 		all = append(all, classes.Pack()...)
 	}
@@ -57,6 +58,28 @@ func textEncoder() *node.Class {
 				return node.Result{}, &classes.Exception{Kind: "RuntimeError", Text: "ERROR: clip input is invalid: None"}
 			}
 			return node.Result{Outputs: []node.Value{fmt.Sprintf("%s: %v", model.name, call.Args["text"])}}, nil
+		},
+	}
+}
+
+// secretsKey is the key of a prompt's credentials in the context of its nodes.
+type secretsKey struct{}
+
+// partner stands for the classes that call a service of Comfy.org: it fails without a credential, and shows the one that it
+// was given, as a careless class may.
+func partner() *node.Class {
+	return &node.Class{
+		Name: "SimPartner", DisplayName: "Simulated partner", Category: "api node", Module: "comfy_api_nodes.nodes_sim", OutputNode: true, Uncached: true,
+		Inputs:  []node.Input{{Name: "prompt", Type: node.String}},
+		Outputs: []node.Output{{Type: node.String}},
+		Run: func(ctx context.Context, _ *node.Call) (node.Result, error) {
+			secrets, _ := ctx.Value(secretsKey{}).(map[string]string)
+			key := cmp.Or(secrets["api_key_comfy_org"], secrets["auth_token_comfy_org"])
+			if key == "" {
+				return node.Result{}, &classes.Exception{Kind: "Exception", Text: "Unauthorized: Please login first to use this node."}
+			}
+			text := "signed in with " + key
+			return node.Result{Outputs: []node.Value{text}, UI: map[string][]any{"text": {text}}}, nil
 		},
 	}
 }

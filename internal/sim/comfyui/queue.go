@@ -13,6 +13,7 @@ type item struct {
 	id      string
 	prompt  json.RawMessage
 	extra   map[string]any
+	secrets map[string]string // of extra, which queue and history do not show
 	outputs []string
 }
 

@@ -46,7 +46,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusBadRequest, refused)
 		return
 	}
-	it := &item{number: number, id: id, prompt: req.Prompt, extra: req.extra(), outputs: accepted.Outputs}
+	it := &item{number: number, id: id, prompt: req.Prompt, extra: req.extra(), secrets: req.secrets(), outputs: accepted.Outputs}
 	queued := s.queue.put(it)
 	if s.faults.take(Duplicate) {
 		s.queue.put(&item{number: s.queue.next(false), id: id, prompt: req.Prompt, extra: it.extra, outputs: it.outputs})
@@ -91,6 +91,17 @@ func (r *request) extra() map[string]any {
 	}
 	extra["create_time"] = time.Now().UnixMilli()
 	return extra
+}
+
+// secrets returns what only nodes see of extra_data.
+func (r *request) secrets() map[string]string {
+	secrets := map[string]string{}
+	for _, name := range sensitive {
+		if value, ok := r.Extra[name].(string); ok {
+			secrets[name] = value
+		}
+	}
+	return secrets
 }
 
 // validate returns the outputs that run, or the body of a refusal.
