@@ -119,9 +119,17 @@ func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
 	s.add(c)
 	s.add(jobs.New(jobs.Deps{
 		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
-		Keys: deps.Keys, Logs: deps.Logs, Waits: deps.Waits, Ends: deps.Ends,
+		Keys: deps.Keys, Logs: deps.Logs, Names: namesOf(deps.Files), Waits: deps.Waits, Ends: deps.Ends,
 	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention}))
 	return c
+}
+
+// namesOf is files as what names assets, nil without files.
+func namesOf(files Files) jobs.Names {
+	if files == nil {
+		return nil
+	}
+	return files
 }
 
 func (s *service) addFiles(deps Deps, opts Options) {

@@ -173,7 +173,9 @@ func TestUploadValidation(t *testing.T) { // A-02 to A-06, A-11, A-14, A-15, A-6
 		"a NUL":                        {upload("x", part{"file_path", "", "a\x00b"}), 422, "invalid_request"},
 		"an empty path":                {upload("x", part{"file_path", "", ""}), 422, "invalid_request"},
 		"an endless path":              {upload("x", part{"file_path", "", strings.Repeat("a/", 2000) + "x"}), 422, "invalid_request"},
-		"a short hash":                 {upload("x", part{"expected_hash", "", "blake3:12"}), 422, "invalid_request"},
+		"a short hash":                 {upload("x", part{"expected_hash", "", "blake3:12"}), 409, "hash_mismatch"},
+		"a hash of no digits":          {upload("x", part{"expected_hash", "", "blake3:"}), 422, "invalid_request"},
+		"a hash that is no number":     {upload("x", part{"expected_hash", "", "blake3:" + strings.Repeat("x", 64)}), 422, "invalid_request"},
 		"a hash without its function":  {upload("x", part{"expected_hash", "", strings.Repeat("a", 64)}), 422, "invalid_request"},
 		"a hash of another function":   {upload("x", part{"expected_hash", "", "sha256:" + strings.Repeat("a", 64)}), 422, "invalid_request"},
 		"a malformed hash, afterwards": {append(upload("x"), part{"expected_hash", "", "no"}), 422, "invalid_request"},
@@ -341,6 +343,9 @@ func TestExpectedHash(t *testing.T) { // A-07 to A-09
 	zero := part{"expected_hash", "", blob.Ref{}.String()}
 	mismatch(upload(data, zero), 0) // a hash like any other
 	mismatch(append(upload(data), zero), 0)
+	for _, short := range []string{"blake3:1", right.value[:len(right.value)-1], right.value + "0"} { // no bytes have a hash of another length
+		mismatch(upload(data, part{"expected_hash", "", short}), 0)
+	}
 	require.Equal(t, http.StatusCreated, h.post(t, "/api/v2/assets", "key-a", upload(data, part{"expected_hash", "", strings.ToUpper(right.value[:0]) + "blake3:" + strings.ToUpper(right.value[7:])})...).status)
 	held := h.post(t, "/api/v2/assets", "key-a", upload(data, right)...)
 	require.Equal(t, http.StatusOK, held.status, "verified without a write")
@@ -452,6 +457,13 @@ func TestRetention(t *testing.T) { // A-11, A-12, A-40
 		require.Contains(t, []int{200, 201}, res.status, string(res.body))
 		return res.json(t)
 	}
+	for _, seconds := range []int{60, 61, 604800} { // to the millisecond
+		a := post(fmt.Sprint("exactly ", seconds), strconv.Itoa(seconds))
+		created, err := time.Parse(time.RFC3339Nano, a["created_at"].(string))
+		require.NoError(t, err)
+		require.Equal(t, created.Add(time.Duration(seconds)*time.Second).Format("2006-01-02T15:04:05.000Z"), a["expires_at"])
+		require.Equal(t, a["created_at"], h.get(t, "/api/v2/assets/"+a["id"].(string), "key-a").json(t)["created_at"])
+	}
 	require.Equal(t, time.Minute, until(post("1", "60")))
 	require.Equal(t, 7*24*time.Hour, until(post("2", "604800")))
 	long := post("3", "86400")
@@ -489,12 +501,18 @@ func TestFromHash(t *testing.T) {
 		require.NotEqual(t, first["id"], res.json(t)["id"])
 		require.Equal(t, "image/png", res.json(t)["content_type"])
 		require.EqualValues(t, 1, res.json(t)["size_bytes"])
+		again := h.fromHash(t, fmt.Sprintf(`{"hash":%q,%s}`, hashOf("x"), other))
+		require.Equal(t, []any{http.StatusOK, res.json(t)["id"]}, []any{again.status, again.json(t)["id"]}, "the same once more, with a name and without")
 	}
 	for body, want := range map[string]string{
 		fmt.Sprintf(`{"hash":%q}`, hashOf("theirs")):   "404 blob_not_found",
 		fmt.Sprintf(`{"hash":%q}`, hashOf("nobody's")): "404 blob_not_found",
 		fmt.Sprintf(`{"hash":%q}`, blob.Ref{}):         "404 blob_not_found",
-		`{"hash":"blake3:1"}`:                          "422 invalid_request",
+		`{"hash":"blake3:1"}`:                          "404 blob_not_found",
+		fmt.Sprintf(`{"hash":"%s0"}`, hashOf("x")):     "404 blob_not_found",
+		`{"hash":"blake3:"}`:                           "422 invalid_request",
+		`{"hash":"blake3:xyz"}`:                        "422 invalid_request",
+		`{"hash":"sha256:1"}`:                          "422 invalid_request",
 		`{}`:                                           "422 invalid_request",
 		`{`:                                            "422 invalid_request",
 		fmt.Sprintf(`{"hash":%q,"file_path":"../x"}`, hashOf("x")): "422 invalid_request",
@@ -527,16 +545,21 @@ func TestContent(t *testing.T) {
 	h := startFiles(t, api.Options{})
 	a := h.post(t, "/api/v2/assets", "key-a", upload("0123456789", part{"content_type", "", "text/plain"})...).json(t)
 	target := "/api/v2/assets/" + a["id"].(string) + "/content"
-	full := h.get(t, target, "key-a")
+	redirected := h.get(t, target, "key-a")
+	require.Equal(t, http.StatusFound, redirected.status)
+	link := redirected.header.Get("Location")
+	require.True(t, strings.HasPrefix(link, h.url+"/"), link)
+	full := h.get(t, strings.TrimPrefix(link, h.url), "") // without a credential
 	require.Equal(t, "0123456789", string(full.body))
 	require.Equal(t, "text/plain", full.header.Get("Content-Type"))
 	require.Equal(t, `"`+hashOf("0123456789")+`"`, full.header.Get("ETag"))
 	require.Equal(t, "inline; filename=photo.png", full.header.Get("Content-Disposition"))
-	require.Equal(t, "234", string(h.get(t, target, "key-a", "Range", "bytes=2-4").body))
-	require.Equal(t, 304, h.get(t, target, "key-a", "If-None-Match", full.header.Get("ETag")).status)
-	bad := h.get(t, target, "key-a", "Range", "bytes=10-")
+	link = strings.TrimPrefix(link, h.url)
+	require.Equal(t, "234", string(h.get(t, link, "", "Range", "bytes=2-4").body))
+	require.Equal(t, 304, h.get(t, link, "", "If-None-Match", full.header.Get("ETag")).status)
+	bad := h.get(t, link, "", "Range", "bytes=10-")
 	require.Equal(t, 416, bad.status)
-	require.Equal(t, "range_not_satisfiable", code(t, bad))
+	require.Contains(t, string(bad.body), `"range_not_satisfiable"`)
 	require.Equal(t, "10", h.bearer(t, http.MethodHead, target, "").header.Get("Content-Length"))
 	for _, id := range []string{"nonsense", uuid.NewString(), strings.ToUpper(a["id"].(string))} {
 		require.Equal(t, 404, h.get(t, "/api/v2/assets/"+id+"/content", "key-a").status)

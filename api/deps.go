@@ -67,6 +67,7 @@ type JobReader interface {
 type Files interface {
 	media.Files
 	assets.Files
+	jobs.Names
 }
 
 // Keys keeps single-use keys; postgres.Keys is it.

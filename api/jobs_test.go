@@ -184,6 +184,21 @@ func TestV2JobShowsOutputsAndErrors(t *testing.T) {
 	require.Nil(t, body["queue_position"])
 }
 
+// A job whose status is running says since when, also before the first event of its run.
+func TestRunningJobHasStartedAt(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	admitted, started := then.Add(time.Second), then.Add(2*time.Second)
+	at := func(j job.Job) any {
+		j.ID, j.Account, j.SubmittedAt = jobA, account.LocalID, then
+		h.jobs.put(j)
+		return h.do(t, "GET", "/api/v2/jobs/"+string(jobA), "").json(t)["started_at"]
+	}
+	require.Nil(t, at(job.Job{State: job.Queued}))
+	require.Equal(t, "2026-01-02T03:04:06.123Z", at(job.Job{State: job.Running, Run: 1, AdmittedAt: &admitted}))
+	require.Equal(t, "2026-01-02T03:04:07.123Z", at(job.Job{State: job.Running, Run: 1, AdmittedAt: &admitted, StartedAt: &started}))
+}
+
 func TestV2Refusals(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
@@ -194,9 +209,13 @@ func TestV2Refusals(t *testing.T) {
 		status int
 		code   string
 	}{
-		"workflow missing":        {`{}`, nil, 400, "invalid_request"},
-		"workflow a list":         {`{"workflow":[]}`, nil, 400, "invalid_request"},
-		"workflow null":           {`{"workflow":null}`, nil, 400, "invalid_request"},
+		"workflow missing":        {`{}`, nil, 422, "invalid_workflow"},
+		"workflow a list":         {`{"workflow":[]}`, nil, 422, "invalid_workflow"},
+		"workflow null":           {`{"workflow":null}`, nil, 422, "invalid_workflow"},
+		"body a list":             {`[]`, nil, 400, "invalid_request"},
+		"picture info a text":     {`{"workflow":{},"extra_data":{"extra_pnginfo":"x"}}`, nil, 400, "invalid_request"},
+		"picture info null":       {`{"workflow":{},"extra_data":{"extra_pnginfo":null}}`, nil, 400, "invalid_request"},
+		"picture info of a list":  {`{"workflow":{},"extra_data":{"extra_pnginfo":{"workflow":[]}}}`, nil, 400, "invalid_request"},
 		"extra_data unknown":      {`{"workflow":{},"extra_data":{"x":1}}`, nil, 400, "invalid_request"},
 		"extra_data key a number": {`{"workflow":{},"extra_data":{"api_key_comfy_org":1}}`, nil, 400, "invalid_request"},
 		"metadata not strings":    {`{"workflow":{},"metadata":{"a":1}}`, nil, 422, "metadata_invalid"},

@@ -10,6 +10,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // Readiness knows the state of the parts that a submission depends on.
@@ -48,12 +49,29 @@ func (s *Surface) healthRoutes() []edge.Route {
 		{Method: http.MethodHead, Path: "/healthz", Access: edge.Public, Handle: s.healthz},
 		{Method: http.MethodGet, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
 		{Method: http.MethodHead, Path: "/readyz", Access: edge.Public, Handle: s.readyz},
+		{Method: http.MethodGet, Path: "/api/v2/health", Access: edge.Public, Handle: s.healthV2},
 	}
 }
 
 // healthz says that the process lives: GET /healthz.
 func (s *Surface) healthz(c *gin.Context) error {
 	c.PureJSON(http.StatusOK, gin.H{"status": "alive"})
+	return nil
+}
+
+type healthResponse struct {
+	Status   string `json:"status"`
+	Upstream string `json:"upstream"` // the address of this service: there is no other behind it
+}
+
+// healthV2 is readyz in the words of the v2 contract: GET /api/v2/health.
+func (s *Surface) healthV2(c *gin.Context) error {
+	for _, p := range s.readiness.Check(c.Request.Context()) {
+		if p.Required && !p.OK {
+			return fault.New(fault.Unavailable, "", "a submission would not be accepted now: %s is not available", p.Name)
+		}
+	}
+	c.PureJSON(http.StatusOK, healthResponse{"healthy", s.edge.BaseURL(c.Request)})
 	return nil
 }
 

@@ -104,11 +104,20 @@ func (s *Surface) Routes() []edge.Route { return append(s.v2.routes(), s.library
 
 // serve answers with the content of an asset, unless a scan rejected it.
 func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) error {
+	f, err := fileOf(a, filename, save)
+	if err != nil {
+		return err
+	}
+	return content.Serve(c, d.Files, f)
+}
+
+// fileOf is the file of an asset, unless a scan rejected it.
+func fileOf(a asset.Asset, filename string, save bool) (content.File, error) {
 	if a.State == asset.Rejected {
-		return fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
+		return content.File{}, fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
 	}
 	e := files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
-	return content.Serve(c, d.Files, content.File{Entry: e, Name: filename, Save: save})
+	return content.File{Entry: e, Name: filename, Save: save}, nil
 }
 
 // delete deletes an asset and answers 204.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/api/cursor"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
@@ -31,7 +32,7 @@ func (s *v2) routes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.getAsset},
 		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: s.deleteAsset},
 		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: s.getContent},
-		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
+		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.headContent},
 	)
 }
 
@@ -54,8 +55,23 @@ func (s *v2) getAsset(c *gin.Context) error {
 	return nil
 }
 
-// getContent: GET /api/v2/assets/{id}/content.
+// getContent redirects to a link that serves the bytes without a credential, to the bucket or to this service: GET
+// /api/v2/assets/{id}/content.
 func (s *v2) getContent(c *gin.Context) error {
+	a, err := s.asset(c)
+	if err != nil {
+		return err
+	}
+	f, err := fileOf(a, filename(a), false)
+	if err != nil {
+		return err
+	}
+	link, _ := s.Links.Sign(string(a.ID), a.Hash.String(), filename(a), a.ContentType)
+	return content.Redirect(c, s.Files, f, s.Edge.BaseURL(c.Request)+link)
+}
+
+// headContent describes the bytes: HEAD /api/v2/assets/{id}/content.
+func (s *v2) headContent(c *gin.Context) error {
 	a, err := s.asset(c)
 	if err != nil {
 		return err
@@ -93,7 +109,7 @@ func (s *v2) postFromHash(c *gin.Context) error {
 	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
-	ref, err := blob.ParseRef(req.Hash)
+	ref, err := parseHash(req.Hash)
 	if err != nil {
 		return err
 	}

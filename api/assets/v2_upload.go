@@ -2,6 +2,7 @@ package assets
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"io"
 	"mime"
@@ -150,7 +151,7 @@ func (u *uploadSpec) read(name, value string) error {
 		u.spec.ContentType = value
 		return checkContentType(value)
 	case "expected_hash":
-		ref, err := blob.ParseRef(value)
+		ref, err := parseHash(value)
 		u.expected = &ref
 		return err
 	case "file_path":
@@ -183,6 +184,16 @@ func (u *uploadSpec) finish(f *request.Form) (err error) {
 	}
 	u.spec.Tags, err = cleanTags(u.spec.Tags)
 	return err
+}
+
+// parseHash reads what a client takes for the hash of its bytes. One of another length is the zero Ref, the hash of no
+// bytes.
+func parseHash(text string) (blob.Ref, error) {
+	digits, ok := strings.CutPrefix(text, "blake3:")
+	if ok && digits != "" && len(digits) != hex.EncodedLen(len(blob.Ref{})) && strings.Trim(strings.ToLower(digits), "0123456789abcdef") == "" {
+		return blob.Ref{}, nil
+	}
+	return blob.ParseRef(text)
 }
 
 func checkContentType(v string) error {

@@ -64,6 +64,23 @@ func ServeBytes(c *gin.Context, store Store, f File) error {
 	return ServeReader(c, time.Time{}, source(r))
 }
 
+// Redirect sends the client to the backend where that can serve the file, otherwise to link. A file that has lost its bytes
+// is an error here, not behind the link.
+func Redirect(c *gin.Context, store Store, f File, link string) error {
+	if done, err := redirect(c, store, f); done || err != nil {
+		return Unavailable(err)
+	}
+	r, err := store.Open(c.Request.Context(), f.Entry)
+	if err != nil {
+		return Unavailable(err)
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	edge.Redirect(c, link)
+	return nil
+}
+
 // ServeReader answers with what r reads, as Serve does. The caller has set the headers that describe the content.
 func ServeReader(c *gin.Context, modified time.Time, r io.ReadSeeker) error {
 	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") { // RFC 9110, section 14.2: an unknown unit is ignored

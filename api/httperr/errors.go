@@ -122,13 +122,13 @@ func V2Verdict(kind fault.Kind, code string) (int, string) {
 		return http.StatusUnprocessableEntity, code
 	case "hash_mismatch", "asset_in_use", "webhook_exists", "webhook_disabled", "webhook_limit":
 		return http.StatusConflict, code
-	case "blob_not_found", "job_not_found", "asset_not_found", "output_unavailable":
+	case "blob_not_found", "output_unavailable":
 		return http.StatusNotFound, code
-	case "queue_full", "deployment_not_ready", "too_many_streams", "rate_limited", "subscription_inactive":
+	case "queue_full", "deployment_not_ready", "too_many_streams", "rate_limited":
 		return http.StatusTooManyRequests, code
 	case "insufficient_credits":
 		return http.StatusPaymentRequired, code
-	case account.CodeStorage, account.CodeLabel:
+	case account.CodeStorage, account.CodeLabel, "subscription_inactive": // of the last: no wait helps
 		return http.StatusForbidden, code
 	case "invalid_cursor", "invalid_metadata_filter", "invalid_request":
 		return http.StatusBadRequest, code

@@ -67,7 +67,7 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 	base := s.Edge.BaseURL(c.Request)
 	self := base + "/api/v2/jobs/" + string(j.PublicID())
 	body := jobBody{
-		ID: j.PublicID(), Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(j.StartedAt),
+		ID: j.PublicID(), Status: j.State, CreatedAt: edge.Timestamp(j.SubmittedAt), StartedAt: edge.TimestampOrNil(runningSince(j)),
 		CompletedAt: edge.TimestampOrNil(j.EndedAt), ExpiresAt: edge.Timestamp(j.ExpiresAt(s.opts.JobRetention)), QueuePosition: position,
 		Outputs: s.renderOutputs(base, j), Error: renderError(j),
 		URLs: jobURLs{Self: self, Events: self + "/events", Cancel: self + "/cancel"}, Metrics: metrics(j),
@@ -105,6 +105,15 @@ func (s *Surface) queuePositions(ctx context.Context, owner string, list []job.J
 		positions[id] = &n
 	}
 	return positions, err
+}
+
+// runningSince returns when the job's run began; until it has, when the job was given its slot, since its status is running
+// from then on.
+func runningSince(j job.Job) *time.Time {
+	if j.StartedAt != nil {
+		return j.StartedAt
+	}
+	return j.AdmittedAt
 }
 
 func metrics(j job.Job) jobMetrics {

@@ -74,7 +74,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 
 func (r jobRequest) submission() (job.Submission, error) {
 	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // its members are read when the graph is parsed
-		return job.Submission{}, httperr.Invalidf("workflow must be an object")
+		return job.Submission{}, fault.New(fault.Invalid, "invalid_workflow", "workflow must be an object: a graph in API format")
 	}
 	extra, err := r.extraData()
 	if err != nil {
@@ -112,9 +112,8 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 				return nil, httperr.Invalidf("extra_data.%s must be a string", name)
 			}
 		case "extra_pnginfo":
-			var info map[string]json.RawMessage
-			if json.Unmarshal(value, &info) != nil {
-				return nil, httperr.Invalidf("extra_data.extra_pnginfo must be an object")
+			if err := checkPNGInfo(value); err != nil {
+				return nil, err
 			}
 		case "millrace":
 		default:
@@ -122,6 +121,18 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 		}
 	}
 	return extra, nil
+}
+
+// checkPNGInfo refuses what is no object, and a workflow in it that is none.
+func checkPNGInfo(value json.RawMessage) error {
+	var info map[string]json.RawMessage
+	if json.Unmarshal(value, &info) != nil || info == nil {
+		return httperr.Invalidf("extra_data.extra_pnginfo must be an object")
+	}
+	if workflow, ok := info["workflow"]; ok && workflow[0] != '{' {
+		return httperr.Invalidf("extra_data.extra_pnginfo.workflow must be an object")
+	}
+	return nil
 }
 
 func (r jobRequest) labels() (map[string]string, error) {
@@ -195,7 +206,8 @@ type workflowResponse struct {
 	Format   string          `json:"format"`
 }
 
-// getWorkflow returns the graph as submitted, never what came beside it: GET /api/v2/jobs/{id}/workflow.
+// getWorkflow returns the graph that ran, never what came beside it: GET /api/v2/jobs/{id}/workflow. References to assets
+// are the names of their files.
 func (s *Surface) getWorkflow(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {
@@ -204,6 +216,11 @@ func (s *Surface) getWorkflow(c *gin.Context) error {
 	src, err := s.Sources.Load(c.Request.Context(), j.Account, j.ID)
 	if err != nil {
 		return err
+	}
+	if s.Names != nil {
+		if src.Prompt, err = s.Names.NameAssets(c.Request.Context(), j.Account, j.ID, src.Prompt); err != nil {
+			return err
+		}
 	}
 	c.PureJSON(http.StatusOK, workflowResponse{Workflow: src.Prompt, Format: "api"})
 	return nil

@@ -27,11 +27,18 @@ const (
 var listing = cursor.Listing[int64]{Kind: "j"}
 
 type jobsResponse struct {
-	Jobs []jobBody `json:"jobs"`
-	Next string    `json:"next_cursor,omitempty"`
+	Jobs []listedJob `json:"jobs"`
+	Next string      `json:"next_cursor,omitempty"`
 }
 
-// listJobs lists jobs newest first: GET /api/v2/jobs?limit=&cursor=&status=&metadata.<key>=<value>.
+// listedJob is a job with the two times by their names in listings.
+type listedJob struct {
+	jobBody
+	CreateTime string `json:"create_time"`
+	UpdateTime string `json:"update_time"`
+}
+
+// listJobs lists jobs newest first: GET /api/v2/jobs?limit=&cursor=&status=&metadata[<label>]=<value>.
 func (s *Surface) listJobs(c *gin.Context) error {
 	q, err := v2Query(c)
 	if err != nil {
@@ -45,13 +52,13 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	body := jobsResponse{Jobs: []jobBody{}}
+	body := jobsResponse{Jobs: []listedJob{}}
 	for _, j := range page.Jobs {
 		rendered, err := s.renderPlaced(c, j, positions[j.ID])
 		if err != nil {
 			return err
 		}
-		body.Jobs = append(body.Jobs, rendered)
+		body.Jobs = append(body.Jobs, listedJob{rendered, rendered.CreatedAt, edge.Timestamp(j.UpdatedAt)})
 	}
 	if page.Next != 0 {
 		body.Next = listing.Format(page.Next)
@@ -81,12 +88,12 @@ func v2Query(c *gin.Context) (q jobs.Query, err error) {
 func metadataFilters(query map[string][]string) (map[string]string, error) {
 	filters := map[string]string{}
 	for name, values := range query {
-		key, ok := strings.CutPrefix(name, "metadata.")
-		if !ok {
+		if !strings.HasPrefix(name, "metadata") {
 			continue
 		}
-		if key == "" || len(values) != 1 {
-			return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "give each metadata filter once, as metadata.<label>=<value>")
+		key := filteredLabel(name)
+		if _, twice := filters[key]; key == "" || twice || len(values) != 1 {
+			return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
 		}
 		filters[key] = values[0]
 	}
@@ -94,4 +101,17 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 		return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "at most %d metadata filters", maxMetadataFilters)
 	}
 	return filters, nil
+}
+
+// filteredLabel returns the label that a parameter filters by, "metadata[label]" or "metadata.label"; "" for any other name.
+func filteredLabel(parameter string) string {
+	if label, ok := strings.CutPrefix(parameter, "metadata."); ok {
+		return label
+	}
+	label, open := strings.CutPrefix(parameter, "metadata[")
+	label, closed := strings.CutSuffix(label, "]")
+	if !open || !closed {
+		return ""
+	}
+	return label
 }

@@ -5,6 +5,7 @@ package jobs
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -39,6 +40,12 @@ type Sources interface {
 	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
 }
 
+// Names knows the names of assets; files.Service is it.
+type Names interface {
+	// NameAssets returns the graph of a job with the references to assets replaced by the names of their files.
+	NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error)
+}
+
 // Keys knows the idempotency keys that are in use.
 type Keys interface {
 	// Check is Conflict, idempotency_key_reuse, for a key in use.
@@ -58,6 +65,7 @@ type Deps struct {
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links
 	Keys    Keys        // nil = what is wrong with a workflow is answered before a key in use
+	Names   Names       // nil = graphs are shown as they were submitted
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Logs    Logs        // nil = jobs have no logs
 	Ends    *Ends       // nil = nobody can wait for the end of a job

@@ -189,7 +189,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 		messages = append(messages, w.startNode(job.NodeStartedV1{Node: e.Node, Class: e.Class, Within: e.Within}, at)...)
 	}
 	if e.Blocked != "" {
-		messages = append(messages, w.message("execution_error", blockage(w.job, e, at)))
+		messages = append(messages, w.message("notification", notificationData{blockage(e), w.job.PublicID()}))
 	}
 	if len(e.UI) > 0 {
 		_, display, _ := e.Within.Places(e.Node)

@@ -2,7 +2,6 @@ package fanout
 
 import (
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -151,14 +150,9 @@ func executionError(j job.Job, at time.Time) errorData {
 	return d
 }
 
-// blockage returns the data that says why a node was blocked. The run goes on, so histories do not contain it.
-func blockage(j job.Job, e job.NodeExecutedV1, at time.Time) errorData {
-	before := slices.DeleteFunc(slices.Clone(j.Executed), func(id string) bool { return id == e.Node })
-	return errorData{
-		PromptID: j.PublicID(), NodeID: e.Node, NodeType: e.Class, Executed: list(before),
-		ExceptionMessage: "Execution Blocked: " + e.Blocked, ExceptionType: "ExecutionBlocked",
-		Traceback: []string{}, CurrentInputs: json.RawMessage("[]"), CurrentOutputs: []string{}, Timestamp: at.UnixMilli(),
-	}
+// blockage says why a node was blocked. It is no execution_error, which clients take for the end of the job: the run goes on.
+func blockage(e job.NodeExecutedV1) string {
+	return "Node " + e.Node + " (" + e.Class + ") did not run: " + e.Blocked
 }
 
 func interruption(j job.Job, at time.Time) interruptedData {

@@ -119,9 +119,7 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 				job.NodeExecutedV1{Run: 1, Node: "10", Class: "SaveImage"},
 				job.SucceededV1{Run: 1}),
 			append(began, cachedFrame("[]"), progressState(nodeEntry("9", "running", 0, 1)), executing("9"),
-				fmt.Sprintf(`{"type":"execution_error","data":{"prompt_id":%q,"node_id":"9","node_type":"SaveImage","executed":[],`+
-					`"exception_message":"Execution Blocked: no face found","exception_type":"ExecutionBlocked","traceback":[],`+
-					`"current_inputs":[],"current_outputs":[],"timestamp":%d}}`, id, ms),
+				fmt.Sprintf(`{"type":"notification","data":{"value":"Node 9 (SaveImage) did not run: no face found","prompt_id":%q}}`, id),
 				progressState(nodeEntry("9", "finished", 1, 1)),
 				progressState(nodeEntry("9", "finished", 1, 1), nodeEntry("10", "running", 0, 1)), executing("10"),
 				progressState(nodeEntry("9", "finished", 1, 1), nodeEntry("10", "finished", 1, 1)),

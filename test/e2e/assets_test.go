@@ -45,3 +45,52 @@ func TestAnAssetIsAnInputOnBothSurfacesAndOutputsAreAssets(t *testing.T) {
 	}
 	require.NotContains(t, c.json("GET", "/api/v2/assets/"+first["id"].(string), ""), "job_id")
 }
+
+// The graph of a job is the one that ran: references are names of files, by which the same graph loads the same file again.
+func TestTheGraphOfAJobNamesFiles(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	first := c.store("in/first.png", tinyPNG(t))
+	run := func(image string) (image1 any) {
+		graph := `{"1":{"class_type":"LoadImage","inputs":{"image":` + image + `},"_meta":{"title":"core/ASSET"}},
+			"9":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`
+		id, _ := c.json("POST", "/api/v2/jobs", `{"workflow":`+graph+`}`)["id"].(string)
+		c.await(id, "completed")
+		got := c.json("GET", "/api/v2/jobs/"+id+"/workflow", "")
+		require.Equal(t, "api", got["format"])
+		loader := got["workflow"].(map[string]any)["1"].(map[string]any)
+		require.Equal(t, "core/ASSET", loader["_meta"].(map[string]any)["title"])
+		return loader["inputs"].(map[string]any)["image"]
+	}
+	reference := `{"__type":"core/ASSET", "info":{"file_path":"x","id":"` + first["id"].(string) + `"}}`
+	require.Equal(t, "in/first.png", run(reference))
+	c.store("in/first.png", []byte(pngOf(t, 3)))
+	exact := run(reference)
+	require.Equal(t, "asset:"+first["id"].(string), exact, "the name leads to another file now")
+	require.Equal(t, exact, run(`"`+exact.(string)+`"`), "and this one to the file that it was")
+}
+
+// Jobs are found by their labels as the published SDK asks for them.
+func TestJobsAreListedByTheirLabels(t *testing.T) {
+	t.Parallel()
+	c := newClient(t, "pro")
+	var ids []any
+	for _, labels := range []string{`{"run":"7","client":"acme"}`, `{"run":"8"}`} {
+		made := c.json("POST", "/api/v2/jobs", `{"metadata":`+labels+`,"workflow":`+picture+`}`)
+		ids = append(ids, made["id"])
+		c.await(made["id"].(string), "completed")
+	}
+	for query, want := range map[string][]any{
+		"metadata[run]=7": {ids[0]}, "metadata%5Brun%5D=8": {ids[1]}, "metadata.run=7": {ids[0]},
+		"metadata[run]=7&metadata[client]=acme": {ids[0]}, "metadata[run]=8&metadata[client]=acme": nil, "limit=5": {ids[1], ids[0]},
+	} {
+		var got []any
+		for _, each := range c.json("GET", "/api/v2/jobs?"+query, "")["jobs"].([]any) {
+			j := each.(map[string]any)
+			got = append(got, j["id"])
+			require.Equal(t, j["created_at"], j["create_time"])
+			require.Equal(t, j["completed_at"], j["update_time"])
+		}
+		require.Equal(t, want, got, query)
+	}
+}

@@ -159,9 +159,9 @@ func TestTierChangeTakesEffectAtOnce(t *testing.T) {
 	require.Equal(t, "in_progress", c.status(running))
 	c.json("POST", "/api/interrupt", "")
 	c.operator("accounts", "set", c.name, "--inactive", "--reason", "unpaid")
-	for path, body := range map[string]string{"/api/prompt": `{"prompt":` + picture + `}`, "/api/v2/jobs": `{"workflow":` + picture + `}`} {
-		got := c.do("POST", path, body)
-		require.Equal(t, http.StatusTooManyRequests, got.status)
+	for path, status := range map[string]int{"/api/prompt": http.StatusTooManyRequests, "/api/v2/jobs": http.StatusForbidden} {
+		got := c.do("POST", path, `{"prompt":`+picture+`,"workflow":`+picture+`}`)
+		require.Equal(t, status, got.status)
 		require.Contains(t, got.body, `"subscription_inactive"`)
 		require.Empty(t, got.header.Get("Retry-After"))
 	}

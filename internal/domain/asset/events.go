@@ -37,6 +37,7 @@ type CreatedV1 struct {
 	Tags        []string   `json:"tags,omitempty"`
 	Width       int        `json:"width,omitempty"`
 	Height      int        `json:"height,omitempty"`
+	CreatedAt   *time.Time `json:"created_at,omitempty"` // by the clock that ExpiresAt was computed with; nil = when it was recorded
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 
 	Name     string          `json:"name,omitempty"`     // what its owner calls it

@@ -63,6 +63,9 @@ func (a *Asset) changed(rec eventlog.Recorded, data any, at time.Time) {
 
 func (a *Asset) created(rec eventlog.Recorded, e CreatedV1, at time.Time) {
 	id, _ := IDOfStream(rec.Stream)
+	if e.CreatedAt != nil {
+		at = e.CreatedAt.UTC()
+	}
 	a.ID, a.Chosen, a.Account, a.State, a.Origin = id, e.PublicID, rec.Account, Live, e.Origin
 	a.Hash, a.Size, a.ContentType = e.Hash, e.Size, e.ContentType
 	a.FilePath, a.Place, a.Producer, a.Tags = e.FilePath, e.Place, e.Producer, e.Tags

@@ -28,6 +28,7 @@ type New struct {
 	Tags        []string // sorted, each once
 	Width       int      // pixels, 0 = not an image or not known
 	Height      int
+	CreatedAt   *time.Time // nil = when it is recorded
 	Deadline    *time.Time
 	RequestID   string
 	About
@@ -110,15 +111,18 @@ type Spec struct {
 	About
 }
 
-func (s *Service) deadline(in time.Duration) *time.Time {
+// times returns when an asset that is made now was created, in the precision that clients see, and when it expires, which
+// is in later by the same clock; nil = never.
+func (s *Service) times(in time.Duration) (created, expires *time.Time) {
+	now := s.opts.Now().UTC().Truncate(time.Millisecond)
 	if in == 0 {
 		in = s.opts.Retention
 	}
 	if in == 0 {
-		return nil
+		return &now, nil
 	}
-	at := s.opts.Now().UTC().Add(in).Truncate(time.Millisecond)
-	return &at
+	at := now.Add(in)
+	return &now, &at
 }
 
 // Incoming takes the bytes of an upload: into the store, or, when the account holds what the
@@ -240,9 +244,10 @@ func (s *Service) settle(ctx context.Context, in *Incoming, ref blob.Ref) (fresh
 }
 
 func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
+	created, expires := s.times(spec.ExpiresIn)
 	return New{
 		Account: spec.Account, Origin: origin, Hash: ref, ContentType: spec.ContentType, FilePath: spec.FilePath,
-		Place: spec.Place, Tags: spec.Tags, Deadline: s.deadline(spec.ExpiresIn), RequestID: spec.RequestID,
+		Place: spec.Place, Tags: spec.Tags, CreatedAt: created, Deadline: expires, RequestID: spec.RequestID,
 		Chosen: spec.Chosen, About: spec.About,
 	}
 }

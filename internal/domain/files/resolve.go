@@ -1,7 +1,12 @@
 package files
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -41,6 +46,65 @@ func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error
 		}
 	}
 	return nil
+}
+
+// NameAssets returns a graph in API format with every reference to an asset replaced by the name of its file, so that the
+// same graph may be submitted again. An asset whose name leads to another file now, or that is gone, is named by its id.
+func (s *Service) NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error) {
+	written, err := references(prompt)
+	if err != nil || len(written) == 0 {
+		return prompt, err
+	}
+	ids := make([]asset.PublicID, 0, len(written))
+	for _, id := range written {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	found, err := s.store.ByAssets(ctx, Viewer{Account: account, Job: string(id)}, ids)
+	if err != nil {
+		return nil, err
+	}
+	replace := make([]string, 0, 2*len(written))
+	for raw, id := range written {
+		name := AssetName(id)
+		if e, ok := found[id]; ok && e.Named {
+			name = Join(e.Place)
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		replace = append(replace, raw, string(quoted))
+	}
+	return json.RawMessage(strings.NewReplacer(replace...).Replace(string(prompt))), nil
+}
+
+// references returns the references to assets in a graph, as they are written there, with the ids that they name.
+func references(prompt json.RawMessage) (map[string]asset.PublicID, error) {
+	if !bytes.Contains(prompt, []byte(graph.AssetType)) {
+		return nil, nil
+	}
+	var nodes map[string]struct{ Inputs map[string]json.RawMessage }
+	if err := json.Unmarshal(prompt, &nodes); err != nil {
+		return nil, fmt.Errorf("read the graph: %w", err)
+	}
+	written := map[string]asset.PublicID{}
+	for _, n := range nodes {
+		for _, value := range n.Inputs {
+			var ref struct {
+				Type string `json:"__type"`
+				Info struct{ ID string }
+			}
+			if len(value) == 0 || value[0] != '{' || json.Unmarshal(value, &ref) != nil || ref.Type != graph.AssetType {
+				continue
+			}
+			if id, err := asset.ParsePublicID(ref.Info.ID); err == nil {
+				written[string(value)] = id
+			}
+		}
+	}
+	return written, nil
 }
 
 // maxReferences bounds the different assets that one graph may name; a graph is bounded anyway.

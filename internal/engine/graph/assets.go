@@ -9,8 +9,8 @@ type AssetRef struct {
 	ID    string // "" when the reference is malformed
 }
 
-// assetType is the tag of an asset reference.
-const assetType = "core/ASSET"
+// AssetType is the tag of an asset reference.
+const AssetType = "core/ASSET"
 
 // AssetRefs lists the asset references of the graph in document order.
 func (g *Graph) AssetRefs() []AssetRef {
@@ -18,7 +18,7 @@ func (g *Graph) AssetRefs() []AssetRef {
 	for _, n := range g.Nodes {
 		for _, in := range n.Inputs {
 			object, ok := in.Value.(map[string]any)
-			if !ok || object["__type"] != assetType {
+			if !ok || object["__type"] != AssetType {
 				continue
 			}
 			ref := AssetRef{Node: n.ID, Input: in.Name}

@@ -133,10 +133,11 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref 
 	}
 	name := filename(ref.URL, index, content.ContentType)
 	filePath := fmt.Sprintf("calls/%s/%s", c.ID, name)
-	deadline := time.Now().UTC().Add(w.result().Hosting.Lifetime).Truncate(time.Millisecond)
+	now := time.Now().UTC().Truncate(time.Millisecond)
+	deadline := now.Add(w.result().Hosting.Lifetime)
 	made, err := h.record(ctx, asset.New{
 		Account: c.Account, Origin: asset.Hosted, Hash: stored.Ref, Size: stored.Size,
-		ContentType: mediaType(content.ContentType), FilePath: &filePath, Deadline: &deadline, RequestID: string(c.ID),
+		ContentType: mediaType(content.ContentType), FilePath: &filePath, CreatedAt: &now, Deadline: &deadline, RequestID: string(c.ID),
 	})
 	if err != nil {
 		return call.HostedAsset{}, "", err

@@ -315,7 +315,7 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 	outboxstore.Queue(q, m.intents)
 	event := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
-		Tags: n.Tags, Width: n.Width, Height: n.Height, ExpiresAt: n.Deadline,
+		Tags: n.Tags, Width: n.Width, Height: n.Height, CreatedAt: n.CreatedAt, ExpiresAt: n.Deadline,
 		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview, PublicID: n.Chosen,
 	}
 	a := createdAppend(id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
