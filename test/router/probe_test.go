@@ -43,6 +43,9 @@ models:
 // oddAnswer is a document that rendering it anew would change.
 const oddAnswer = "\n{ \"z\" : 1.0, \"a\":\"caf\\u00e9 <b>\" ,\"big\":12345678901234567890123, \"a\":null }\r\n"
 
+// foreignAnswer is no JSON document.
+const foreignAnswer = "RIFF\x00\xff{\"a\":1}\r\n"
+
 // probe is that provider. A word of the body says how it behaves.
 type probe struct {
 	mux   *http.ServeMux
@@ -120,6 +123,12 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 				return
 			}
 		}
+	case "wave", "note": // not what the catalog says
+		w.Header().Set("Content-Type", map[string]string{"wave": "audio/wav", "note": "text/plain; charset=utf-8"}[how])
+		io.WriteString(w, foreignAnswer) // the caller sees it
+	case "page": // what a proxy answers with
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<html>") // as above
 	case "accepted": // as if it were not done yet
 		w.WriteHeader(http.StatusAccepted)
 		io.WriteString(w, oddAnswer) // the caller sees it

@@ -70,6 +70,13 @@ func (a *answer) json() bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
+// foreign reports whether the answer says that it is something else than the JSON document that the entry expects. A page
+// is not: that is what proxies put in place of an answer.
+func (a *answer) foreign() bool {
+	media, _, err := mime.ParseMediaType(a.contentType)
+	return err == nil && !a.json() && media != "text/html"
+}
+
 // Read implements io.Reader within the bounds of the entry.
 func (a *answer) Read(p []byte) (int, error) {
 	if a.problem != nil {

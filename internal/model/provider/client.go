@@ -55,8 +55,11 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 	if !answer.ok() {
 		return answer.failed(c, m), nil
 	}
-	if m.Protocol == catalog.Bytes && !answer.json() {
+	switch {
+	case m.Protocol == catalog.Bytes && !answer.json():
 		return c.bytes(m, answer, scope, sink)
+	case m.Protocol == catalog.Sync && answer.foreign():
+		return answer.stream(sink)
 	}
 	return c.read(m, answer, scope, sink)
 }
