@@ -30,7 +30,7 @@ func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
 }
 
 // Delivered records that the caller received all of the answer. An answer that cannot be replayed can be
-// collected by its key until then. Call Delivered after the last byte was written.
+// collected by its key until some minutes later. Call Delivered after the last byte was written.
 func (r *Result) Delivered(ctx context.Context) error {
 	if r.delivered == nil {
 		return nil

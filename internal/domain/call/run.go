@@ -241,13 +241,17 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 	return s.replay(c, rec)
 }
 
+// againWithin is how long an answer that is not ours to keep is given again after it was delivered: the caller's connection
+// may have broken just behind us. The links of providers in it live longer.
+const againWithin = 5 * time.Minute
+
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
 	case c.State == Unknown:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
-	case c.State == Succeeded && !c.Replayable && rec.Delivered:
+	case c.State == Succeeded && !c.Replayable && rec.Delivered && rec.DeliveredAgo > againWithin:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
 	}
 	return s.answer(c, true)

@@ -128,6 +128,8 @@ type KeyRecord struct {
 	Call        ID
 	Fingerprint blob.Ref
 	Delivered   bool // the caller received all of an answer that cannot be replayed
+
+	DeliveredAgo time.Duration // since when Delivered holds
 }
 
 // ReservationEnd says what happens to the credit reserved for a call that ends.

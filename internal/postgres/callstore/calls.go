@@ -102,7 +102,7 @@ func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
 const claimCallKey = `insert into call_keys (account, key, fingerprint, call_id, expires_at)
 	values ($1, $2, $3, $4, now() + $5::interval)
 	on conflict (account, key) do update set fingerprint = excluded.fingerprint, call_id = excluded.call_id,
-		expires_at = excluded.expires_at, delivered = false
+		expires_at = excluded.expires_at, delivered = false, delivered_at = null
 	where call_keys.expires_at <= now()`
 
 // Accept implements call.Store.
@@ -325,21 +325,24 @@ func (s *Store) Count(ctx context.Context, account string, windows []call.Window
 func (s *Store) Key(ctx context.Context, account, key string) (call.KeyRecord, bool, error) {
 	var rec call.KeyRecord
 	var fingerprint []byte
-	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered from call_keys
-		where account = $1 and key = $2 and expires_at > now()`, account, key).Scan(&rec.Call, &fingerprint, &rec.Delivered)
+	var ago float64
+	err := s.pool.QueryRow(ctx, `select call_id::text, fingerprint, delivered,
+			case when delivered then coalesce(extract(epoch from now() - delivered_at)::float8, 86400) else 0 end
+		from call_keys where account = $1 and key = $2 and expires_at > now()`, account, key).
+		Scan(&rec.Call, &fingerprint, &rec.Delivered, &ago)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return rec, false, nil
 	}
 	if err != nil {
 		return rec, false, postgres.Classify(err, "look up an idempotency key")
 	}
-	rec.Fingerprint = blob.Ref(fingerprint)
+	rec.Fingerprint, rec.DeliveredAgo = blob.Ref(fingerprint), time.Duration(ago*float64(time.Second))
 	return rec, true, nil
 }
 
 // Deliver implements call.Store.
 func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
-	_, err := s.pool.Exec(ctx, `update call_keys set delivered = true where call_id = $1 and account = $2`, id, account)
+	_, err := s.pool.Exec(ctx, `update call_keys set delivered = true, delivered_at = coalesce(delivered_at, now()) where call_id = $1 and account = $2`, id, account)
 	return postgres.Classify(err, "record a delivery")
 }
 
