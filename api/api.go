@@ -167,6 +167,7 @@ func (s *service) addRouter(parts *ModelRouter, opts Options) {
 	deps, o := router.Deps{Edge: s.edge}, router.Options{MaxModelBody: opts.MaxModelBody, ModelBodies: opts.ModelBodies, UploadIdle: opts.UploadIdle}
 	if parts != nil {
 		deps.Models, deps.Calls, deps.Tokens, deps.Cursors, o.Off = parts.Models, parts.Calls, parts.Tokens, parts.Cursors, parts.Off
+		o.NoFallback = parts.NoFallback
 	}
 	s.router = router.New(deps, o)
 	s.add(s.router)

@@ -98,6 +98,8 @@ type ModelRouter struct {
 	Tokens  router.Authenticator // of JSON Web Tokens; nil = none is accepted
 	Cursors *catalog.Cursors
 	Off     bool // no account may use the router
+
+	NoFallback bool // no other server takes over a call, whatever its caller says
 }
 
 func (d Deps) validate() error {

@@ -52,6 +52,11 @@ func startCatalog(t *testing.T, opts api.Options, entries string, environment ..
 		set[name] = true
 	}
 	offers := router.Offers{Catalog: models, Lookup: func(name string) (string, bool) { return "x", set[name] }}
+	return startOffers(t, opts, offers)
+}
+
+func startOffers(t *testing.T, opts api.Options, offers router.Offers) *harness {
+	t.Helper()
 	return startWith(t, opts, func(d *api.Deps) {
 		d.Router = &api.ModelRouter{Models: offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
 	})
@@ -71,6 +76,7 @@ models:
       properties: {prompt: {type: string}, mode: {type: string}}
     rules:
       - {refuse: 'input.mode == "odd"', loc: [mode], msg: no such mode}
+      - {refuse: input.tier != nil, loc: [tier], unpriced: true}
     alternates:
       - {server: fal, model: acme/other, request: {width: 'input.width'}}
       - {server: runware, model: acme/tasks}
@@ -91,9 +97,10 @@ func TestEvery422ListsWhatIsWrong(t *testing.T) { // R-42, R-54, R-55
 		"schema":                 {"", `{"prompt":1,"count":1}`, `["body","prompt"]`, "string_type"},
 		"rule of the entry":      {"", `{"mode":"odd","count":1}`, `["body","mode"]`, "value_error"},
 		"undeclared field":       {"?reject_unknown_fields=true", `{"count":1}`, `["body","count"]`, "extra_forbidden"},
-		"no price":               {"", `{"prompt":"x"}`, `["body"]`, "value_error"},
-		"no price elsewhere":     {"?model_provider=fal&strict_mode=true", `{"width":"wide"}`, `["body"]`, "value_error"},
-		"no price, translated":   {"?model_provider=fal", `{"prompt":"x"}`, `["body"]`, "value_error"},
+		"no price":               {"", `{"prompt":"x"}`, `["body"]`, "price_not_covered"},
+		"no price of a field":    {"", `{"prompt":"x","count":1,"tier":"flex"}`, `["body","tier"]`, "price_not_covered"},
+		"no price elsewhere":     {"?model_provider=fal&strict_mode=true", `{"width":"wide"}`, `["body"]`, "price_not_covered"},
+		"no price, translated":   {"?model_provider=fal", `{"prompt":"x"}`, `["body"]`, "price_not_covered"},
 		"another task":           {"?model_provider=runware&strict_mode=true", `{"kind":"video"}`, `["body","kind"]`, "extra_forbidden"},
 		"another call's task id": {"?model_provider=runware&strict_mode=true", `{"uuid":"x"}`, `["body","uuid"]`, "extra_forbidden"},
 	} {
@@ -121,4 +128,33 @@ func requireDetail(t *testing.T, body, loc, kind string) {
 	require.JSONEq(t, loc, string(detail[0].Loc), body)
 	require.Equal(t, kind, detail[0].Type, body)
 	require.NotEmpty(t, detail[0].Msg, body)
+}
+
+// Another server takes over unless its caller or the operator says no.
+func TestFallbackIsOnUnlessItIsSwitchedOff(t *testing.T) {
+	t.Parallel()
+	for _, off := range []bool{false, true} {
+		seen := make(chan bool, 1)
+		h := startWith(t, api.Options{}, func(d *api.Deps) {
+			d.Router = &api.ModelRouter{Models: router.Offers{}, Calls: watching{seen: seen}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off}
+		})
+		for query, want := range map[string]bool{
+			"": true, "?fallback_provider=": true, "?fallback_provider=true": true, "?fallback_provider=fal": true,
+			"?fallback_provider=false": false, "?strict_mode=true": false, "?strict_mode=true&fallback_provider=true": false,
+		} {
+			h.do(t, http.MethodPost, "/v2/models/sim/echo"+query, `{}`)
+			require.Equal(t, want && !off, <-seen, "%q, off: %t", query, off)
+		}
+	}
+}
+
+// watching says of each call whether another server may take it over.
+type watching struct {
+	apirouter.Calls
+	seen chan bool
+}
+
+func (w watching) Run(_ context.Context, inv call.Invocation) (*call.Result, error) {
+	w.seen <- inv.Options.Fallback
+	return nil, call.Refuse(fault.Unavailable, call.ProviderError, "seen")
 }

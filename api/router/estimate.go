@@ -31,8 +31,14 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Models.Offer(c.Request.Context(), inv); err != nil {
+	offer, err := s.Models.Offer(c.Request.Context(), inv)
+	if err != nil {
 		return err
+	}
+	if offer.Unpriced {
+		c.Header("Cache-Control", "no-store")
+		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{Source: catalog.PriceUnknown, Reason: "the price list does not cover this body; at most $" + credit.Dollars(offer.Reserve) + " is held for it"}))
+		return nil
 	}
 	m, err := s.Models.FindAny(inv.Model, inv.Access)
 	if err != nil {

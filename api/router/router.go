@@ -67,6 +67,7 @@ type Deps struct {
 // Options are the tunables of the surface.
 type Options struct {
 	Off          bool          // no account may use the router
+	NoFallback   bool          // no other server takes over a call
 	MaxModelBody int64         // bytes of a model's input
 	ModelBodies  int64         // bytes of all models' inputs that are read at once
 	UploadIdle   time.Duration // how long a client may stop in the middle of an input

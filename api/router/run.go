@@ -44,7 +44,7 @@ func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.In
 	if err != nil {
 		return call.Invocation{}, err
 	}
-	options, err := callOptions(c)
+	options, err := s.callOptions(c)
 	if err != nil {
 		return call.Invocation{}, err
 	}
@@ -93,7 +93,7 @@ func callKey(r *http.Request) (string, error) {
 
 // callOptions reads the query parameters of a run. What strict_mode forwards is
 // not looked at, so reject_unknown_fields says nothing beside it.
-func callOptions(c *gin.Context) (call.Options, error) {
+func (s *Surface) callOptions(c *gin.Context) (call.Options, error) {
 	strict, err := boolean(c, "strict_mode")
 	if err != nil {
 		return call.Options{}, err
@@ -102,9 +102,9 @@ func callOptions(c *gin.Context) (call.Options, error) {
 	if err != nil {
 		return call.Options{}, err
 	}
-	fallback, given := c.GetQuery("fallback_provider")
 	return call.Options{
-		ModelProvider: c.Query("model_provider"), Strict: strict, Fallback: given && fallback != "false" && !strict, RejectUnknown: reject && !strict,
+		ModelProvider: c.Query("model_provider"), Strict: strict, RejectUnknown: reject && !strict,
+		Fallback: c.Query("fallback_provider") != "false" && !strict && !s.opts.NoFallback,
 	}, nil
 }
 

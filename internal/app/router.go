@@ -27,11 +27,12 @@ func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 	}
 	return &api.ModelRouter{
 		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
+		NoFallback: !in.cfg.Router.Fallback,
 	}, nil
 }
 
 func (in *Instance) offers() router.Offers {
-	return router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv}
+	return router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv, Ceilings: in.cfg.Router.Ceilings}
 }
 
 // tokens checks JSON Web Tokens; nil when none is accepted.

@@ -20,6 +20,8 @@ type Router struct {
 	Concurrent []call.Step       // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
 	Local      int               // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
 	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
+	Ceilings   map[string]int64  // MILLRACE_ROUTER_PRICE_CEILINGS, MODEL=DOLLARS comma list, USD millionths: held for calls whose price the catalog does not know
+	Fallback   bool              // MILLRACE_ROUTER_FALLBACK, another server of a model takes over unless the caller says fallback_provider=false
 	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
 	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
 	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a slot
@@ -39,7 +41,7 @@ func defaultRouter() Router {
 			{Spent: 500 * credit.Dollar, Concurrent: 20},
 			{Spent: 1000 * credit.Dollar, Concurrent: 40},
 		},
-		Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
+		Fallback: true, Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
 }
 
@@ -76,6 +78,11 @@ var routerSettings = []setting{
 		}
 		return nil
 	}},
+	{"MILLRACE_ROUTER_PRICE_CEILINGS", func(c *Config, v string) (err error) {
+		c.Router.Ceilings, err = parseCeilings(v)
+		return err
+	}},
+	flag("MILLRACE_ROUTER_FALLBACK", func(c *Config) *bool { return &c.Router.Fallback }),
 	{"MILLRACE_ROUTER_WINDOWS", func(c *Config, v string) (err error) {
 		c.Router.Windows, err = parseWindows(v)
 		return err
@@ -99,6 +106,20 @@ func parseBases(list string) (map[string]string, error) {
 		bases[provider] = base
 	}
 	return bases, nil
+}
+
+// parseCeilings reads "kling/*=5,google/gemini-3-pro-image=2.50": models, providers or all of them, and US dollars.
+func parseCeilings(list string) (map[string]int64, error) {
+	ceilings := map[string]int64{}
+	for part := range strings.SplitSeq(list, ",") {
+		models, dollars, ok := strings.Cut(strings.TrimSpace(part), "=")
+		micros, err := credit.ParseDollars(dollars)
+		if provider, name, two := strings.Cut(models, "/"); !ok || err != nil || micros <= 0 || models != "*" && (!two || provider == "" || name == "") {
+			return nil, fmt.Errorf("MILLRACE_ROUTER_PRICE_CEILINGS takes MODEL=DOLLARS such as kling/*=5,google/gemini-3-pro-image=2.50, not %q", part)
+		}
+		ceilings[models] = micros
+	}
+	return ceilings, nil
 }
 
 // parseSteps reads "0:1,0.01:5,100:10": US dollars spent, then calls in flight.

@@ -64,7 +64,7 @@ func TestTheGraphOfAJobNamesFiles(t *testing.T) {
 	}
 	reference := `{"__type":"core/ASSET", "info":{"file_path":"x","id":"` + first["id"].(string) + `"}}`
 	require.Equal(t, "in/first.png", run(reference))
-	c.store("in/first.png", []byte(pngOf(t, 3)))
+	c.store("in/first.png", pngOf(t, 3))
 	exact := run(reference)
 	require.Equal(t, "asset:"+first["id"].(string), exact, "the name leads to another file now")
 	require.Equal(t, exact, run(`"`+exact.(string)+`"`), "and this one to the file that it was")

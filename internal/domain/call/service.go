@@ -35,6 +35,7 @@ type Offer struct {
 	Provider string
 	Catalog  string // names the catalog's state
 	Reserve  int64  // USD millionths to reserve: the most it may cost
+	Unpriced bool   // Reserve is what the operator lets be held, since the catalog does not know the price
 	Server   string // alternate that serves it; "" = the model's own
 	Fallback string // alternate that takes over when the model's own server certainly did not take the call; "" = none
 }

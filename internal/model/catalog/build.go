@@ -114,6 +114,10 @@ func (e *entry) compile(f *file) *Model {
 		m.Errors = append(m.Errors, ErrorRule(r))
 	}
 	for _, r := range e.Rules {
+		if r.Unpriced {
+			m.unpriced = append(m.unpriced, inputRule{refuse: r.Refuse, loc: r.Loc, msg: unpricedMsg, kind: unpricedKind})
+			continue
+		}
 		m.rules = append(m.rules, inputRule{refuse: r.Refuse, loc: r.Loc, msg: r.Msg, kind: or(r.Type, "value_error")})
 	}
 	return m

@@ -96,10 +96,11 @@ type hosting struct {
 }
 
 type rule struct {
-	Refuse Expr
-	Loc    []any
-	Msg    string
-	Type   string
+	Refuse   Expr
+	Loc      []any
+	Msg      string
+	Type     string
+	Unpriced bool
 }
 
 // duration is a time.Duration written as "90s".

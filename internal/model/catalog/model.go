@@ -71,11 +71,12 @@ type Model struct {
 	Example     json.RawMessage   // a body that works; nil when the entry has none
 	Alternates  []*Alternate      // other servers of the model, the preferred first
 
-	price  pricing
-	input  *schema
-	output *schema
-	rules  []inputRule
-	docs   *documents
+	price    pricing
+	input    *schema
+	output   *schema
+	rules    []inputRule
+	unpriced []inputRule // what the provider takes and the price does not cover
+	docs     *documents
 }
 
 // Auth says how a request carries the credential. The credential itself is read for each request and not kept.

@@ -93,13 +93,33 @@ func (s *schema) violations(body []byte) []violation {
 	return found
 }
 
-func (m *Model) brokenRules(body []byte) []violation {
-	if len(m.rules) == 0 {
+func (m *Model) brokenRules(body []byte) []violation { return holding(m.rules, body) }
+
+// What a violation says of a field that the price does not cover.
+const (
+	unpricedKind = "price_not_covered"
+	unpricedMsg  = "The provider takes this field, and the price list of this router does not cover it, so that nothing could be held for it. The operator can set a ceiling to hold for such calls of the model."
+)
+
+// Unpriced returns a violation for every part of the body that the provider takes and the price does not cover, and for
+// the whole body where the price cannot be computed from it. A call with such a body would cost more than is held for
+// it.
+func (m *Model) Unpriced(body []byte) []Violation {
+	found := holding(m.unpriced, body)
+	if len(found) == 0 && m.Priced() && m.Price(body).Source == PriceUnknown {
+		return []Violation{{Loc: []any{"body"}, Type: unpricedKind, Msg: "The price of this call cannot be computed from its body; check the fields that the model's price depends on."}}
+	}
+	return render(body, found)
+}
+
+// holding returns a violation for every rule that refuses the body.
+func holding(rules []inputRule, body []byte) []violation {
+	if len(rules) == 0 {
 		return nil
 	}
 	scope := Scope{Input: decodeBounded(body)}
 	var found []violation
-	for _, r := range m.rules {
+	for _, r := range rules {
 		if !r.refuse.Holds(scope) {
 			continue
 		}

@@ -18,6 +18,10 @@ import (
 type Offers struct {
 	Catalog *catalog.Catalog
 	Lookup  func(string) (string, bool) // environment: a model without its credential is not enabled
+
+	// Ceilings hold the most that a call may cost whose price the catalog does not know, in USD millionths, by model
+	// ("kling/kling-v3-text2video"), provider ("kling/*") or for all ("*"). Without one such a call is refused.
+	Ceilings map[string]int64
 }
 
 var _ call.Models = Offers{}
@@ -50,20 +54,36 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	if err := acceptable(m, inv); err != nil {
 		return call.Offer{}, err
 	}
-	if offer.Reserve, err = highestPrice(m, inv.Body); err != nil {
+	if err := o.price(&offer, m, inv.Body); err != nil {
 		return call.Offer{}, err
 	}
 	return o.withFallback(offer, m, inv), nil
 }
 
-// highestPrice is the most that a call with this body may cost, which is reserved for it. It refuses a body from
-// which the price of a priced model cannot be computed, because the call would be free.
-func highestPrice(m *catalog.Model, body []byte) (int64, error) {
-	price := m.Price(body)
-	if price.Source == catalog.PriceUnknown && m.Priced() {
-		return 0, call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the price of this call cannot be computed from its body; check the fields that the model's price depends on")
+// price sets what is reserved for a call with this body: the most that it may cost. Where the catalog cannot know that, it
+// is the operator's ceiling for the model; without one the body is refused, because the call would be free.
+func (o Offers) price(offer *call.Offer, m *catalog.Model, body []byte) error {
+	offer.Reserve = m.Price(body).Max
+	unpriced := m.Unpriced(body)
+	if len(unpriced) == 0 {
+		return nil
 	}
-	return price.Max, nil
+	ceiling := o.ceiling(m)
+	if ceiling == 0 {
+		return refused(unpriced)
+	}
+	offer.Reserve, offer.Unpriced = max(offer.Reserve, ceiling), true
+	return nil
+}
+
+// ceiling returns what the operator lets be reserved for calls of the model whose price is not known; 0 = nothing.
+func (o Offers) ceiling(m *catalog.Model) int64 {
+	for _, pattern := range []string{m.ID, m.Provider + "/*", "*"} {
+		if amount, ok := o.Ceilings[pattern]; ok {
+			return amount
+		}
+	}
+	return 0
 }
 
 // Snapshot returns the catalog as it is now.

@@ -46,10 +46,8 @@ func (o Offers) viaAlternate(offer call.Offer, m *catalog.Model, a *catalog.Alte
 		}
 		body = translated
 	}
-	var err error
 	offer.Server = a.Server
-	offer.Reserve, err = highestPrice(a.Model, body)
-	return offer, err
+	return offer, o.price(&offer, a.Model, body)
 }
 
 // withFallback adds to the offer the first alternate that may serve the call when the model's own server is away.
@@ -66,11 +64,11 @@ func (o Offers) withFallback(offer call.Offer, m *catalog.Model, inv call.Invoca
 		if err != nil {
 			continue
 		}
-		most, err := highestPrice(a.Model, translated)
-		if err != nil {
+		other := call.Offer{}
+		if err := o.price(&other, a.Model, translated); err != nil {
 			continue
 		}
-		offer.Fallback, offer.Reserve = a.Server, max(offer.Reserve, most)
+		offer.Fallback, offer.Reserve, offer.Unpriced = a.Server, max(offer.Reserve, other.Reserve), offer.Unpriced || other.Unpriced
 		break
 	}
 	return offer

@@ -87,6 +87,38 @@ func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 	require.EqualValues(t, 100*100_000, hold(100_000))
 }
 
+// What the price list does not cover is refused and says so, unless the operator lets a sum be held for it: for the model,
+// for its provider, or for all.
+func TestACeilingIsHeldForWhatThePriceListDoesNotCover(t *testing.T) {
+	t.Parallel()
+	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
+	require.NoError(t, err)
+	const model = "kling/kling-v3-text2video"
+	body := []byte(`{"model_name":"kling-v3","prompt":"x","voice_list":[{"voice_id":"v"}]}`)
+	plain := []byte(`{"model_name":"kling-v3","prompt":"x"}`)
+	for pattern, want := range map[string]int64{"": 0, "bfl/*": 0, model: 5_000_000, "kling/*": 5_000_000, "*": 5_000_000} {
+		offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }, Ceilings: map[string]int64{pattern: 5_000_000}}
+		priced, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: plain})
+		require.NoError(t, err)
+		require.Equal(t, []any{int64(420_000), false}, []any{priced.Reserve, priced.Unpriced}, "five seconds of the standard mode")
+		offer, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: body})
+		if want > 0 {
+			require.NoError(t, err, pattern)
+			require.Equal(t, []any{want, true}, []any{offer.Reserve, offer.Unpriced}, pattern)
+			continue
+		}
+		r := call.RefusalOf(err)
+		require.Equal(t, call.CodeContents, r.Code)
+		var fields []struct {
+			Loc  []any
+			Type string
+		}
+		require.NoError(t, json.Unmarshal(r.Validation, &fields))
+		require.Equal(t, []any{"body", "voice_list"}, fields[0].Loc)
+		require.Equal(t, "price_not_covered", fields[0].Type, "the provider takes it: it is no extra field")
+	}
+}
+
 // A body without a computable price is refused, also where it goes to another server unchanged.
 func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	t.Parallel()

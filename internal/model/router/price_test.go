@@ -6,6 +6,8 @@ import (
 	"io"
 	"log/slog"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -20,13 +22,13 @@ import (
 )
 
 // served is a router whose providers are all simulated.
-func served(t *testing.T) *router.Provider {
+func served(t *testing.T, dirs ...string) *router.Provider {
 	t.Helper()
 	server := sim.New(sim.Options{Delay: time.Millisecond})
 	t.Cleanup(server.Close)
 	listener := httptest.NewServer(server)
 	t.Cleanup(listener.Close)
-	all, err := catalog.Load(catalog.Options{Bases: sim.Bases(listener.URL), Simulator: listener.URL})
+	all, err := catalog.Load(catalog.Options{Dirs: dirs, Bases: sim.Bases(listener.URL), Simulator: listener.URL})
 	require.NoError(t, err)
 	http := outbound.New(outbound.Options{})
 	t.Cleanup(http.Close)
@@ -81,6 +83,36 @@ func TestACallCostsWhatItsProviderSays(t *testing.T) {
 			require.Equal(t, tc.phase, x.Phase, "%+v", x.Failure)
 			require.Equal(t, tc.price, x.Price)
 		})
+	}
+}
+
+// A call whose price the list does not cover costs what was held for it where its answer states nothing.
+func TestACallThatThePriceListDoesNotCoverCostsWhatWasHeld(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(`provider: acme
+base: simulator
+auth: {kind: none}
+defaults: {submit: {url: /sim/echo}, rules: [{refuse: input.tier != nil, loc: [tier], unpriced: true}]}
+models:
+  - {model: silent, price: {exact: "0.01", as_of: 2026-11-01}}
+  - {model: stating, price: {exact: "0.01", settled: body.input.cost * 1.0, as_of: 2026-11-01}}
+  - {model: counting, price: {exact: input.count * 0.01, as_of: 2026-11-01}}
+`), 0o600))
+	p := served(t, dir)
+	for _, c := range []struct {
+		model, body string
+		price       int64
+	}{
+		{"acme/silent", `{"prompt":"x"}`, 10_000},
+		{"acme/silent", `{"prompt":"x","tier":"flex"}`, 900_000},
+		{"acme/stating", `{"prompt":"x","tier":"flex","cost":0.5}`, 500_000},
+		{"acme/counting", `{"prompt":"x","count":2}`, 20_000},
+		{"acme/counting", `{"prompt":"x"}`, 900_000},
+	} {
+		x := converse(t, p, c.model, c.body, 900_000)
+		require.Equal(t, call.PhaseAnswered, x.Phase, "%+v", x.Failure)
+		require.Equal(t, c.price, x.Price, "%s %s", c.model, c.body)
 	}
 }
 

@@ -113,7 +113,7 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 		p.Log.Error("call settled at the reserved amount: its request cannot be read again", "call_id", c.Call, "error", err)
 		x.Price = c.Held
 	} else {
-		x.Price = w.entry.Settled(a)
+		x.Price = settled(w.entry, a, c.Held)
 	}
 	x.Phase, x.Host = call.PhaseAnswered, w.result().Hosted()
 	written, err := w.deliver(c, answer, sink)
@@ -129,6 +129,15 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 		x.ContentType = "application/json"
 	}
 	return x, nil
+}
+
+// settled returns the price of an answered call. Where the price list does not cover its body and neither the answer nor
+// the provider's quote states a price, that is the reserved amount.
+func settled(m *catalog.Model, a catalog.Answer, held int64) int64 {
+	if _, stated := m.Stated(a); !stated && a.Quoted <= 0 && len(m.Unpriced(a.Body)) > 0 {
+		return held
+	}
+	return m.Settled(a)
 }
 
 // settlement gathers what the final price of a call depends on.
