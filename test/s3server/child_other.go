@@ -1,6 +1,6 @@
 //go:build !linux
 
-package bucket_test
+package s3server
 
 import "syscall"
 

@@ -3,97 +3,35 @@ package bucket_test
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/minio/minio-go/v7"
-	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/blobtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob/bucket"
 	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/s3server"
 )
-
-// serverEnv names the program of an S3 server, versitygw, to test against. It is not part of the
-// module: `go install github.com/versity/versitygw/cmd/versitygw@v1.8.0` makes it.
-const serverEnv = "MILLRACE_TEST_S3_SERVER"
-
-const accessKey, secretKey = "millrace", "millrace-secret"
-
-// server is the S3 server of this process, started when first asked for.
-var server = sync.OnceValues(startServer)
-
-// s3 is a running server over a directory that this process owns.
-type s3 struct {
-	addr string
-	dir  *scratch.Dir
-}
-
-func startServer() (s3, error) {
-	program := os.Getenv(serverEnv)
-	if program == "" {
-		var err error
-		if program, err = exec.LookPath("versitygw"); err != nil {
-			return s3{}, err
-		}
-	}
-	dir, err := scratch.New("millrace-s3")
-	if err != nil {
-		return s3{}, err
-	}
-	data := filepath.Join(dir.Path, "data")
-	if err := os.Mkdir(data, 0o700); err != nil {
-		return s3{}, err
-	}
-	addr, err := ports.Address()
-	if err != nil {
-		return s3{}, err
-	}
-	cmd := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", addr, "--quiet", "posix", data)
-	cmd.SysProcAttr = endWithParent()
-	if err := cmd.Start(); err != nil {
-		return s3{}, err
-	}
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); <-time.After(10 * time.Millisecond) {
-		if conn, err := net.Dial("tcp", addr); err == nil {
-			return s3{addr, dir}, conn.Close()
-		}
-	}
-	return s3{}, fmt.Errorf("%s does not listen", program)
-}
 
 // harness opens a store in a bucket of its own.
 func harness(t testing.TB) (*bucket.Store, *minio.Client, string) {
 	t.Helper()
-	running, err := server()
-	if err != nil {
-		t.Skipf("no S3 server (%s): %v", serverEnv, err)
-	}
-	addr := running.addr
-	client, err := minio.New(addr, &minio.Options{Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: "us-east-1"})
-	require.NoError(t, err)
-	name := fmt.Sprintf("test-%d", time.Now().UnixNano())
-	require.NoError(t, client.MakeBucket(t.Context(), name, minio.MakeBucketOptions{}))
+	made := s3server.NewBucket(t)
 	s, err := bucket.Open(t.Context(), bucket.Options{
-		Endpoint: addr, Region: "us-east-1", Bucket: name, Prefix: "millrace/", AccessKey: accessKey, SecretKey: secretKey,
+		Endpoint: made.Addr, Region: s3server.Region, Bucket: made.Name, Prefix: "millrace/", AccessKey: s3server.AccessKey, SecretKey: s3server.SecretKey,
 		Insecure: true, Spool: filepath.Join(t.TempDir(), "spool"), Log: slog.New(slog.DiscardHandler),
 	})
 	require.NoError(t, err)
-	return s, client, name
+	return s, made.Client, made.Name
 }
 
 func key(ref blob.Ref) string {

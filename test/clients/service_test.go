@@ -1,0 +1,149 @@
+// Package clients_test drives a whole service with the clients of ComfyUI as their authors published them, pinned: the
+// TypeScript and the Python SDK and the command line. Each runs against every kind of deployment: blobs on disk and in a
+// bucket, without a credential, with one token, and with keys of accounts.
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"image"
+	"image/png"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/s3server"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+// patience is how long anything may take; far more than it does.
+const patience = 5 * time.Minute
+
+// staticToken is the credential of the deployments that have one token.
+const staticToken = "a-token-that-all-clients-share"
+
+// TestThePublishedClients runs every client on every kind of deployment, one deployment after the other.
+func TestThePublishedClients(t *testing.T) {
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
+	for _, storage := range []string{"disk", "bucket"} {
+		for _, mode := range []string{"none", "token", "keys"} {
+			t.Run(storage+"/"+mode, func(t *testing.T) {
+				s := startService(t, storage, mode)
+				t.Run("clients", func(t *testing.T) { // ends when all three have
+					t.Run("TypeScript SDK", func(t *testing.T) { t.Parallel(); driveTypeScript(t, s) })
+					t.Run("Python SDK", func(t *testing.T) { t.Parallel(); drivePython(t, s) })
+					t.Run("command line", func(t *testing.T) { t.Parallel(); driveCommandLine(t, s) })
+				})
+			})
+		}
+	}
+}
+
+// service is one running service.
+type service struct {
+	base, data, mode string
+	lookup           func(string) (string, bool)
+}
+
+// startService starts a service of its own, which ends with the test.
+func startService(t *testing.T, storage, mode string) *service {
+	t.Helper()
+	settings := map[string]string{}
+	if storage == "bucket" {
+		b := s3server.NewBucket(t)
+		settings = map[string]string{
+			"MILLRACE_BUCKET": b.Name, "MILLRACE_BUCKET_ENDPOINT": b.Addr, "MILLRACE_BUCKET_REGION": s3server.Region, "MILLRACE_BUCKET_INSECURE": "true",
+			"MILLRACE_BUCKET_ACCESS_KEY": s3server.AccessKey, "MILLRACE_BUCKET_SECRET_KEY": s3server.SecretKey,
+		}
+	}
+	dir, err := scratch.New("mr-clients")
+	require.NoError(t, err)
+	t.Cleanup(func() { dir.Remove() }) // the next run removes what is left
+	addr, err := ports.Address()
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), mode: mode, lookup: func(name string) (string, bool) {
+		if v, ok := settings[name]; ok {
+			return v, true
+		}
+		return os.LookupEnv(name)
+	}}
+	require.NoError(t, errors.Join(err, ports.ForServers(s.data)))
+	args := []string{"dev", "--data", s.data, "--addr", addr, "--auth", mode, "--log", "error"}
+	if mode == "token" {
+		args = append(args, "--token", staticToken)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		cmd := cli.Command(io.Discard, os.Stderr, s.lookup)
+		cmd.SetArgs(args)
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	require.NoError(t, served.AwaitReady(s.base, patience, ended))
+	return s
+}
+
+// credential is one that the service takes from a client; where it asks for none, it is what a client that insists on
+// one sends.
+func (s *service) credential(t *testing.T) string {
+	t.Helper()
+	switch s.mode {
+	case "none":
+		return "unused"
+	case "token":
+		return staticToken
+	}
+	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
+	s.run(t, "accounts", "create", name, "--tier", "pro")
+	return s.run(t, "keys", "create", "--account", name)
+}
+
+func (s *service) run(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := served.Command(t.Context(), s.lookup, append(args, "--data", s.data)...)
+	require.NoError(t, err, out)
+	return served.LastLine(out)
+}
+
+// get reads JSON of the service.
+func (s *service) get(t *testing.T, path, key string) map[string]any {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
+	require.NoError(t, err)
+	req.Header.Set("X-API-Key", key)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var body map[string]any
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&body))
+	require.Equal(t, http.StatusOK, res.StatusCode, body)
+	return body
+}
+
+// await polls until the job has that status.
+func (s *service) await(t *testing.T, key, id, status string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return s.get(t, "/api/job/"+id+"/status", key)["status"] == status }, patience, 50*time.Millisecond)
+}
+
+// tinyPNG is a small picture.
+func tinyPNG(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewNRGBA(image.Rect(0, 0, 4, 3))))
+	return b.Bytes()
+}
