@@ -70,7 +70,7 @@ func TestListRefusals(t *testing.T) {
 		"/api/v2/jobs?metadata=a": "invalid_metadata_filter", "/api/v2/jobs?metadata[]=1": "invalid_metadata_filter", "/api/v2/jobs?metadata[a=1": "invalid_metadata_filter",
 		"/api/v2/jobs?metadata[a]=1&metadata.a=1": "invalid_metadata_filter", "/api/v2/jobs?metadata_a=1": "invalid_metadata_filter",
 		"/api/v2/jobs?metadata[a]=1&metadata[a]=2": "invalid_metadata_filter",
-		"/api/jobs?limit=0": "invalid_request", "/jobs?limit=-1": "invalid_request", "/jobs?status=running": "invalid_request",
+		"/api/jobs?limit=0":                        "invalid_request", "/jobs?limit=-1": "invalid_request", "/jobs?status=running": "invalid_request",
 		"/jobs?sort_by=x": "invalid_request", "/jobs?sort_order=x": "invalid_request", "/jobs?output_type=x": "invalid_request",
 		"/jobs?offset=100001": "invalid_request", "/history?max_items=x": "invalid_request",
 	} {
