@@ -6,7 +6,7 @@
 //
 // Server is the simulated program, an http.Handler with its own execution thread. Machine gives it
 // an address, and can be killed, frozen and started again. What it tells is held against recorded
-// answers of a real server; it is no complete ComfyUI, and graphs that expand are an error.
+// answers of a real server; it is no complete ComfyUI.
 package comfyui
 
 import (
@@ -156,6 +156,7 @@ func (s *Server) routes() {
 		{"POST", "/free"}:               s.free,
 		{"GET", "/view"}:                s.view,
 		{"POST", "/upload/image"}:       s.upload,
+		{"POST", "/upload/mask"}:        s.uploadMask,
 		{"GET", "/ws"}:                  s.socket,
 	} {
 		s.mux.HandleFunc(pattern[0]+" "+pattern[1], handle)
@@ -166,7 +167,8 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("DELETE /sim/faults", func(http.ResponseWriter, *http.Request) { s.Clear() })
 	s.mux.HandleFunc("GET /sim/runs", func(w http.ResponseWriter, _ *http.Request) { writeJSON(w, http.StatusOK, s.Runs()) })
 	if !s.opts.NoJobs {
-		s.mux.HandleFunc("GET /api/jobs/{id}", s.readJob)
+		s.mux.HandleFunc("GET /api/jobs", s.listJobs)
+		s.mux.HandleFunc("GET /api/jobs/{id}", failing(s.readJob))
 		s.mux.HandleFunc("POST /api/jobs/{id}/cancel", s.cancelJob)
 	}
 }

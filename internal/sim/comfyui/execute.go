@@ -48,6 +48,7 @@ type execution struct {
 	results  map[int]node.Result
 	progress map[string]map[string]any
 	executed []string
+	inner    map[string]place // nodes of expansions
 	entry    *entry
 	begun    time.Time
 }
@@ -56,7 +57,7 @@ type execution struct {
 func (s *Server) run(ctx context.Context, it *item) {
 	e := &execution{
 		Server: s, item: it, client: it.client(), run: s.ledger.begin(it.id), begun: time.Now(), muted: s.faults.take(Mute),
-		results: map[int]node.Result{}, progress: map[string]map[string]any{}, executed: []string{},
+		results: map[int]node.Result{}, progress: map[string]map[string]any{}, executed: []string{}, inner: map[string]place{},
 		entry: &entry{Prompt: it, Outputs: map[string]map[string]any{}, Meta: map[string]map[string]any{}},
 	}
 	err := e.execute(ctx)
@@ -227,31 +228,54 @@ func (e *execution) reuse(unit int, pn *graph.PlanNode, result node.Result) erro
 	return nil
 }
 
-// compute runs a node.
+// compute runs a node, and what it expands to.
 func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) error {
 	if e.queue.isInterrupted() {
 		return &nodeFailure{pn.ID, pn.Class, errInterrupted}
 	}
-	e.sockets.executing(e.client, pn.ID)
-	e.state(pn.ID, 0, 1, "running")
-	e.send("executing", map[string]any{"node": pn.ID, "display_node": pn.ID, "prompt_id": e.item.id})
-	e.ledger.ran(e.run, pn.ID)
-	result, err := inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
-		NodeID: pn.ID, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(pn),
-	})
-	if err == nil && (result.Expand != nil || len(result.Calls) > 0) {
-		err = &classes.Exception{Kind: "NotImplementedError", Text: "the simulator expands no graphs"}
+	e.begin(pn.ID)
+	result, err := e.invoke(ctx, pn.ID, pn.Class, inv)
+	if err == nil && len(result.Calls) > 0 {
+		result, err = e.expand(ctx, pn, inv, result.Calls)
+	}
+	var failed *nodeFailure
+	if errors.As(err, &failed) {
+		return failed
 	}
 	if err != nil {
 		return &nodeFailure{pn.ID, pn.Class, err}
 	}
-	if err := e.show(pn.ID, result); err != nil {
-		return err
-	}
 	e.results[unit] = result
 	e.cache.put(e.signed[unit], result)
-	e.executed = append(e.executed, pn.ID)
-	e.state(pn.ID, 1, 1, "finished")
+	return e.finish(pn.ID, result)
+}
+
+// begin tells that a node runs.
+func (e *execution) begin(id string) {
+	display := e.place(id).display
+	e.sockets.executing(e.client, display)
+	e.state(id, 0, 1, "running")
+	e.send("executing", map[string]any{"node": id, "display_node": display, "prompt_id": e.item.id})
+	e.ledger.ran(e.run, id)
+}
+
+// invoke calls the class of a node.
+func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invocation) (node.Result, error) {
+	if e.queue.isInterrupted() {
+		return node.Result{}, errInterrupted
+	}
+	return inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
+		NodeID: id, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(id, class),
+	})
+}
+
+// finish tells that a node ended well, and what it shows.
+func (e *execution) finish(id string, result node.Result) error {
+	if err := e.show(id, result); err != nil {
+		return err
+	}
+	e.executed = append(e.executed, id)
+	e.state(id, 1, 1, "finished")
 	return nil
 }
 
@@ -284,8 +308,9 @@ func (e *execution) show(id string, result node.Result) error {
 		images[0] = map[string]any{"filename": "passwd", "subfolder": "../../etc", "type": "output"}
 	}
 	e.entry.Outputs[id] = output
-	e.entry.Meta[id] = map[string]any{"node_id": id, "display_node": id, "parent_node": nil, "real_node_id": id}
-	e.send("executed", map[string]any{"node": id, "display_node": id, "output": output, "prompt_id": e.item.id})
+	at := e.place(id)
+	e.entry.Meta[id] = map[string]any{"node_id": id, "display_node": at.display, "parent_node": at.parent, "real_node_id": at.real}
+	e.send("executed", map[string]any{"node": id, "display_node": at.display, "output": output, "prompt_id": e.item.id})
 	return nil
 }
 
@@ -294,9 +319,10 @@ func (e *execution) state(id string, value, most int, state string) {
 	if old := e.progress[id]; old != nil && state == "finished" {
 		value, most = old["max"].(int), old["max"].(int)
 	}
+	at := e.place(id)
 	e.progress[id] = map[string]any{
 		"value": value, "max": most, "state": state, "node_id": id, "prompt_id": e.item.id,
-		"display_node_id": id, "parent_node_id": nil, "real_node_id": id,
+		"display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real,
 	}
 	e.send("progress_state", map[string]any{"prompt_id": e.item.id, "nodes": e.progress})
 }
@@ -309,8 +335,8 @@ type live struct {
 }
 
 // live returns what a node tells of itself. Native classes report progress that their originals do not.
-func (e *execution) live(pn *graph.PlanNode) *live {
-	return &live{e, pn.ID, pn.Class != classSampler}
+func (e *execution) live(id, class string) *live {
+	return &live{e, id, class != classSampler}
 }
 
 var _ node.Live = (*live)(nil)
@@ -330,8 +356,9 @@ func (l *live) Preview(contentType string, image []byte) {
 	if l.silent || e.client == "" || e.muted || !e.wantsPreviews() {
 		return
 	}
+	at := e.place(l.id)
 	e.sockets.preview(e.client, map[string]any{
-		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": l.id, "parent_node_id": nil, "real_node_id": l.id, "image_type": contentType,
+		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real, "image_type": contentType,
 	}, image)
 }
 
@@ -340,5 +367,9 @@ func (e *execution) wantsPreviews() bool {
 	return e.opts.Previews && method != "none" || method == "taesd" || method == "latent2rgb" || method == "auto"
 }
 
-// Text implements node.Live.
-func (l *live) Text(string) {}
+// Text implements node.Live. As the original, it tells everybody.
+func (l *live) Text(text string) {
+	if !l.execution.muted {
+		l.execution.sockets.text(l.id, text)
+	}
+}

@@ -27,6 +27,10 @@ const (
 	Duplicate
 	// HalfFile sends the first half of a file and closes the connection.
 	HalfFile
+	// LargeFile sends a file as if zeros made it 2 GiB long.
+	LargeFile
+	// OversizeFile announces a file as if it were 8 GiB long.
+	OversizeFile
 	// LostFile has no file to show.
 	LostFile
 	// UnsafeName names an output that stands outside of its folder.
@@ -47,7 +51,7 @@ const (
 // faultNames are the names of the faults in requests.
 var faultNames = map[string]Fault{
 	"garbage": Garbage, "redirect": Redirect, "broken": Broken, "accept_and_fail": AcceptAndFail, "accept_and_drop": AcceptAndDrop,
-	"duplicate": Duplicate, "half_file": HalfFile, "lost_file": LostFile, "unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
+	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile, "unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
 	"raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
 }
 

@@ -211,6 +211,14 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(name)), "application/octet-stream"))
 	w.Header().Set("Content-Disposition", fmt.Sprintf("filename=%q", path.Base(name)))
+	if s.faults.take(LargeFile) {
+		sendPadded(w, raw, largeFile)
+		return
+	}
+	if s.faults.take(OversizeFile) {
+		sendPadded(w, raw, oversizeFile)
+		return
+	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
 	if s.faults.take(HalfFile) {
 		writeBody(w, raw[:len(raw)/2])
@@ -218,6 +226,24 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 		panic(http.ErrAbortHandler)
 	}
 	writeBody(w, raw)
+}
+
+// Sizes of the files of the faults.
+const (
+	largeFile    = 2 << 30
+	oversizeFile = 8 << 30
+)
+
+// sendPadded sends a file with zeros behind it up to a size, which no memory holds.
+func sendPadded(w http.ResponseWriter, raw []byte, size int64) {
+	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
+	writeBody(w, raw)
+	zeros := make([]byte, 1<<20)
+	for left := size - int64(len(raw)); left > 0; left -= int64(len(zeros)) {
+		if _, err := w.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+			return // whoever does not read it any more has gone
+		}
+	}
 }
 
 // writeBody writes an answer. Whoever does not read it any more has gone.

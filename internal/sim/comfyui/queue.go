@@ -190,6 +190,19 @@ func (q *queue) all() map[string]*entry {
 	return out
 }
 
+// ended returns the prompts that ended, in order.
+func (q *queue) ended() []*entry {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var all []*entry
+	for _, id := range q.order {
+		if e, kept := q.history[id]; kept {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
 // forget drops a prompt from the history.
 func (q *queue) forget(id string) {
 	q.mu.Lock()

@@ -2,11 +2,18 @@ package comfyui_test
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"flag"
 	"fmt"
+	"image"
+	"image/color"
+	"image/png"
 	"io"
+	"maps"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -20,6 +27,7 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
@@ -30,14 +38,19 @@ var record = flag.String("record", "", "address of a ComfyUI server whose answer
 type scenario struct {
 	name     string
 	graph    string // followed on the socket until it ends, if it is one
+	extra    string // extra_data of the prompt; "" = none
 	requests []exchange
 	unsorted bool // the order of nodes is the server's choice
+	plain    bool // the client does not say that it understands previews with metadata
 }
 
 // exchange is one request; its answer is recorded.
 type exchange struct {
 	method, path, body string
 }
+
+// upload begins the body of a request that uploads a picture; what follows are the fields of its form, as JSON.
+const upload = "upload "
 
 // id stands for the prompt's id in paths.
 const id = "ID"
@@ -62,6 +75,56 @@ var scenarios = []scenario{
 			"seed":3,"steps":3,"cfg":7,"sampler_name":"euler","scheduler":"normal","denoise":1}},
 		"6":{"class_type":"VAEDecode","inputs":{"samples":["5",0],"vae":["1",2]}},
 		"7":{"class_type":"PreviewImage","inputs":{"images":["6",0]}}}`},
+	{name: "preview_without_metadata", unsorted: true, plain: true, extra: `{"preview_method":"latent2rgb"}`, graph: `{
+		"1":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
+		"2":{"class_type":"CLIPTextEncode","inputs":{"text":"PREFIX","clip":["1",1]}},
+		"4":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+		"5":{"class_type":"KSampler","inputs":{"model":["1",0],"positive":["2",0],"negative":["2",0],"latent_image":["4",0],
+			"seed":3,"steps":3,"cfg":7,"sampler_name":"euler","scheduler":"normal","denoise":1}},
+		"6":{"class_type":"VAEDecode","inputs":{"samples":["5",0],"vae":["1",2]}},
+		"7":{"class_type":"PreviewImage","inputs":{"images":["6",0]}}}`},
+	{name: "text_progress", graph: `{
+		"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":48,"batch_size":1,"color":255}},
+		"2":{"class_type":"GetImageSize","inputs":{"image":["1",0]}},
+		"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`},
+	{
+		name: "expansion", graph: `{
+		"5":{"class_type":"ExpandingText","inputs":{"text":"PREFIX"}},
+		"6":{"class_type":"PreviewAny","inputs":{"source":["5",0]}}}`,
+		requests: []exchange{{"GET", "/history/" + id, ""}, {"GET", "/api/jobs/" + id, ""}},
+	},
+	{
+		name: "expansion_error", graph: `{
+		"5":{"class_type":"ExpandingFailure","inputs":{"text":"PREFIX"}},
+		"6":{"class_type":"PreviewAny","inputs":{"source":["5",0]}}}`,
+		requests: []exchange{{"GET", "/history/" + id, ""}},
+	},
+	{
+		name: "jobs", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`, extra: `{"extra_pnginfo":{"workflow":{"id":"PREFIX"}}}`,
+		requests: []exchange{
+			{"GET", "/api/jobs?workflow_id=PREFIX", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&status=completed,failed&sort_by=execution_duration&sort_order=asc", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&status=failed", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&limit=1", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&limit=5&offset=1", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&offset=-1", ""}, {"GET", "/api/jobs?status=done,failed", ""}, {"GET", "/api/jobs?sort_by=name", ""}, {"GET", "/api/jobs?sort_order=up", ""},
+			{"GET", "/api/jobs?limit=0", ""}, {"GET", "/api/jobs?limit=x", ""}, {"GET", "/api/jobs?offset=x", ""},
+		},
+	},
+	{
+		name: "null_workflow", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`, extra: `{"extra_pnginfo":{"workflow":null}}`,
+		requests: []exchange{
+			{"GET", "/api/jobs", ""}, {"GET", "/api/jobs/" + id, ""}, {"POST", "/history", `{"delete":["` + id + `"]}`}, {"GET", "/api/jobs?workflow_id=PREFIX", ""},
+		},
+	},
+	{name: "mask", requests: []exchange{
+		{"POST", "/upload/image", upload + `{"image":"PREFIX.png"}`},
+		{"POST", "/upload/mask", upload + `{"image":"PREFIX-mask.png","original_ref":"{\"filename\":\"PREFIX.png\",\"type\":\"input\"}"}`},
+		{"GET", "/view?filename=PREFIX-mask.png&type=input", ""},
+		{"POST", "/upload/mask", upload + `{"image":"PREFIX-other.png","type":"temp","subfolder":"a/b","original_ref":"{\"filename\":\"PREFIX.png [input]\"}"}`},
+		{"GET", "/view?filename=PREFIX-other.png&type=temp&subfolder=a/b", ""},
+		{"POST", "/upload/mask", upload + `{"image":"PREFIX-none.png","original_ref":"{\"filename\":\"absent.png\",\"type\":\"input\"}"}`},
+		{"GET", "/view?filename=PREFIX-none.png&type=input", ""},
+		{"POST", "/upload/mask", upload + `{"image":"PREFIX-x.png","subfolder":"../..","original_ref":"{}"}`},
+		{"POST", "/upload/mask", upload + `{"original_ref":"{}"}`},
+	}},
 	{name: "node_error", graph: `{
 		"1":{"class_type":"StringFormat","inputs":{"f_string":"{"}},
 		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`},
@@ -109,7 +172,7 @@ func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
 			}
 			wanted, err := os.ReadFile(golden)
 			require.NoError(t, err)
-			m, err := sim.Start("127.0.0.1:0", sim.Options{Previews: true})
+			m, err := sim.Start("127.0.0.1:0", sim.Options{Previews: true, Classes: expanding()})
 			require.NoError(t, err)
 			t.Cleanup(m.Close)
 			require.Equal(t, strings.Split(string(wanted), "\n"), strings.Split(string(s.play(t, m.URL())), "\n"))
@@ -120,7 +183,7 @@ func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
 // play has the conversation and returns what the server said, without what differs from run to run.
 func (s *scenario) play(t *testing.T, address string) []byte {
 	t.Helper()
-	c := &conversation{t: t, address: address, sampler: s.unsorted, prompt: uuid.NewString(), client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", "")}
+	c := &conversation{t: t, address: address, sampler: s.unsorted, plain: s.plain, extra: s.extra, prompt: uuid.NewString(), client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", "")}
 	if s.graph != "" {
 		c.follow(s.graph)
 	}
@@ -129,7 +192,8 @@ func (s *scenario) play(t *testing.T, address string) []byte {
 		c.said = slices.Compact(c.said)
 	}
 	for _, e := range s.requests {
-		status, body := c.ask(e.method, strings.ReplaceAll(e.path, id, c.prompt), e.body)
+		c.exchanged++
+		status, body := c.ask(e.method, c.own(e.path), c.own(e.body))
 		c.note(fmt.Sprintf("%s %s %d", e.method, e.path, status), body)
 	}
 	return []byte(strings.Join(c.said, "\n") + "\n")
@@ -140,19 +204,58 @@ type conversation struct {
 	t                               *testing.T
 	address, prompt, client, prefix string
 	sampler                         bool // of the progress only that of the sampler is compared
+	plain                           bool
+	extra                           string
+	exchanged                       int
 	said                            []string
 }
 
 func (c *conversation) ask(method, path, body string) (int, []byte) {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), method, c.address+path, strings.NewReader(body))
+	raw, contentType := []byte(body), ""
+	if fields, is := strings.CutPrefix(body, upload); is {
+		raw, contentType = c.form(fields)
+	}
+	req, err := http.NewRequestWithContext(c.t.Context(), method, c.address+path, bytes.NewReader(raw))
 	require.NoError(c.t, err)
+	if contentType != "" {
+		req.Header.Set("Content-Type", contentType)
+	}
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(c.t, err)
 	defer res.Body.Close() // read only
-	raw, err := io.ReadAll(res.Body)
+	raw, err = io.ReadAll(res.Body)
 	require.NoError(c.t, err)
 	return res.StatusCode, raw
+}
+
+// own puts the ids of this conversation into a text.
+func (c *conversation) own(text string) string {
+	return strings.NewReplacer(id, c.prompt, "PREFIX", c.prefix).Replace(text)
+}
+
+// form returns an upload of a picture, of which every conversation has others, with the fields of the form.
+func (c *conversation) form(fields string) (body []byte, contentType string) {
+	c.t.Helper()
+	var named map[string]string
+	require.NoError(c.t, json.Unmarshal([]byte(fields), &named))
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		if name != "image" {
+			require.NoError(c.t, w.WriteField(name, named[name]))
+			continue
+		}
+		part, err := w.CreateFormFile(name, named[name])
+		require.NoError(c.t, err)
+		picture := image.NewNRGBA(image.Rect(0, 0, 64, 48))
+		for i := range picture.Pix {
+			picture.Pix[i] = byte(i * (2*c.exchanged + 1))
+		}
+		require.NoError(c.t, png.Encode(part, picture))
+	}
+	require.NoError(c.t, w.Close())
+	return b.Bytes(), w.FormDataContentType()
 }
 
 // follow runs a graph and notes all messages until its end is told.
@@ -162,16 +265,18 @@ func (c *conversation) follow(graph string) {
 	require.NoError(c.t, err)
 	require.NoError(c.t, res.Body.Close())
 	defer ws.Close() // the conversation is over
-	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)))
+	require.NoError(c.t, ws.WriteMessage(websocket.TextMessage, []byte(fmt.Sprintf(`{"type":"feature_flags","data":{"supports_preview_metadata":%t}}`, !c.plain))))
 	require.NoError(c.t, ws.SetReadDeadline(time.Now().Add(time.Minute)))
 	for answered := false; !answered; { // only then is the socket known, and what it understands
 		_, raw, err := ws.ReadMessage()
 		require.NoError(c.t, err)
 		answered = bytes.Contains(raw, []byte(`"feature_flags"`))
 	}
-	body, err := json.Marshal(map[string]any{
-		"prompt": json.RawMessage(strings.ReplaceAll(graph, "PREFIX", c.prefix)), "prompt_id": c.prompt, "client_id": c.client,
-	})
+	submitted := map[string]any{"prompt": json.RawMessage(c.own(graph)), "prompt_id": c.prompt, "client_id": c.client}
+	if c.extra != "" {
+		submitted["extra_data"] = json.RawMessage(c.own(c.extra))
+	}
+	body, err := json.Marshal(submitted)
 	require.NoError(c.t, err)
 	status, raw := c.ask(http.MethodPost, "/prompt", string(body))
 	c.note(fmt.Sprintf("POST /prompt %d", status), raw)
@@ -179,8 +284,7 @@ func (c *conversation) follow(graph string) {
 		kind, raw, err := ws.ReadMessage()
 		require.NoError(c.t, err)
 		if kind == websocket.BinaryMessage {
-			length := binary.BigEndian.Uint32(raw[4:])
-			c.note(fmt.Sprintf("binary %d", binary.BigEndian.Uint32(raw)), raw[8:8+length])
+			c.noteBinary(raw)
 			continue
 		}
 		if bytes.Contains(raw, []byte(`"status"`)) || bytes.Contains(raw, []byte(`"feature_flags"`)) {
@@ -200,6 +304,23 @@ func (c *conversation) follow(graph string) {
 	}
 }
 
+// noteBinary adds a line for a binary message: of a picture alone its type, of others what precedes the rest.
+func (c *conversation) noteBinary(raw []byte) {
+	c.t.Helper()
+	kind, length := binary.BigEndian.Uint32(raw), binary.BigEndian.Uint32(raw[4:])
+	what := fmt.Sprintf("binary %d", kind)
+	switch kind {
+	case 1:
+		_, format, err := image.DecodeConfig(bytes.NewReader(raw[8:]))
+		require.NoError(c.t, err)
+		c.said = append(c.said, fmt.Sprintf("%s type %d %s", what, length, format))
+	case 3:
+		c.said = append(c.said, fmt.Sprintf("%s %q %q", what, raw[8:8+length], raw[8+length:]))
+	default:
+		c.note(what, raw[8:8+length])
+	}
+}
+
 // temporary matches the random part of the name of a temporary file.
 var temporary = regexp.MustCompile(`ComfyUI_temp_[a-z]{5}`)
 
@@ -215,11 +336,51 @@ func (c *conversation) note(what string, body []byte) {
 		raw, err := json.Marshal(plain("", value))
 		require.NoError(c.t, err)
 		text = string(raw)
+	} else if picture, err := png.Decode(bytes.NewReader(body)); err == nil {
+		text = pixels(picture)
 	} else if text != "" {
 		text = "(text)"
 	}
 	text = strings.NewReplacer(c.prompt, "<prompt>", c.client, "<client>", c.prefix, "<prefix>").Replace(text)
 	c.said = append(c.said, what+" "+temporary.ReplaceAllString(text, "ComfyUI_temp_xxxxx"))
+}
+
+// pixels is a picture in one line: its size and the sum of its pixels.
+func pixels(picture image.Image) string {
+	sum := sha256.New()
+	for y := range picture.Bounds().Dy() {
+		for x := range picture.Bounds().Dx() {
+			p, _ := color.NRGBAModel.Convert(picture.At(x, y)).(color.NRGBA)
+			sum.Write([]byte{p.R, p.G, p.B, p.A}) // never fails
+		}
+	}
+	return fmt.Sprintf("%v %x", picture.Bounds().Size(), sum.Sum(nil)[:8])
+}
+
+// expanding are the classes of testdata/custom_nodes/expanding.py.
+func expanding() []*node.Class {
+	class := func(name string, expand func(text node.Value, x *node.Expansion) node.From) *node.Class {
+		return &node.Class{
+			Name: name, DisplayName: name, Category: "tests", Module: "custom_nodes.expanding",
+			Inputs:  []node.Input{{Name: "text", Type: node.String}},
+			Outputs: []node.Output{{Type: node.String}},
+			Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+				x := &node.Expansion{}
+				out := expand(call.Args["text"], x)
+				return node.Result{Outputs: []node.Value{out}, Expand: x}, nil
+			},
+		}
+	}
+	return []*node.Class{
+		class("ExpandingText", func(text node.Value, x *node.Expansion) node.From {
+			joined := node.From{Node: x.Add("StringConcatenate", node.Args{"string_a": text, "string_b": "!", "delimiter": ""})}
+			x.Add("PreviewAny", node.Args{"source": joined})
+			return joined
+		}),
+		class("ExpandingFailure", func(_ node.Value, x *node.Expansion) node.From {
+			return node.From{Node: x.Add("StringFormat", node.Args{"f_string": "{"})}
+		}),
+	}
 }
 
 // ofSampler reports whether a message is to be compared, and leaves only the sampler in the progress

@@ -3,7 +3,9 @@ package comfyui
 import (
 	"encoding/binary"
 	"encoding/json"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -149,16 +151,17 @@ func (s *sockets) named(name string) *socket {
 
 // broadcast sends a message to everybody.
 func (s *sockets) broadcast(kind string, data any) {
-	s.pass()
-	s.mu.Lock()
-	all := make([]*socket, 0, len(s.byName))
-	for _, k := range s.byName {
-		all = append(all, k)
-	}
-	s.mu.Unlock()
-	for _, k := range all {
+	for _, k := range s.everybody() {
 		k.send(kind, data)
 	}
+}
+
+// everybody returns the socket of each client.
+func (s *sockets) everybody() []*socket {
+	s.pass()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.byName))
 }
 
 // send sends a message to one client.
@@ -186,6 +189,13 @@ func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
 		return // a map of texts always encodes
 	}
 	k.write(websocket.BinaryMessage, prefixed(4, uint32(len(head)), append(head, image...)))
+}
+
+// text sends what a node says of its progress to everybody.
+func (s *sockets) text(id, text string) {
+	for _, k := range s.everybody() {
+		k.write(websocket.BinaryMessage, prefixed(3, uint32(len(id)), []byte(id+text)))
+	}
 }
 
 // prefixed puts two numbers of four bytes before a body.
