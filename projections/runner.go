@@ -19,6 +19,7 @@ import (
 // Options tune a Runner. The zero value works.
 type Options struct {
 	Batch      int                         // default and most 500 events
+	Linger     time.Duration               // default 20 ms, the least time between two batches; reads fold what a view lacks
 	Retries    int                         // default 3 quick attempts more before a batch is put back
 	FirstRetry time.Duration               // default 20 ms, doubled each time
 	Middleware []message.HandlerMiddleware // outermost, such as metrics
@@ -29,6 +30,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Batch <= 0 || o.Batch > batchLimit {
 		o.Batch = batchLimit
+	}
+	if o.Linger <= 0 {
+		o.Linger = 20 * time.Millisecond
 	}
 	if o.Retries <= 0 {
 		o.Retries = 3
@@ -74,7 +78,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Log: opts.Log, Wants: wants(p),
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: opts.Linger, Log: opts.Log, Wants: wants(p),
 		})
 		if err != nil {
 			return nil, err

@@ -45,6 +45,7 @@ type SubscriberOptions struct {
 	Wants      func(Recorded) bool
 	FromNow    bool          // without a group: start at the end of the log instead of its beginning
 	Batch      int           // the most events of one message, default 1
+	Linger     time.Duration // the least time between two messages, so that under load one has many events; default none
 	FirstRetry time.Duration // default 10 ms after a Nack, doubled each time
 	LastRetry  time.Duration // default 5 s: the longest pause
 	Log        *slog.Logger  // default: discard
@@ -142,8 +143,9 @@ type subscription struct {
 	topic    string
 	values   context.Context //nolint:containedctx // the caller's context; messages have its values
 	out      chan *message.Message
-	position int64 // of the last event read
-	saved    int64 // the group's checkpoint, as last loaded or saved
+	position int64     // of the last event read
+	sent     time.Time // when the last message was acknowledged
+	saved    int64     // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
 	unsaved  []Mark // of the events read since the checkpoint
 }
@@ -239,6 +241,9 @@ const (
 
 // next reads the next events. It returns none if none arrived within restAfter and the checkpoint is behind.
 func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
+	if err := s.linger(ctx); err != nil {
+		return nil, err
+	}
 	if !s.opts.HandlerSaves || s.position == s.saved {
 		return s.tail.Next(ctx, s.position, s.opts.Batch)
 	}
@@ -249,6 +254,22 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 		return nil, nil
 	}
 	return events, err
+}
+
+// linger waits until the next message may be sent. After a quiet time, that is at once.
+func (s *subscription) linger(ctx context.Context) error {
+	left := s.opts.Linger - time.Since(s.sent)
+	if left <= 0 {
+		return nil
+	}
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // due reports whether to deliver a batch without events, so that the handler saves the checkpoint.
@@ -290,6 +311,7 @@ func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry)
 			return nil
 		}
 		retry.reset()
+		s.sent = time.Now()
 	}
 	s.position, s.unsaved = upTo, read
 	return s.save(ctx, held, deliver)

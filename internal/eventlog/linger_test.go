@@ -1,0 +1,56 @@
+package eventlog_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+)
+
+// Under load a message has the events of some milliseconds, and after a quiet time it comes at once.
+func TestMessagesUnderLoadAreFewAndLarge(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		registry := eventlogtest.Registry(t)
+		log := eventlogtest.NewMemory(registry)
+		sub, err := eventlog.NewSubscriber(log, eventlog.SubscriberOptions{Batch: 500, Linger: 20 * time.Millisecond})
+		require.NoError(t, err)
+		messages, err := sub.Subscribe(t.Context(), eventlog.TopicAll)
+		require.NoError(t, err)
+		note := func() {
+			_, err := log.Append(t.Context(), eventlog.Append{
+				Stream: "note-1", Account: "a", Expected: eventlog.AnyVersion, Events: []eventlog.Event{eventlogtest.Noted("x")},
+			})
+			require.NoError(t, err)
+		}
+		receive := func() int {
+			msg := <-messages
+			batch, err := eventlog.BatchOf(msg)
+			require.NoError(t, err)
+			msg.Ack()
+			return len(batch.Events)
+		}
+		time.Sleep(time.Second)
+		quiet := time.Now()
+		note()
+		require.Equal(t, 1, receive())
+		require.Equal(t, quiet, time.Now(), "the first event after a quiet time does not wait")
+		go func() {
+			for range 100 {
+				time.Sleep(time.Millisecond)
+				note()
+			}
+		}()
+		count := 0
+		for received := 0; received < 100; count++ {
+			received += receive()
+		}
+		require.LessOrEqual(t, count, 6)
+		require.GreaterOrEqual(t, count, 4)
+		require.NoError(t, sub.Close())
+	})
+}
