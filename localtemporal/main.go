@@ -87,7 +87,11 @@ func run(ctx context.Context, o options) error {
 	if err := prepareSchema(ctx, o, logger); err != nil {
 		return err
 	}
-	stopServer, err := startServer(o, logger)
+	settled, err := o.hasNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	stopServer, err := startServer(o, settled, logger)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,17 @@ import (
 // startWait bounds how long the services may take to answer after they were started.
 const startWait = 60 * time.Second
 
+// hasNamespace reports whether an earlier server registered the namespace.
+func (o options) hasNamespace(ctx context.Context) (exists bool, err error) {
+	db, err := o.connect(ctx, o.database)
+	if err != nil {
+		return false, err
+	}
+	defer db.Close(context.WithoutCancel(ctx))
+	err = db.QueryRow(ctx, `select exists (select from namespaces where name = $1)`, o.namespace).Scan(&exists)
+	return exists, err
+}
+
 // registerNamespace waits for the frontend and makes sure that the namespace is there.
 func registerNamespace(ctx context.Context, o options) error {
 	ctx, cancel := context.WithTimeout(ctx, startWait)

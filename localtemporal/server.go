@@ -17,9 +17,10 @@ import (
 	"go.temporal.io/server/temporal"
 )
 
-// tuning is what makes a small server quick; each figure replaces a default for large clusters.
-func tuning() dynamicconfig.StaticClient {
-	return dynamicconfig.StaticClient{
+// tuning is what makes a small server quick; each figure replaces a default for large clusters. A settled server has its
+// namespace already.
+func tuning(settled bool) dynamicconfig.StaticClient {
+	values := dynamicconfig.StaticClient{
 		// One partition: with four, a lone task may wait for the forwarder, which moves ten a second.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
@@ -34,7 +35,8 @@ func tuning() dynamicconfig.StaticClient {
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
 		dynamicconfig.TimerProcessorUpdateAckInterval.Key():      2 * time.Second,
 		dynamicconfig.OutboundProcessorUpdateAckInterval.Key():   10 * time.Second,
-		dynamicconfig.MatchingUpdateAckInterval.Key():            5 * time.Second,
+		// At each of these, every task queue reads whether it is still its owner, also one without any tasks.
+		dynamicconfig.MatchingUpdateAckInterval.Key(): time.Minute,
 		// A lost wake-up of a waiting client costs one interval; the default is 20 s.
 		dynamicconfig.HistoryLongPollExpirationInterval.Key(): time.Second,
 		// From its fourth attempt on, a workflow task may take longer and longer, up to ten minutes more: a workflow
@@ -54,13 +56,21 @@ func tuning() dynamicconfig.StaticClient {
 		dynamicconfig.MatchingPersistenceMaxQPS.Key():                    50_000,
 		dynamicconfig.HistoryPersistenceMaxQPS.Key():                     50_000,
 	}
+	if settled {
+		// Each of the four services reads all namespaces this often, to learn of new ones.
+		values[dynamicconfig.NamespaceCacheRefreshInterval.Key()] = settledRefresh
+	}
+	return values
 }
+
+// settledRefresh replaces two seconds once the namespace of the service is there.
+const settledRefresh = 30 * time.Second
 
 // shards is how many pieces the history is divided into; it can never change for a database.
 const shards = 4
 
 // startServer starts the four services and returns how to stop them.
-func startServer(o options, logger log.Logger) (stop func(), err error) {
+func startServer(o options, settled bool, logger log.Logger) (stop func(), err error) {
 	ports, err := o.ports()
 	if err != nil {
 		return nil, err
@@ -69,7 +79,7 @@ func startServer(o options, logger log.Logger) (stop func(), err error) {
 		temporal.WithConfig(o.serverConfig(ports)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithLogger(logger),
-		temporal.WithDynamicConfigClient(tuning()),
+		temporal.WithDynamicConfigClient(tuning(settled)),
 		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
 		temporal.WithStaticHosts(map[primitives.ServiceName]static.Hosts{
 			primitives.FrontendService: static.SingleLocalHost(o.frontend),
