@@ -7,6 +7,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
@@ -95,10 +96,12 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 		}
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
 		defer wire.Close()
-		return webhook.NewDispatcher(webhook.DispatcherDeps{
+		dispatcher := webhook.NewDispatcher(webhook.DispatcherDeps{
 			Queue: webhookstore.New(in.pool, in.events), Disabler: service, Sealer: service.Sealer, Wire: wire,
 			Allow: in.cfg.Webhooks.Allow, Counts: &in.sent, Log: in.log, Grace: in.cfg.StopAfter,
-		}, in.cfg.Webhooks.Policy).Run(ctx)
+		}, in.cfg.Webhooks.Policy)
+		group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { dispatcher.Wake() }) })
+		return dispatcher.Run(ctx)
 	})
 }
 

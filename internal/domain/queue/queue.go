@@ -48,6 +48,7 @@ type Options struct {
 	Name     string          // in log lines
 	Parallel int             // items attempted at once
 	Poll     time.Duration   // interval between two looks for due items
+	Idle     time.Duration   // interval that looks without an item come to, until Wake; default Poll
 	Timeout  time.Duration   // of one attempt
 	Pauses   []time.Duration // before the second attempt, the third, …
 	Forever  bool            // the last pause repeats, and no item becomes a dead letter
@@ -68,6 +69,7 @@ type Runner[T any] struct {
 	fresh   chan T
 	slots   chan struct{} // one element for each running attempt
 	ended   chan struct{} // capacity 1: the attempt of a claimed item has ended
+	wake    chan struct{} // capacity 1: an item may come soon
 	running sync.WaitGroup
 }
 
@@ -75,7 +77,7 @@ type Runner[T any] struct {
 func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	return &Runner[T]{
 		worker: w, log: log.With("queue", opts.Name), opts: opts,
-		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1),
+		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1),
 	}
 }
 
@@ -91,13 +93,21 @@ func (r *Runner[T]) Notify(items []T) {
 	}
 }
 
+// Wake makes looks as frequent as Options.Poll says, because an item is about to be recorded. It never blocks.
+func (r *Runner[T]) Wake() {
+	select {
+	case r.wake <- struct{}{}:
+	default:
+	}
+}
+
 // Run attempts items until ctx ends. Running attempts then have the grace period to finish.
 func (r *Runner[T]) Run(ctx context.Context) error {
 	attempts, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.opts.Grace, cut) })()
 	defer r.running.Wait()
-	look, soon := time.NewTimer(r.opts.Poll), false
+	look, soon, pause := time.NewTimer(r.opts.Poll), false, r.opts.Poll
 	defer look.Stop()
 	for {
 		select {
@@ -110,19 +120,26 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 				look.Reset(claimGap)
 			}
 			soon = true
+		case <-r.wake:
+			if pause > r.opts.Poll && !soon {
+				look.Reset(r.opts.Poll)
+			}
+			pause = r.opts.Poll
 		case <-look.C:
-			r.claim(ctx, attempts)
-			look.Reset(r.opts.Poll)
+			if pause = min(2*pause, max(r.opts.Idle, r.opts.Poll)); r.claim(ctx, attempts) {
+				pause = r.opts.Poll
+			}
+			look.Reset(pause)
 			soon = false
 		}
 	}
 }
 
-// claim starts attempts of due items, at most one for each free slot.
-func (r *Runner[T]) claim(ctx, attempts context.Context) {
+// claim starts attempts of due items, at most one for each free slot. It reports whether there may be more soon.
+func (r *Runner[T]) claim(ctx, attempts context.Context) bool {
 	free := cap(r.slots) - len(r.slots)
 	if free == 0 {
-		return
+		return true
 	}
 	claimed, err := r.worker.Claim(ctx, free, r.opts.Timeout+recordTime)
 	if err != nil && ctx.Err() == nil {
@@ -136,6 +153,7 @@ func (r *Runner[T]) claim(ctx, attempts context.Context) {
 			}
 		})
 	}
+	return len(claimed) > 0 || len(r.slots) > 0
 }
 
 // start attempts an item as soon as a slot is free. What it does not start before ctx ends is claimed again.

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -200,4 +201,22 @@ func TestNoMoreItemsAreAttemptedAtOnceThanAllowed(t *testing.T) {
 		require.Equal(t, queue.Done, tb.next(t).State)
 	}
 	require.LessOrEqual(t, most.Load(), int64(3))
+}
+
+// A queue without items is looked at less and less, until it is told that an item is about to come.
+func TestAnEmptyQueueIsLookedAtRarelyUntilItIsWoken(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var looks atomic.Int64
+		r := queue.NewRunner(queue.Worker[*item]{
+			Claim: func(context.Context, int, time.Duration) ([]*item, error) { looks.Add(1); return nil, nil },
+		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: 100 * time.Millisecond, Idle: 2 * time.Second})
+		stop := start(t, r)
+		time.Sleep(time.Minute)
+		require.Less(t, looks.Swap(0), int64(40))
+		r.Wake()
+		time.Sleep(150 * time.Millisecond)
+		require.Equal(t, int64(1), looks.Load())
+		stop()
+	})
 }

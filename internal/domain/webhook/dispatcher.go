@@ -32,16 +32,30 @@ type DispatcherDeps struct {
 type Dispatcher struct {
 	DispatcherDeps
 	policy Policy
+	runner *queue.Runner[*Claimed]
 }
 
 // NewDispatcher returns a dispatcher; Run starts it.
 func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
-	return &Dispatcher{DispatcherDeps: deps, policy: policy}
+	d := &Dispatcher{DispatcherDeps: deps, policy: policy}
+	d.runner = queue.NewRunner(queue.Worker[*Claimed]{
+		Claim: func(ctx context.Context, free int, lease time.Duration) ([]*Claimed, error) {
+			return d.Queue.Claim(ctx, free, share, lease)
+		},
+		Tried: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
+	}, d.Log, queue.Options{
+		Name: "webhooks", Parallel: share.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxAsked: maxRetryAfter, Grace: d.Grace,
+	})
+	return d
 }
+
+// Wake makes the dispatcher look for deliveries soon: something happened that endpoints may be told.
+func (d *Dispatcher) Wake() { d.runner.Wake() }
 
 // Intervals: how soon a new delivery is seen, and how often deliveries past their retention are removed.
 const (
 	pollEvery  = 300 * time.Millisecond
+	idleEvery  = 2 * time.Second // while nothing is queued, and nothing happens
 	pruneEvery = 10 * time.Minute
 )
 
@@ -50,14 +64,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 	var pruning sync.WaitGroup
 	pruning.Go(func() { d.prune(ctx) })
 	defer pruning.Wait()
-	return queue.NewRunner(queue.Worker[*Claimed]{
-		Claim: func(ctx context.Context, free int, lease time.Duration) ([]*Claimed, error) {
-			return d.Queue.Claim(ctx, free, share, lease)
-		},
-		Tried: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
-	}, d.Log, queue.Options{
-		Name: "webhooks", Parallel: share.Total, Poll: pollEvery, Timeout: d.policy.Timeout, Pauses: d.policy.Retries, MaxAsked: maxRetryAfter, Grace: d.Grace,
-	}).Run(ctx)
+	return d.runner.Run(ctx)
 }
 
 // prune removes deliveries past their retention until ctx ends.
