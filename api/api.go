@@ -154,12 +154,21 @@ func (s *service) addPages(deps Deps) {
 			Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Links: deps.Links,
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
+			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
 		}))
 	}
 	if deps.Editor != nil {
 		s.editor = console.NewEditor(s.edge, deps.Editor.Files)
 		s.add(s.editor)
 	}
+}
+
+// consoleFiles returns the files of the console; nil without any.
+func consoleFiles(deps Deps) console.Files {
+	if deps.Files == nil {
+		return nil
+	}
+	return deps.Files
 }
 
 // addRouter adds the model router. Without one, its paths still answer in its words.

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -83,6 +84,9 @@ type Console struct {
 	Sealer    edge.Sealer
 	Servers   console.Servers          // nil = no page of ComfyUI servers
 	Operator  func(secret string) bool // whether a credential is the operators'; nil = none is
+	Index     console.Index            // nil = jobs are listed by their state alone
+	Stats     overview.Stats           // nil = no overview; needs Index
+	Now       overview.Now             // with Stats
 }
 
 // Editor is a web editor that is served beside the API.

@@ -6,20 +6,19 @@ package console
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
@@ -32,6 +31,8 @@ type Histories interface {
 // Retrier makes a new job from the submission of one that has ended; job.Retrier is it.
 type Retrier interface {
 	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
+	// Check returns the error with which Retry would refuse r, and changes nothing.
+	Check(ctx context.Context, r job.Retry) error
 }
 
 const (
@@ -73,17 +74,36 @@ type Deps struct {
 	Retry     Retrier                  // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
 	Live      page.Source
+	Index     Index          // nil = jobs are listed by their state alone
+	Files     Files          // nil = no thumbnails and no archives
+	Stats     overview.Stats // nil = no overview
+	Now       overview.Now   // with Stats
+}
+
+// Index finds jobs by what they are; jobindex.Reader is it.
+type Index interface {
+	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
+	Known(ctx context.Context, ids []job.ID) (map[job.ID]jobindex.Known, error)
+	Failures(ctx context.Context, account string, since time.Time) ([]jobindex.Group, error)
 }
 
 // Surface serves the pages of the console.
 type Surface struct {
 	Deps
-	page *page.Server
+	page   *page.Server
+	rooms  []room
+	thumbs *thumbs
 }
+
+// room is a family of pages.
+type room interface{ Routes() []edge.Route }
 
 // New returns the surface.
 func New(deps Deps) *Surface {
-	s := &Surface{Deps: deps, page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live}, page.Base)}
+	s := &Surface{Deps: deps, thumbs: newThumbs(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live}, page.Base)}
+	if deps.Stats != nil && deps.Index != nil {
+		s.rooms = append(s.rooms, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
+	}
 	s.page.Room(console.Room{Path: "", Title: "Jobs"})
 	if deps.Servers != nil {
 		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
@@ -94,11 +114,19 @@ func New(deps Deps) *Surface {
 // Routes returns the routes of the console. Its pages do not answer with an API's errors, and their credential is a
 // cookie that browsers send to these pages only.
 func (s *Surface) Routes() []edge.Route {
-	return append(s.page.Routes(),
+	routes := s.page.Routes()
+	for _, r := range s.rooms {
+		routes = append(routes, r.Routes()...)
+	}
+	return append(routes,
 		s.page.Page("", page.Read, s.list),
 		s.page.Page("/servers", page.Operator, s.servers),
 		s.page.Page("/jobs/:id", page.ReadOne, s.job),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
+		s.page.File("/jobs/:id/thumbs/:asset", page.ReadOne, s.thumb),
+		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),
+		s.page.Form("/jobs/bulk", page.Write, s.bulk),
+		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
 		s.page.Form("/jobs/:id/cancel", page.Write, s.cancel),
 		s.page.Form("/jobs/:id/retry", page.Write, s.retry),
 	)
@@ -121,49 +149,6 @@ func (s *Surface) keptBy(c *gin.Context, of string) (string, error) {
 		text += ". Nothing more is taken until some are deleted."
 	}
 	return text, nil
-}
-
-var consoleStates = []job.State{job.Queued, job.Running, job.Succeeded, job.Failed, job.Canceled}
-
-func (s *Surface) list(c *gin.Context, id page.Visitor) (console.Page, error) {
-	q := jobs.Query{Limit: pageSize}
-	status := job.State(c.Query("status"))
-	if status != "" {
-		if !slices.Contains(consoleStates, status) {
-			return nil, fault.New(fault.Invalid, "", "There is no state %q.", string(status))
-		}
-		q.States = []job.State{status}
-	}
-	if before := c.Query("before"); before != "" {
-		n, err := strconv.ParseInt(before, 10, 64)
-		if err != nil || n < 1 {
-			return nil, fault.New(fault.Invalid, "", "This page of the list does not exist.")
-		}
-		q.Before = n
-	}
-	found, err := s.Reader.List(c.Request.Context(), id.Account, q)
-	if err != nil {
-		return nil, err
-	}
-	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, found.Jobs...)
-	if err != nil {
-		return nil, err
-	}
-	listed := make([]console.ListedJob, len(found.Jobs))
-	for i, j := range found.Jobs {
-		listed[i] = console.ListedJob{Job: j, Took: elapsed(j, time.Now()), Cause: waitWords(waiting[j.ID])}
-		if j.Error != nil {
-			listed[i].Cause = j.Error.Message
-		}
-	}
-	kept, err := s.keptBy(c, id.Account)
-	if err != nil {
-		return nil, err
-	}
-	return &console.ListPage{
-		Frame: console.Frame{Title: "Jobs", Live: true}, Jobs: listed, Status: string(status),
-		States: consoleStates, Next: console.NextQuery(string(status), found.Next), Kept: kept,
-	}, nil
 }
 
 func elapsed(j job.Job, now time.Time) inspect.Millis {

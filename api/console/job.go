@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -136,26 +137,6 @@ func outputs(j job.Job) []console.Output {
 	return shown
 }
 
-// file sends the browser to a file of a job: GET /console/jobs/{id}/files/{asset}. Links to files end, addresses of pages
-// do not.
-func (s *Surface) file(c *gin.Context, v page.Visitor) error {
-	j, err := s.find(c, v)
-	if err != nil {
-		return err
-	}
-	for _, o := range j.Outputs {
-		for _, f := range o.Files {
-			if f.Asset == c.Param("asset") {
-				body := jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), jobio.Output{Node: o.Node, File: f})
-				c.Header("Cache-Control", "no-store")
-				edge.Redirect(c, body.URL)
-				return nil
-			}
-		}
-	}
-	return fault.New(fault.NotFound, "not_found", "This job has no such file.")
-}
-
 func indented(raw json.RawMessage) string {
 	var b bytes.Buffer
 	if json.Indent(&b, raw, "", "  ") != nil {
@@ -220,4 +201,17 @@ func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (ins
 		return inspect.History{}, noJob()
 	}
 	return inspect.Read(h.Types, recorded)
+}
+
+// refusal returns why a graph or a request is refused, in the words for clients; ok is false for a failure of ours.
+func refusal(err error) (message string, ok bool) {
+	var known *fault.Error
+	var refused *graph.PromptError
+	switch {
+	case errors.As(err, &refused):
+		return refused.Message, true
+	case errors.As(err, &known) && known.Kind != fault.Internal && known.Kind != fault.Unavailable:
+		return known.Message, true
+	}
+	return "", false
 }

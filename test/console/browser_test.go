@@ -26,6 +26,7 @@ var browserNames = []string{"chromium", "chromium-browser", "google-chrome", "ch
 type browser struct {
 	t    *testing.T
 	base string
+	log  func() string
 	ctx  context.Context //nolint:containedctx // chromedp finds the tab in it
 
 	mu       sync.Mutex // guards problems and elsewhere
@@ -53,7 +54,7 @@ func (p *person) open() *browser {
 	p.t.Cleanup(end)
 	ctx, stop := context.WithTimeout(ctx, patience)
 	p.t.Cleanup(stop)
-	b := &browser{t: p.t, base: p.s.base, ctx: ctx, hosts: map[string]bool{}}
+	b := &browser{t: p.t, base: p.s.base, log: p.s.log.String, ctx: ctx, hosts: map[string]bool{}}
 	chromedp.ListenTarget(ctx, b.listen)
 	b.do(network.Enable(), log.Enable(), runtime.Enable(), chromedp.ActionFunc(func(ctx context.Context) error {
 		return network.SetCookie(p.cookie.Name, p.cookie.Value).WithURL(p.s.base + "/console").WithHTTPOnly(true).Do(ctx)
@@ -133,7 +134,7 @@ func (b *browser) clean() {
 	b.t.Helper()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	require.Empty(b.t, b.problems, "errors that the browser reported")
+	require.Empty(b.t, b.problems, "errors that the browser reported; the log of the service: %s", tail(b.log))
 	require.Empty(b.t, b.hosts, "requests to other hosts")
 }
 
@@ -167,9 +168,16 @@ func (b *browser) looks(name, path string) {
 		b.size(as.width, 900)
 		b.visit(path)
 		b.fits(path)
+		b.await("the pictures", `Array.from(document.images).every(function (i) { return i.complete })`)
 		b.picture(name + "-" + as.name)
 	}
 	b.size(1200, 900)
 	b.colours("light")
 	b.clean()
+}
+
+// tail returns the end of a log.
+func tail(log func() string) string {
+	text := log()
+	return text[max(0, len(text)-4000):]
 }

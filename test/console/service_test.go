@@ -245,3 +245,5 @@ func aPNG(t *testing.T) []byte {
 	require.NoError(t, png.Encode(&b, im))
 	return b.Bytes()
 }
+
+func itoa(n int) string { return fmt.Sprint(n) }

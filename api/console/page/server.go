@@ -75,7 +75,8 @@ type Visitor struct {
 	account.Identity
 	Operator bool
 	secret   string
-	token    bool // the secret is the operators'
+	token    bool   // the secret is the operators'
+	named    string // account that an operator named
 }
 
 // Handler returns what a visitor sees at a path.
@@ -203,7 +204,8 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 	v := Visitor{Operator: true, secret: key, token: true}
 	v.Scopes = []account.Scope{account.ScopeRead, account.ScopeWrite}
 	if !need.Operator {
-		v.Account = c.Query("account")
+		v.named = c.Query("account")
+		v.Account = v.named
 	}
 	if s.Edge.Mode() != account.ModeKeys { // there is one account, which is the operator's
 		v.Account = account.LocalID
@@ -216,6 +218,14 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 
 // All reports whether the visitor looks at all accounts.
 func (v Visitor) All() bool { return v.Operator && v.Account == "" }
+
+// Named returns the account that an operator named in the address, "" for others.
+func (v Visitor) Named() string {
+	if v.token {
+		return v.named
+	}
+	return ""
+}
 
 // Actor names the visitor in events.
 func (v Visitor) Actor() string {

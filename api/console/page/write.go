@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/rand"
 	"errors"
+	"html/template"
 	"net/http"
 	"net/url"
 	"strings"
@@ -45,7 +46,7 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	}
 	f.SignIn = s.Edge.Mode() != account.ModeNone
 	f.Account, f.All = v.Account, v.All()
-	f.Query = named(c, *v)
+	f.Query = template.URL(named(c, *v)) // encoded
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
 	for _, room := range s.nav {
 		if room.Operator && !v.Operator || room.Account && v.All() {

@@ -11,7 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"net/http"
-	"net/url"
 	"path"
 	"strings"
 	"time"
@@ -101,7 +100,9 @@ var functions = template.FuncMap{
 	"ago":   func(t time.Time) template.HTML { return moment(t, "") },
 	"since": func(t time.Time) template.HTML { return moment(t, "since") },
 	"clock": func(t time.Time) template.HTML { return moment(t, "clock") },
-	"size":  bytesOf, "used": used, "memory": memory, "when": when,
+	"first": first, "money": money, "millis": millis,
+	"stampMinute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
+	"size":        bytesOf, "used": used, "memory": memory, "when": when,
 }
 
 // moment writes a time of which a script makes the reader's own: how long ago it was, for how long it has been so
@@ -139,11 +140,12 @@ type Frame struct {
 	SignIn  bool          // the deployment has accounts: offer to sign out
 	Account string        // whose part of the service is shown
 	All     bool          // an operator looks at all accounts
-	Query   string        // that keeps an operator at the account that they look at, with "?"; "" = none
+	Query   template.URL  // that keeps an operator at the account that they look at, with "?"; "" = none
 	Nav     []Room        // links to the other pages
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is looked at even without a message; 0 = after messages only
 	Scripts []string      // files of its own, beside the one of every page
+	Styles  []string      // the same
 }
 
 // Outer implements Page for every page that embeds a Frame.
@@ -156,26 +158,6 @@ type Room struct {
 	Operator bool // for operators only
 	Account  bool // shows one account
 	Current  bool // it is the page, or above it
-}
-
-// ListPage is a part of an account's jobs, newest first.
-type ListPage struct {
-	Frame
-	Jobs   []ListedJob
-	Status string // the state that is selected, "" = all
-	States []job.State
-	Next   string // query of the next page, "" = this is the last
-	Kept   string // what the account keeps and may keep, "" = not known
-}
-
-// Template implements Page.
-func (*ListPage) Template() string { return "list" }
-
-// ListedJob is one line of the list.
-type ListedJob struct {
-	Job   job.Job
-	Took  inspect.Millis
-	Cause string // of a failure or a wait, short
 }
 
 // JobPage is everything about one job.
@@ -242,18 +224,6 @@ func Guard(h http.Header, nonce string) {
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer the forms of these pages say Origin: null
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
-}
-
-// NextQuery is the query of the page behind one that ends before the given place.
-func NextQuery(status string, before int64) string {
-	if before == 0 {
-		return ""
-	}
-	q := url.Values{"before": {fmt.Sprint(before)}}
-	if status != "" {
-		q.Set("status", status)
-	}
-	return q.Encode()
 }
 
 // Bar is the position of a node's run on the time axis of its job, in thousandths of the axis.

@@ -4,9 +4,12 @@
   "use strict";
   var main = document.getElementById("main"), stream = null, again = 0;
 
+  // key is the id of a node; an input called "id" takes the place of the property of its form.
+  function key(node) { return node.nodeType === 1 && node.getAttribute("id") || ""; }
+
   // morph makes from equal to to and keeps what the reader did: focus, open details, typed text, scroll.
   function morph(from, to) {
-    if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName || (from.id || "") !== (to.id || "")) { from.replaceWith(to); return; }
+    if (from.nodeType !== to.nodeType || from.nodeName !== to.nodeName || key(from) !== key(to)) { from.replaceWith(to); return; }
     if (from.nodeType !== 1) { if (from.nodeValue !== to.nodeValue) from.nodeValue = to.nodeValue; return; }
     if (from.hasAttribute("data-own")) return;
     var i, name, own = from.attributes, next = to.attributes;
@@ -15,21 +18,21 @@
       if (!to.hasAttribute(name) && name !== "open" && name !== "title") from.removeAttribute(name);
     }
     for (i = 0; i < next.length; i++) {
-      if (from.getAttribute(next[i].name) !== next[i].value) from.setAttribute(next[i].name, next[i].value);
+      if (next[i].name !== "open" && from.getAttribute(next[i].name) !== next[i].value) from.setAttribute(next[i].name, next[i].value);
     }
     children(from, to);
   }
 
   function children(from, to) {
     var known = {}, at, child, next, same;
-    for (child = from.firstElementChild; child; child = child.nextElementSibling) if (child.id) known[child.id] = child;
+    for (child = from.firstElementChild; child; child = child.nextElementSibling) if (key(child)) known[key(child)] = child;
     at = from.firstChild;
     for (child = to.firstChild; child; child = next) {
       next = child.nextSibling;
-      same = child.id && known[child.id];
+      same = key(child) && known[key(child)];
       if (same && same !== at) { from.insertBefore(same, at); at = same; }
       if (!at) { from.appendChild(child); continue; }
-      if (child.id && !same) { from.insertBefore(child, at); continue; }
+      if (!same && (key(child) || key(at))) { from.insertBefore(child, at); continue; } // at is another, or comes later
       same = at.nextSibling;
       morph(at, child);
       at = same;

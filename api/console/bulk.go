@@ -1,0 +1,189 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// http11Abort ends an answer that has begun so that a client does not take it for whole.
+var http11Abort = http.ErrAbortHandler
+
+// maxBulk is the most jobs of one action: as many as a page of the list has.
+const maxBulk = pageSize
+
+// chosen returns the jobs of the visitor's account with the given ids.
+func (s *Surface) chosen(c *gin.Context, v page.Visitor, ids []string) ([]job.Job, error) {
+	if len(ids) == 0 {
+		return nil, fault.New(fault.Invalid, "invalid_request", "No job is selected: go back and tick some.")
+	}
+	if len(ids) > maxBulk {
+		return nil, fault.New(fault.Invalid, "invalid_request", "At most %d jobs at once.", maxBulk)
+	}
+	var found []job.Job
+	for _, text := range ids {
+		public, err := job.ParsePublicID(text)
+		if err != nil {
+			return nil, noJob()
+		}
+		j, err := s.Reader.ByPublicID(c.Request.Context(), v.Account, public)
+		if fault.Is(err, fault.NotFound) {
+			return nil, noJob()
+		}
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, j)
+	}
+	return found, nil
+}
+
+// preview says what an action would do to each of the selected jobs: GET /console/jobs/bulk. It changes nothing.
+func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) {
+	found, err := s.chosen(c, v, c.QueryArray("id"))
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.BulkPage{Frame: console.Frame{Title: "Selected jobs"}, Action: c.Query("action")}
+	for _, j := range found {
+		line := console.BulkLine{Job: j}
+		switch shown.Action {
+		case "cancel":
+			line.Acts, line.What = cancelWords(j)
+		case "retry":
+			line.Acts, line.What, err = s.retryWords(c.Request.Context(), v, j)
+		case "export":
+			line.Acts, line.What = exportWords(j)
+		default:
+			err = fault.New(fault.Invalid, "invalid_request", "There is no action %q.", shown.Action)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if line.Acts {
+			shown.Count++
+			shown.IDs = append(shown.IDs, j.PublicID())
+		}
+		shown.Lines = append(shown.Lines, line)
+	}
+	shown.Allowed = shown.Action == "export" || v.Allows(account.ScopeWrite)
+	if shown.Action == "export" {
+		q := url.Values{"id": texts(shown.IDs)}
+		if v.Named() != "" {
+			q.Set("account", v.Named())
+		}
+		shown.Archive = template.URL(q.Encode())
+	}
+	return shown, nil
+}
+
+func texts(ids []job.PublicID) []string {
+	all := make([]string, len(ids))
+	for i, id := range ids {
+		all[i] = string(id)
+	}
+	return all
+}
+
+func cancelWords(j job.Job) (bool, string) {
+	switch {
+	case j.State.Final():
+		return false, "It has ended: nothing happens."
+	case j.State == job.Queued:
+		return true, "It leaves the queue and never runs."
+	case j.State == job.Canceling:
+		return false, "It was asked to stop already."
+	}
+	return true, fmt.Sprintf("It is stopped. %d of %d nodes are done; what they saved stays.", j.NodesDone, j.NodesTotal)
+}
+
+// retryWords asks what a retry would be refused for, without making one.
+func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
+	if s.Retry == nil {
+		return false, "", fault.New(fault.NotFound, "not_found", "Jobs cannot be run again from here.")
+	}
+	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor()})
+	if err == nil {
+		return true, "It runs again as a new job. Nodes whose results are kept are not computed again; this job stays as it is.", nil
+	}
+	if message, ok := refusal(err); ok {
+		return false, "It is not run again: " + message, nil
+	}
+	return false, "", err
+}
+
+func exportWords(j job.Job) (bool, string) {
+	var bytes int64
+	all := jobio.Outputs(j)
+	for _, o := range all {
+		bytes += o.File.Size
+	}
+	if len(all) == 0 {
+		return false, "It has no files."
+	}
+	return true, fmt.Sprintf("%d files, %s.", len(all), account.Size(bytes))
+}
+
+// bulk does to the selected jobs what the preview said: POST /console/jobs/bulk. A job that has changed meanwhile is
+// left as it is.
+func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
+	found, err := s.chosen(c, v, c.PostFormArray("id"))
+	if err != nil {
+		return "", err
+	}
+	var done int
+	switch action := c.PostForm("action"); action {
+	case "cancel":
+		ids := make([]job.ID, len(found))
+		for i, j := range found {
+			ids[i] = j.ID
+		}
+		stopped, err := s.Jobs.CancelMany(c.Request.Context(), v.Account, ids, edge.RequestID(c))
+		if err != nil {
+			return "", err
+		}
+		done = len(stopped)
+	case "retry":
+		if done, err = s.retryMany(c, v, found); err != nil {
+			return "", err
+		}
+	default:
+		return "", fault.New(fault.Invalid, "invalid_request", "There is no action %q.", action)
+	}
+	return "?" + url.Values{"done": {fmt.Sprintf("%s %d of %d", c.PostForm("action"), done, len(found))}}.Encode(), nil
+}
+
+func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (int, error) {
+	if s.Retry == nil {
+		return 0, fault.New(fault.NotFound, "not_found", "Jobs cannot be run again from here.")
+	}
+	done := 0
+	for _, j := range found {
+		if err := s.Edge.CheckSpace(c, v.Account); err != nil {
+			return done, err
+		}
+		_, err := s.Retry.Retry(c.Request.Context(), job.Retry{
+			Of: j.ID, Account: v.Account, Reason: strings.TrimSpace(c.PostForm("reason")), Actor: v.Actor(), RequestID: edge.RequestID(c),
+		})
+		if _, refused := refusal(err); err != nil && !refused {
+			return done, err
+		}
+		if err == nil {
+			done++
+		}
+	}
+	return done, nil
+}

@@ -1,0 +1,176 @@
+package console
+
+import (
+	"archive/zip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+)
+
+// Files are the bytes of stored files; files.Service is it.
+type Files interface {
+	content.Store
+	// Linked returns the live file of an asset with that content, or its thumbnail.
+	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
+}
+
+// output returns a job of the visitor and the file of it that the path names.
+func (s *Surface) output(c *gin.Context, v page.Visitor) (job.Job, jobio.Output, error) {
+	j, err := s.find(c, v)
+	if err != nil {
+		return j, jobio.Output{}, err
+	}
+	for _, o := range jobio.Outputs(j) {
+		if o.File.Asset == c.Param("asset") {
+			return j, o, nil
+		}
+	}
+	return j, jobio.Output{}, fault.New(fault.NotFound, "not_found", "This job has no such file.")
+}
+
+// file sends the browser to a file of a job: GET /console/jobs/{id}/files/{asset}. Links to files end, addresses of pages
+// do not.
+func (s *Surface) file(c *gin.Context, v page.Visitor) error {
+	j, o, err := s.output(c, v)
+	if err != nil {
+		return err
+	}
+	edge.Redirect(c, jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), o).URL)
+	return nil
+}
+
+// thumb answers with a small picture of an output: GET /console/jobs/{id}/thumbs/{asset}. Of what is no picture, or too
+// large for one, it is the file itself.
+func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
+	if s.Files == nil {
+		return s.file(c, v)
+	}
+	j, o, err := s.output(c, v)
+	if err != nil {
+		return err
+	}
+	e, err := s.pack(c.Request.Context(), j, o)
+	if err != nil {
+		return err
+	}
+	small, err := s.thumbs.of(c.Request.Context(), s.Files, e.Entry)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
+		return s.file(c, v)
+	}
+	if err != nil {
+		return err
+	}
+	h := c.Writer.Header()
+	h.Set("Cache-Control", "private, max-age=3600") // the same bytes as long as the file is there
+	h.Set("X-Content-Type-Options", "nosniff")
+	c.Data(http.StatusOK, "image/jpeg", small)
+	return nil
+}
+
+// maxPacked is the most files of one archive.
+const maxPacked = 1000
+
+// archiveTime bounds the writing of an archive.
+const archiveTime = 30 * time.Minute
+
+// archive sends the files of some jobs as one archive: GET /console/jobs/files.zip?id=…
+func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
+	if s.Files == nil {
+		return fault.New(fault.NotFound, "not_found", "There are no files here.")
+	}
+	chosen, err := s.chosen(c, v, c.QueryArray("id"))
+	if err != nil {
+		return err
+	}
+	var entries []packed
+	for _, j := range chosen {
+		for _, o := range jobio.Outputs(j) {
+			e, err := s.pack(c.Request.Context(), j, o)
+			if fault.Is(err, fault.NotFound) {
+				continue // deleted since
+			}
+			if err != nil {
+				return err
+			}
+			entries = append(entries, e)
+		}
+	}
+	if len(entries) == 0 {
+		return fault.New(fault.NotFound, "not_found", "These jobs have no files.")
+	}
+	if len(entries) > maxPacked {
+		return fault.New(fault.Invalid, "invalid_request", "These jobs have %d files; an archive has at most %d.", len(entries), maxPacked)
+	}
+	h := c.Writer.Header()
+	h.Set("Content-Type", "application/zip")
+	h.Set("Content-Disposition", content.Disposition("attachment", "millrace-"+time.Now().UTC().Format("20060102-150405")+".zip"))
+	h.Set("Cache-Control", "no-store")
+	ctx, cancel := context.WithTimeout(c.Request.Context(), archiveTime)
+	defer cancel()
+	if err := s.write(ctx, c.Writer, entries); err != nil && !errors.Is(err, context.Canceled) {
+		s.Edge.Logger.Error("archive broke off", "request_id", edge.RequestID(c), "error", err)
+		panic(http11Abort) // the answer has begun: the browser must not take it for whole
+	}
+	return nil
+}
+
+// packed is a file of an archive.
+type packed struct {
+	files.Entry
+	name string
+	at   time.Time
+}
+
+func (s *Surface) pack(ctx context.Context, j job.Job, o jobio.Output) (packed, error) {
+	hash, err := blob.ParseRef(o.File.Hash)
+	if err != nil {
+		return packed{}, fault.Wrap(err, fault.NotFound, "not_found", "This file has no content.")
+	}
+	e, err := s.Files.Linked(ctx, asset.ID(o.File.Asset), hash)
+	return packed{e, path.Join(string(j.PublicID())[:8], o.Node+"-"+o.File.Filename), o.File.SavedAt}, err
+}
+
+// write writes an archive. Pictures and films are compressed already, so nothing is.
+func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) error {
+	archive := zip.NewWriter(w)
+	seen := map[string]int{}
+	for _, e := range entries {
+		if seen[e.name]++; seen[e.name] > 1 {
+			e.name = fmt.Sprintf("%d-%s", seen[e.name], path.Base(e.name))
+		}
+		to, err := archive.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Store, Modified: e.at})
+		if err != nil {
+			return err
+		}
+		if err := s.copy(ctx, to, e); err != nil {
+			return err
+		}
+	}
+	return archive.Close()
+}
+
+func (s *Surface) copy(ctx context.Context, to io.Writer, e packed) error {
+	r, err := s.Files.Open(ctx, e.Entry)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	_, err = io.Copy(to, r)
+	return err
+}

@@ -1,0 +1,277 @@
+package console
+
+import (
+	"context"
+	"html/template"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/jobindex"
+	"github.com/millrace-dev/millrace/projections/jobs"
+)
+
+// listEvery is how often an open list is looked at without news of its account: the index is a moment behind the log.
+const listEvery = 5 * time.Second
+
+// filter is what the address of a list asks for.
+type filter struct {
+	jobindex.Query
+	values url.Values // as given, those that are not empty
+}
+
+// listStates are the states by which jobs are listed.
+func listStates() []job.State {
+	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
+}
+
+// filterNames are the parameters of a list, in the order in which they are shown.
+var filterNames = []string{"q", "class", "model", "server", "code", "cause", "meta", "since", "until"}
+
+// readFilter reads the address of a list.
+func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
+	f := filter{Query: jobindex.Query{Account: v.Account, Limit: pageSize}, values: url.Values{}}
+	for _, name := range append([]string{"status"}, filterNames...) {
+		if value := strings.TrimSpace(c.Query(name)); value != "" {
+			f.values.Set(name, value)
+		}
+	}
+	get := f.values.Get
+	f.Text, f.Class, f.Model, f.Server, f.Code, f.Cause = get("q"), get("class"), get("model"), get("server"), get("code"), get("cause")
+	if status := job.State(get("status")); status != "" {
+		if !slices.Contains(listStates(), status) {
+			return f, fault.New(fault.Invalid, "", "There is no state %q.", string(status))
+		}
+		f.States = []job.State{status}
+	}
+	if meta := get("meta"); meta != "" {
+		key, value, ok := strings.Cut(meta, ":")
+		if !ok {
+			return f, fault.New(fault.Invalid, "", "Metadata is looked for as name:value, not as %q.", meta)
+		}
+		f.Metadata = map[string]string{key: value}
+	}
+	var err error
+	if f.Since, err = readTime(get("since")); err == nil {
+		f.Until, err = readTime(get("until"))
+	}
+	if before := c.Query("before"); err == nil && before != "" {
+		if f.Before, err = strconv.ParseInt(before, 10, 64); err != nil || f.Before < 1 {
+			err = fault.New(fault.Invalid, "", "This page of the list does not exist.")
+		}
+	}
+	return f, err
+}
+
+// readTime reads a time as forms send it, or how long ago it was, such as 15m, 24h or 7d.
+func readTime(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n < 10_000 {
+			return time.Now().Add(-time.Duration(n) * 24 * time.Hour), nil
+		}
+	}
+	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
+		return time.Now().Add(-d), nil
+	}
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at, nil
+		}
+	}
+	return time.Time{}, fault.New(fault.Invalid, "", "%q is no time: write 24h, 7d, 2026-01-31 or 2026-01-31T15:04 (UTC).", text)
+}
+
+// plain reports whether the view of jobs alone can answer, which is never behind the log.
+func (f filter) plain() bool {
+	for _, name := range filterNames {
+		if f.values.Has(name) {
+			return false
+		}
+	}
+	return f.Account != ""
+}
+
+// query is the address of a list with other values of some parameters; a value of "" removes one.
+func (f filter) query(v page.Visitor, changes ...string) template.URL {
+	q := url.Values{}
+	for name, values := range f.values {
+		q[name] = values
+	}
+	for i := 0; i+1 < len(changes); i += 2 {
+		q.Del(changes[i])
+		if changes[i+1] != "" {
+			q.Set(changes[i], changes[i+1])
+		}
+	}
+	if v.Named() != "" {
+		q.Set("account", v.Named())
+	}
+	return template.URL(q.Encode())
+}
+
+// list shows jobs, newest first, or the causes of failures: GET /console.
+func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
+	f, err := readFilter(c, v)
+	if err != nil {
+		return nil, err
+	}
+	if s.Index == nil && !f.plain() {
+		return nil, fault.New(fault.NotFound, "not_found", "Jobs are listed by their state only here.")
+	}
+	shown := &console.ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
+	shown.Notice = doneWords(c.Query("done"))
+	s.describe(shown, f, v)
+	if c.Query("group") == "cause" && s.Index != nil {
+		return shown, s.groups(c.Request.Context(), shown, f, v)
+	}
+	ctx := c.Request.Context()
+	found, next, err := s.search(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if next > 0 {
+		shown.Next = f.query(v, "before", strconv.FormatInt(next, 10))
+	}
+	if shown.Jobs, err = s.listed(ctx, found, v); err != nil {
+		return nil, err
+	}
+	if !v.All() {
+		shown.Kept, err = s.keptBy(c, v.Account)
+	}
+	return shown, err
+}
+
+// describe fills in what the address asks for, and the addresses of other lists.
+func (s *Surface) describe(shown *console.ListPage, f filter, v page.Visitor) {
+	shown.Status = f.values.Get("status")
+	shown.Chips = append(shown.Chips, console.Chip{Text: "all", Query: f.query(v, "status", ""), Current: shown.Status == ""})
+	for _, state := range listStates() {
+		shown.Chips = append(shown.Chips, console.Chip{Text: string(state), Query: f.query(v, "status", string(state)), Current: shown.Status == string(state)})
+	}
+	if s.Index == nil {
+		return
+	}
+	shown.Causes = f.query(v, "group", "cause", "status", "")
+	labels := map[string]string{
+		"q": "Text", "class": "Node class", "model": "Model", "server": "Server", "code": "Error code", "cause": "Cause",
+		"meta": "Metadata", "since": "Since", "until": "Until",
+	}
+	hints := map[string]string{
+		"q": "words of prompts, titles, metadata", "class": "KSampler", "model": "sd15.safetensors", "server": "http://gpu-1:8188",
+		"code": "node_execution_error", "meta": "name:value", "since": "24h, 7d or 2026-01-31", "until": "2026-01-31",
+	}
+	for _, name := range filterNames {
+		shown.Fields = append(shown.Fields, console.Field{Name: name, Label: labels[name], Hint: hints[name], Value: f.values.Get(name)})
+		if f.values.Has(name) {
+			shown.Active = append(shown.Active, console.Chip{Text: labels[name] + ": " + f.values.Get(name), Query: f.query(v, name, "")})
+		}
+	}
+}
+
+// search returns a page of the jobs that a filter selects.
+func (s *Surface) search(ctx context.Context, f filter) ([]job.Job, int64, error) {
+	if f.plain() {
+		found, err := s.Reader.List(ctx, f.Account, jobs.Query{States: f.States, Before: f.Before, Limit: f.Limit})
+		return found.Jobs, found.Next, err
+	}
+	found, err := s.Index.Find(ctx, f.Query)
+	return found.Jobs, found.Next, err
+}
+
+// listed returns the lines of some jobs.
+func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) ([]console.ListedJob, error) {
+	waiting, err := jobio.Waiting(ctx, s.Waits, found...)
+	if err != nil {
+		return nil, err
+	}
+	known := map[job.ID]jobindex.Known{}
+	if s.Index != nil {
+		ids := make([]job.ID, len(found))
+		for i, j := range found {
+			ids[i] = j.ID
+		}
+		if known, err = s.Index.Known(ctx, ids); err != nil {
+			return nil, err
+		}
+	}
+	lines := make([]console.ListedJob, len(found))
+	for i, j := range found {
+		k := known[j.ID]
+		lines[i] = console.ListedJob{
+			Job: j, Took: elapsed(j, time.Now()), Cause: waitWords(waiting[j.ID]), Title: k.Title, Classes: k.Classes, Models: k.Models,
+			Servers: k.Servers, Thumbs: thumbsOf(j), Query: jobQuery(v, j),
+		}
+		if j.Error != nil {
+			lines[i].Cause = j.Error.Message
+		}
+	}
+	return lines, nil
+}
+
+// jobQuery is the query of a job's page for an operator, who says whose job it is.
+func jobQuery(v page.Visitor, j job.Job) template.URL {
+	if v.All() || v.Named() != "" {
+		return template.URL("?" + url.Values{"account": {j.Account}}.Encode())
+	}
+	return ""
+}
+
+// maxThumbs is how many outputs of a job a line shows.
+const maxThumbs = 3
+
+// thumbsOf returns the ids of the first pictures of a job, and how many outputs there are beside them.
+func thumbsOf(j job.Job) console.Thumbs {
+	var t console.Thumbs
+	for _, o := range jobio.Outputs(j) {
+		if len(t.Assets) < maxThumbs && jobio.OutputType(o.File) == "image" {
+			t.Assets = append(t.Assets, o.File.Asset)
+		} else {
+			t.More++
+		}
+	}
+	return t
+}
+
+// groups fills in the causes of failures.
+func (s *Surface) groups(ctx context.Context, shown *console.ListPage, f filter, v page.Visitor) error {
+	found, err := s.Index.Failures(ctx, f.Account, f.Since)
+	if err != nil {
+		return err
+	}
+	shown.Grouped = true
+	for _, g := range found {
+		shown.Groups = append(shown.Groups, console.FailureGroup{
+			Count: g.Count, Code: g.Code, Class: g.Class, Cause: g.Cause, Last: g.Last, LastAt: g.LastAt,
+			Query: f.query(v, "group", "", "status", string(job.Failed), "cause", g.Cause, "code", g.Code), JobQuery: jobQuery(v, job.Job{Account: g.Account}),
+		})
+	}
+	return nil
+}
+
+// done matches what an action's redirect may have said; anything else in the query is not shown.
+var done = regexp.MustCompile(`^(retry|cancel) (\d{1,3}) of (\d{1,3})$`)
+
+func doneWords(text string) string {
+	m := done.FindStringSubmatch(text)
+	switch {
+	case m == nil:
+		return ""
+	case m[1] == "retry":
+		return m[2] + " of " + m[3] + " jobs run again."
+	}
+	return m[2] + " of " + m[3] + " jobs were asked to stop."
+}

@@ -1,0 +1,201 @@
+// Package overview serves the page that says at a glance how the service does: throughput, queue, durations, failures by
+// cause, cache, cost by model, and what runs now. It promises to read a bounded number of rows, however many jobs there
+// are. An account sees its own part, an operator all.
+package overview
+
+import (
+	"context"
+	"html/template"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/jobindex"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/stats"
+)
+
+// Deps are the parts behind the page.
+type Deps struct {
+	Page    *page.Server
+	Stats   Stats
+	Now     Now
+	Running Running
+	Servers Servers // nil = there are none
+}
+
+// Stats says what happened over time; stats.Reader is it.
+type Stats interface {
+	Between(ctx context.Context, account string, from, to time.Time) (stats.Range, error)
+}
+
+// Now counts unfinished jobs; jobs.Reader is it.
+type Now interface {
+	Now(ctx context.Context, account string) (jobs.Now, error)
+}
+
+// Running finds jobs by their state; jobindex.Reader is it.
+type Running interface {
+	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
+}
+
+// Servers are the ComfyUI servers; serverstore.Store is it.
+type Servers interface {
+	Servers(ctx context.Context) ([]*server.Server, error)
+}
+
+// Room serves the page.
+type Room struct{ Deps }
+
+// New returns the room and adds it to the navigation.
+func New(deps Deps) *Room {
+	deps.Page.Room(console.Room{Path: "/overview", Title: "Overview"})
+	return &Room{deps}
+}
+
+// Routes returns the route of the page.
+func (r *Room) Routes() []edge.Route {
+	return []edge.Route{r.Page.Page("/overview", page.Read, r.overview)}
+}
+
+// span is a range that can be chosen, and how long one point of its charts is.
+type span struct {
+	name       string
+	long, step time.Duration
+}
+
+const day = 24 * time.Hour
+
+var spans = []span{
+	{"15m", 15 * time.Minute, time.Minute}, {"1h", time.Hour, time.Minute}, {"6h", 6 * time.Hour, 5 * time.Minute},
+	{"24h", day, time.Hour}, {"7d", 7 * day, time.Hour}, {"30d", 30 * day, 4 * time.Hour},
+}
+
+// every is how often an open page is looked at without news: what the numbers count is a moment behind the log.
+const every = 5 * time.Second
+
+// most is how many lines a table of the page has.
+const most = 10
+
+func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
+	chosen := spans[1]
+	if name := c.Query("range"); name != "" {
+		chosen = span{}
+		for _, s := range spans {
+			if s.name == name {
+				chosen = s
+			}
+		}
+		if chosen.long == 0 {
+			return nil, fault.New(fault.Invalid, "invalid_request", "There is no range %q.", name)
+		}
+	}
+	ctx, now := c.Request.Context(), time.Now()
+	happened, err := r.Stats.Between(ctx, v.Account, now.Add(-chosen.long), now)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.OverviewPage{
+		Frame: console.Frame{
+			Title: "Overview", Live: true, Every: every, Scripts: []string{"uPlot.iife.min.js", "charts.js"}, Styles: []string{"uPlot.min.css"},
+		},
+		Range: chosen.name,
+	}
+	for _, s := range spans {
+		shown.Ranges = append(shown.Ranges, console.Chip{Text: s.name, Query: template.URL("range=" + s.name), Current: s == chosen})
+	}
+	measure(shown, happened, chosen)
+	if shown.Now, err = r.Now.Now(ctx, v.Account); err != nil {
+		return nil, err
+	}
+	return shown, r.present(ctx, shown, v)
+}
+
+// measure fills in what happened in a range.
+func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
+	shown.Submitted = happened.Sum(stats.Submitted, "").N
+	shown.Ended = happened.Totals(stats.Ended)
+	shown.P50, shown.P95 = inspect.Millis(happened.Quantile(stats.Took, 0.5)), inspect.Millis(happened.Quantile(stats.Took, 0.95))
+	shown.Waited = inspect.Millis(happened.Quantile(stats.Waited, 0.95))
+	shown.Executed, shown.Cached = happened.Sum(stats.Nodes, stats.Executed).N, happened.Sum(stats.Nodes, stats.Cached).N
+	shown.Failures, shown.Models, shown.ServerTime = head(happened.Totals(stats.Failure)), head(happened.Totals(stats.Calls)), head(happened.Totals(stats.Server))
+	per := int(chosen.step / happened.Grain.Length())
+	counts := func(measure, key string) []float64 { return merged(happened.Series(measure, key), per) }
+	times := make([]int64, 0, 200)
+	for i, p := range happened.Series(stats.Submitted, "") {
+		if i%max(per, 1) == 0 {
+			times = append(times, p.At.Unix())
+		}
+	}
+	shown.Charts = []console.Chart{
+		{Name: "jobs", Title: "Jobs", Times: times, Series: []console.Series{
+			{Label: "submitted", Values: counts(stats.Submitted, "")}, {Label: "succeeded", Values: counts(stats.Ended, string(job.Succeeded))},
+			{Label: "failed", Values: counts(stats.Ended, string(job.Failed))},
+		}},
+		{Name: "times", Title: "Time from submission to success", Unit: "s", Times: times, Series: []console.Series{
+			{Label: "p50", Values: seconds(happened.Quantiles(stats.Took, 0.5), per)}, {Label: "p95", Values: seconds(happened.Quantiles(stats.Took, 0.95), per)},
+		}},
+		{Name: "nodes", Title: "Nodes", Times: times, Series: []console.Series{
+			{Label: "executed", Values: counts(stats.Nodes, stats.Executed)}, {Label: "from the cache", Values: counts(stats.Nodes, stats.Cached)},
+		}},
+	}
+}
+
+func head(all []stats.Total) []stats.Total { return all[:min(len(all), most)] }
+
+// merged adds up neighbouring points, per of them to one.
+func merged(points []stats.Point, per int) []float64 {
+	var out []float64
+	for i, p := range points {
+		if i%max(per, 1) == 0 {
+			out = append(out, 0)
+		}
+		out[len(out)-1] += float64(p.N)
+	}
+	return out
+}
+
+// seconds returns the largest of neighbouring durations, per of them to one.
+func seconds(all []time.Duration, per int) []float64 {
+	var out []float64
+	for i, d := range all {
+		if i%max(per, 1) == 0 {
+			out = append(out, 0)
+		}
+		out[len(out)-1] = max(out[len(out)-1], d.Seconds())
+	}
+	return out
+}
+
+// present fills in what runs now.
+func (r *Room) present(ctx context.Context, shown *console.OverviewPage, v page.Visitor) error {
+	found, err := r.Running.Find(ctx, jobindex.Query{Account: v.Account, States: []job.State{job.Running, job.Canceling}, Limit: most})
+	if err != nil {
+		return err
+	}
+	for _, j := range found.Jobs {
+		line := console.RunningJob{Job: j}
+		for node, class := range j.Running {
+			line.Nodes = append(line.Nodes, node+" "+class)
+		}
+		shown.Running = append(shown.Running, line)
+	}
+	if r.Servers == nil || !v.Operator {
+		return nil
+	}
+	all, err := r.Servers.Servers(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		shown.Servers = append(shown.Servers, console.ShownServer{Server: s})
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package console
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/sync/singleflight"
+
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Bounds of thumbnails.
+const (
+	thumbSide    = 224     // pixels: twice what a page shows, for dense screens
+	thumbQuality = 78      // of a JPEG
+	thumbPixels  = 1 << 25 // of a picture that gets one: a decoded batch of these takes half a gigabyte
+	thumbBytes   = 64 << 20
+	thumbsKept   = 4096 // of about 6 KiB each
+	thumbsAtOnce = 2
+)
+
+// thumbs makes small pictures of stored ones and keeps the latest in memory. What it makes of some bytes is always the
+// same, so that the hash of the bytes names it.
+type thumbs struct {
+	kept *lru.Cache[string, []byte]
+	once singleflight.Group
+	busy *semaphore.Weighted
+}
+
+func newThumbs() *thumbs {
+	kept, err := lru.New[string, []byte](thumbsKept)
+	if err != nil {
+		panic(err) // of a size below one
+	}
+	return &thumbs{kept: kept, busy: semaphore.NewWeighted(thumbsAtOnce)}
+}
+
+// of returns the thumbnail of a file, a JPEG. What is no picture, or too large, is Invalid.
+func (t *thumbs) of(ctx context.Context, store Files, e files.Entry) ([]byte, error) {
+	key := e.Hash.String()
+	if small, ok := t.kept.Get(key); ok {
+		return small, nil
+	}
+	made, err, _ := t.once.Do(key, func() (any, error) {
+		if err := t.busy.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		defer t.busy.Release(1)
+		small, err := makeThumb(ctx, store, e)
+		if err == nil {
+			t.kept.Add(key, small)
+		}
+		return small, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	small, _ := made.([]byte)
+	return small, nil
+}
+
+func makeThumb(ctx context.Context, store Files, e files.Entry) ([]byte, error) {
+	if e.Size > thumbBytes {
+		return nil, fault.New(fault.Invalid, "too_large", "the picture is too large for a thumbnail")
+	}
+	r, err := store.Open(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	engine := raster.Engine{MaxPixels: thumbPixels}
+	picture, err := codec.Decode(ctx, engine, io.LimitReader(r, thumbBytes))
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", e.Hash, err)
+	}
+	var small bytes.Buffer
+	if err := codec.EncodeThumbnail(ctx, engine, &small, picture.Image, 0, thumbSide, thumbQuality); err != nil {
+		return nil, fmt.Errorf("make a thumbnail of %s: %w", e.Hash, err)
+	}
+	return small.Bytes(), nil
+}

@@ -1,0 +1,116 @@
+package console
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/stats"
+)
+
+// OverviewPage says how the service does.
+type OverviewPage struct {
+	Frame
+	Range            string
+	Ranges           []Chip
+	Now              jobs.Now
+	Submitted        int64
+	Ended            []stats.Total // by state
+	P50, P95, Waited inspect.Millis
+	Executed, Cached int64 // nodes
+	Failures         []stats.Total
+	Models           []stats.Total
+	ServerTime       []stats.Total
+	Charts           []Chart
+	Running          []RunningJob
+	Servers          []ShownServer
+}
+
+// Template implements Page.
+func (*OverviewPage) Template() string { return "overview" }
+
+// Hits is the share of nodes that the cache answered.
+func (p *OverviewPage) Hits() string {
+	if p.Executed+p.Cached == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%d %%", 100*p.Cached/(p.Executed+p.Cached))
+}
+
+// RunningJob is a job that runs now, and its nodes that do.
+type RunningJob struct {
+	Job   job.Job
+	Nodes []string
+}
+
+// On names the nodes that run.
+func (r RunningJob) On() string {
+	slices.Sort(r.Nodes)
+	return strings.Join(r.Nodes, ", ")
+}
+
+// Chart is some series over the same times. A script draws it from its table.
+type Chart struct {
+	Name, Title, Unit string
+	Times             []int64 // seconds
+	Series            []Series
+}
+
+// Series is one line of a chart.
+type Series struct {
+	Label  string
+	Values []float64
+}
+
+// Data is what the script draws.
+func (c Chart) Data() (string, error) {
+	data := [][]float64{make([]float64, len(c.Times))}
+	for i, t := range c.Times {
+		data[0][i] = float64(t)
+	}
+	for _, s := range c.Series {
+		data = append(data, s.Values)
+	}
+	raw, err := json.Marshal(data)
+	return string(raw), err
+}
+
+// Row is one time of a chart with the values of its series.
+type Row struct {
+	At     time.Time
+	Values []string
+}
+
+// maxRows is how many rows the table of a chart has: its newest times.
+const maxRows = 60
+
+// Rows returns the newest times in which something happened, the newest first.
+func (c Chart) Rows() []Row {
+	var rows []Row
+	for i := len(c.Times) - 1; i >= 0 && len(rows) < maxRows; i-- {
+		row, some := Row{At: time.Unix(c.Times[i], 0)}, false
+		for _, s := range c.Series {
+			value := 0.0
+			if i < len(s.Values) {
+				value = s.Values[i]
+			}
+			some = some || value != 0
+			row.Values = append(row.Values, fmt.Sprintf("%.4g", value))
+		}
+		if some {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+// money writes USD millionths.
+func money(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }
+
+// millis writes a number of milliseconds.
+func millis(n int64) string { return inspect.Span(time.Duration(n) * time.Millisecond) }
