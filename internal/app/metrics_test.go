@@ -53,10 +53,10 @@ func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
 	}
 }
 
-// docs/operating.md has every metric, and none that is not.
+// docs/admin-api.md has every metric, and none that is not.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/operating.md")
+	raw, err := os.ReadFile("../../docs/admin-api.md")
 	require.NoError(t, err)
 	var listed []string
 	for _, row := range regexp.MustCompile("(?m)^\\| (`millrace_[^|]+)\\|").FindAllStringSubmatch(string(raw), -1) {
