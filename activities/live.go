@@ -35,6 +35,14 @@ func (l *live) Preview(contentType string, data []byte) {
 	}
 }
 
+// Picture implements node.Live. It always records the start of the node first, because the picture is the node's result.
+func (l *live) Picture(contentType string, data []byte) {
+	if err := l.chain.events.flush(l.ctx); err != nil {
+		return // the chain meets the same error at its next event
+	}
+	l.publish(stream.Frame{Kind: stream.FramePicture, ContentType: contentType, Data: data})
+}
+
 // Text implements node.Live. It always records the start of the node first, because text is the purpose of such a node.
 func (l *live) Text(text string) {
 	l.chain.log.add(text)

@@ -21,10 +21,22 @@ const (
 	FrameText                          // Data is UTF-8 text
 	FrameExport                        // Export is the progress of an export; there is no job
 	FrameWaiting                       // Data says in UTF-8 why the node waits; for those who poll
+	FramePicture                       // Data is an encoded image, a result that watchers get in full
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
 const MaxFrameData = 1 << 20
+
+// MaxPicture bounds the bytes of a FramePicture. Several fit into the queue of a watcher.
+const MaxPicture = 8 << 20
+
+// limit is the bound on the bytes of the frame's data.
+func (f Frame) limit() int {
+	if f.Kind == FramePicture {
+		return MaxPicture
+	}
+	return MaxFrameData
+}
 
 // Frame is progress, a preview or a text of a running node, or the progress of an export. It names its attempt, so
 // that a late frame is recognised. It is never stored and may be dropped anywhere.
@@ -54,15 +66,15 @@ func (f Frame) Validate() error {
 		return f.validateExport()
 	case f.Account == "" || f.Job == "" || f.Node == "":
 		return fault.New(fault.Invalid, "", "a frame names its account, job and node")
-	case len(f.Data) > MaxFrameData:
-		return fault.New(fault.Invalid, "", "a frame carries at most %d bytes, not %d", MaxFrameData, len(f.Data))
+	case len(f.Data) > f.limit():
+		return fault.New(fault.Invalid, "", "a frame carries at most %d bytes, not %d", f.limit(), len(f.Data))
 	}
 	switch f.Kind {
 	case FrameProgress:
 		if f.Max <= 0 || f.Value < 0 || f.Value > f.Max {
 			return fault.New(fault.Invalid, "", "progress %d of %d is out of range", f.Value, f.Max)
 		}
-	case FramePreview:
+	case FramePreview, FramePicture:
 		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {
 			return fault.New(fault.Invalid, "", "a preview is image/jpeg or image/png, not %q", f.ContentType)
 		}

@@ -10,6 +10,9 @@ import (
 const (
 	maxBufferedNodes = 64
 	maxBufferedTexts = 8 // per node; only the latest progress and the latest preview are kept
+
+	maxBufferedPictures     = 256      // per node
+	maxBufferedPictureBytes = 16 << 20 // per node
 )
 
 // frameBuffer keeps frames until the event that starts their run or their node. Frames arrive earlier than
@@ -26,18 +29,20 @@ func (b *frameBuffer) keep(f stream.Frame) {
 	if b.frames == nil {
 		b.frames = map[string][]stream.Frame{}
 	}
-	texts := 0
+	texts, pictures, bytes := 0, 0, len(f.Data)
 	for i, old := range waiting {
 		switch {
 		case old.Kind != f.Kind:
 		case f.Kind == stream.FrameText:
 			texts++
+		case f.Kind == stream.FramePicture:
+			pictures, bytes = pictures+1, bytes+len(old.Data)
 		default:
 			waiting[i] = f
 			return
 		}
 	}
-	if texts < maxBufferedTexts {
+	if texts < maxBufferedTexts && pictures < maxBufferedPictures && (pictures == 0 || bytes <= maxBufferedPictureBytes) {
 		b.frames[f.Node] = append(waiting, f)
 	}
 }

@@ -271,6 +271,28 @@ func TestTextGoesToEveryClient(t *testing.T) {
 	require.True(t, messages[0].Broadcast)
 }
 
+// A picture is a result: each of a batch arrives, also before its node is known to run.
+func TestEveryPictureIsShown(t *testing.T) {
+	t.Parallel()
+	w := newWatch(t)
+	show := func(data string) {
+		f := preview("3", data)
+		f.Kind, f.ContentType = stream.FramePicture, "image/png"
+		w.out.HandleFrame(f)
+	}
+	w.happen(t, submitted(), job.AdmittedV1{Run: 1}, job.StartedV1{Run: 1})
+	var want []string
+	for i := range 20 {
+		show(fmt.Sprint(i))
+		want = append(want, fmt.Sprintf("<text 3 %d>", i))
+	}
+	drain(t, w.sub)
+	w.happen(t, job.NodeStartedV1{Run: 1, Node: "3"})
+	show("late")
+	messages := frames(drain(t, w.sub))
+	require.Equal(t, append(want, "<text 3 late>"), messages[len(messages)-21:])
+}
+
 // The events of a run's start may come behind what its first node shows: it is shown with them. What an earlier run
 // left unshown is not.
 func TestTextBeforeTheStartOfItsRunIsDelayed(t *testing.T) {

@@ -27,7 +27,7 @@ func (w *walk) checkInputs(f *frame) {
 		return
 	}
 	inputs := f.node.declared(f.class)
-	for _, section := range []node.Section{node.Required, node.Optional} {
+	for _, section := range []node.Section{node.Required, node.Optional, node.Undeclared} {
 		for _, in := range inputs {
 			if in.Section == section && f.raised == nil {
 				w.checkInput(f, in)

@@ -241,6 +241,9 @@ func (d *Definition) addInput(in Input, schemaV3 bool, offers *offered) error {
 		d.InputOrder.Hidden = append(d.InputOrder.Hidden, in.Name)
 		return nil
 	}
+	if in.Section == Undeclared {
+		return nil
+	}
 	options, err := offers.options(in)
 	if err != nil {
 		return err

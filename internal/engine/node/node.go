@@ -38,6 +38,7 @@ const (
 	Required Section = iota
 	Optional
 	Hidden
+	Undeclared // taken, but not part of the definition
 )
 
 // Input declares an input of a class. Min, Max, Step and Default are of type int, float64, string or bool, as they
@@ -254,12 +255,18 @@ type Info struct {
 	Pixels      int64 // of the first frame of an image; 0 = unknown
 }
 
+// MaxPicture bounds the bytes of a picture that Live sends.
+const MaxPicture = 8 << 20
+
 // Live receives live frames for the clients that watch a job. Frames are never stored and may be dropped.
 type Live interface {
 	// Progress reports that value of max steps are done.
 	Progress(value, max int)
 	// Preview sends an encoded image (image/jpeg or image/png) of at most 512 pixels a side.
 	Preview(contentType string, data []byte)
+	// Picture sends an encoded image (image/jpeg or image/png) of at most MaxPicture bytes in full size, as the result of a
+	// node that has no other. Who watches gets all of them, in order, unless the connection breaks.
+	Picture(contentType string, data []byte)
 	// Text sends a progress text.
 	Text(text string)
 }

@@ -52,3 +52,17 @@ func (g *grid) toFloat() grid {
 	expand(out.f32, g.u8)
 	return out
 }
+
+// EightBit returns the image with 8-bit samples, clipped and truncated as when saving: itself, or a copy.
+func (im *Image) EightBit() *Image {
+	if im.u8 != nil {
+		return im
+	}
+	return &Image{im.to8()}
+}
+
+// Grey returns the mask as a view with one channel.
+func (m *Mask) Grey() *Image { return &Image{m.grid} }
+
+// AsMask returns an image of one channel as a mask.
+func (im *Image) AsMask() *Mask { return &Mask{im.toFloat()} }

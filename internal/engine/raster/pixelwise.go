@@ -83,3 +83,25 @@ func (e Engine) zipRows(ctx context.Context, a, b *grid, fn func(dst, a, b []flo
 	})
 	return out, err
 }
+
+// Map applies fn to every sample, alpha included.
+func (e Engine) Map(ctx context.Context, im *Image, fn func(float32) float32) (*Image, error) {
+	g, err := e.mapRows(ctx, &im.grid, im.c, func(dst, src []float32) {
+		dst = dst[:len(src)]
+		for i, v := range src {
+			dst[i] = fn(v)
+		}
+	})
+	return &Image{g}, err
+}
+
+// MapPixels makes an image of the same size with channels samples a pixel; fn sets the samples of each pixel.
+func (e Engine) MapPixels(ctx context.Context, im *Image, channels int, fn func(dst, src []float32)) (*Image, error) {
+	g, err := e.mapRows(ctx, &im.grid, channels, func(dst, src []float32) {
+		for len(src) >= im.c {
+			fn(dst[:channels:channels], src[:im.c:im.c])
+			dst, src = dst[channels:], src[im.c:]
+		}
+	})
+	return &Image{g}, err
+}

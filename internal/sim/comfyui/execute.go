@@ -350,6 +350,9 @@ func (l *live) Progress(value, most int) {
 	l.execution.send("progress", map[string]any{"value": value, "max": most, "prompt_id": l.execution.item.id, "node": l.id})
 }
 
+// Picture implements node.Live.
+func (l *live) Picture(contentType string, image []byte) { l.Preview(contentType, image) }
+
 // Preview implements node.Live.
 func (l *live) Preview(contentType string, image []byte) {
 	e := l.execution

@@ -44,7 +44,7 @@ func readFrame(r *bufio.Reader) (f stream.Frame, ok bool, err error) {
 	if err := json.Unmarshal(header, &f); err != nil {
 		return stream.Frame{}, false, fmt.Errorf("frame header: %w", err)
 	}
-	data, err := readPart(r, stream.MaxFrameData)
+	data, err := readPart(r, stream.MaxPicture)
 	if err != nil {
 		return stream.Frame{}, false, err
 	}

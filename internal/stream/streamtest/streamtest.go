@@ -95,6 +95,9 @@ func inOrder(t *testing.T, newPair Pair) {
 	big.Kind, big.Max, big.ContentType, big.Data = stream.FramePreview, 0, "image/png", bytes.Repeat([]byte{0, 1, 2, 255}, stream.MaxFrameData/4)
 	require.NoError(t, publish.Publish(t.Context(), big))
 	require.Equal(t, big, next(t, frames))
+	big.Kind, big.Data = stream.FramePicture, make([]byte, stream.MaxPicture)
+	require.NoError(t, publish.Publish(t.Context(), big))
+	require.Equal(t, big, next(t, frames))
 	packing := stream.Frame{Account: Account, Kind: stream.FrameExport, Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4}}
 	require.NoError(t, publish.Publish(t.Context(), packing))
 	require.Equal(t, packing, next(t, frames))
@@ -107,6 +110,9 @@ func refused(t *testing.T, newPair Pair) {
 		"progress": func(f *stream.Frame) { f.Value = f.Max + 1 },
 		"kind":     func(f *stream.Frame) { f.Kind = 9 },
 		"size":     func(f *stream.Frame) { f.Data = make([]byte, stream.MaxFrameData+1) },
+		"picture": func(f *stream.Frame) {
+			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)
+		},
 		"export":   func(f *stream.Frame) { f.Kind = stream.FrameExport },
 		"preview":  func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
 	} {

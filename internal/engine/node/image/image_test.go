@@ -82,6 +82,7 @@ type watcher struct {
 
 func (w *watcher) Progress(value, max int) { w.progress = append(w.progress, [2]int{value, max}) }
 func (w *watcher) Preview(string, []byte)  {}
+func (w *watcher) Picture(string, []byte)  {}
 func (w *watcher) Text(text string)        { w.texts = append(w.texts, text) }
 func newMemory(t *testing.T, names ...string) *memory {
 	t.Helper()

@@ -44,7 +44,7 @@ func SaveImage() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return saveFrames(ctx, call, im, target{node.FolderOutput, prefix, savedLevel})
+			return saveFrames(ctx, call, im, target{folder: node.FolderOutput, prefix: prefix, level: savedLevel})
 		},
 	}
 }
@@ -85,8 +85,16 @@ func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Re
 	return res, nil
 }
 
+// ShowAs writes the frames as temporary files whose names begin with the prefix before the usual one, and returns them.
+// first is the number of files that the call has written before.
+func ShowAs(ctx context.Context, call *node.Call, im *raster.Image, prefix string, first int) ([]any, error) {
+	to := target{folder: node.FolderTemp, prefix: prefix + strings.TrimPrefix(TemporaryPrefix(call), "ComfyUI"), level: previewLevel, first: first}
+	res, err := saveFrames(ctx, call, im, to)
+	return res.UI["images"], err
+}
+
 func showFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
-	return saveFrames(ctx, call, im, target{node.FolderTemp, TemporaryPrefix(call), previewLevel})
+	return saveFrames(ctx, call, im, target{folder: node.FolderTemp, prefix: TemporaryPrefix(call), level: previewLevel})
 }
 
 // HiddenMetadata declares the inputs from which saved files get the graph that made them.
@@ -119,6 +127,7 @@ type target struct {
 	folder node.Folder
 	prefix string
 	level  int
+	first  int // number of the first file within the call
 }
 
 func saveFrames(ctx context.Context, call *node.Call, im *raster.Image, t target) (node.Result, error) {
@@ -130,7 +139,7 @@ func saveFrames(ctx context.Context, call *node.Call, im *raster.Image, t target
 	files := make([]any, im.Frames())
 	for i := range im.Frames() {
 		save := node.Save{
-			Folder: t.folder, Suffix: "_.png", ContentType: "image/png", Index: i, Width: im.Width(), Height: im.Height(),
+			Folder: t.folder, Suffix: "_.png", ContentType: "image/png", Index: t.first + i, Width: im.Width(), Height: im.Height(),
 			Prefix: strings.ReplaceAll(prefix, "%batch_num%", strconv.Itoa(i)),
 		}
 		file, err := call.Files.Save(ctx, save, func(w io.Writer) error {

@@ -3,6 +3,7 @@ package media
 import (
 	"context"
 	"io"
+	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -51,6 +52,24 @@ func flac() audioFormat {
 	return audioFormat{".flac", "audio/flac", ffmpeg.Format{Muxer: []string{"-f", "flac"}, Audio: []string{"-c:a", "flac", "-sample_fmt", "s16"}}}
 }
 
+func mp3Qualities() []string { return []string{"V0", "128k", "320k"} }
+
+func mp3(quality string) (audioFormat, bool) {
+	rate, ok := map[string][]string{"V0": {"-q:a", "0"}, "128k": {"-b:a", "128k"}, "320k": {"-b:a", "320k"}}[quality]
+	audio := append([]string{"-c:a", "libmp3lame"}, rate...)
+	return audioFormat{".mp3", "audio/mpeg", ffmpeg.Format{Muxer: []string{"-f", "mp3"}, Audio: audio}}, ok
+}
+
+func opusQualities() []string { return []string{"64k", "96k", "128k", "192k", "320k"} }
+
+// opusQuality is the default.
+const opusQuality = "128k"
+
+func opus(quality string) (audioFormat, bool) {
+	audio := []string{"-c:a", "libopus", "-b:a", quality}
+	return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}}, slices.Contains(opusQualities(), quality)
+}
+
 // SaveAudio writes FLAC.
 func (f family) SaveAudio() *node.Class {
 	c := f.saving("SaveAudio", "Save Audio (FLAC) (DEPRECATED)", func(string) (audioFormat, bool) { return flac(), true })
@@ -61,12 +80,7 @@ func (f family) SaveAudio() *node.Class {
 
 // SaveAudioMP3 writes MP3.
 func (f family) SaveAudioMP3() *node.Class {
-	rates := map[string][]string{"V0": {"-q:a", "0"}, "128k": {"-b:a", "128k"}, "320k": {"-b:a", "320k"}}
-	c := f.saving("SaveAudioMP3", "Save Audio (MP3) (DEPRECATED)", func(quality string) (audioFormat, bool) {
-		rate, ok := rates[quality]
-		audio := append([]string{"-c:a", "libmp3lame"}, rate...)
-		return audioFormat{".mp3", "audio/mpeg", ffmpeg.Format{Muxer: []string{"-f", "mp3"}, Audio: audio}}, ok
-	}, "V0", "128k", "320k")
+	c := f.saving("SaveAudioMP3", "Save Audio (MP3) (DEPRECATED)", mp3, mp3Qualities()...)
 	c.Description = "Writes the sound as an MP3 file into the output folder."
 	c.Essentials, c.SearchAliases = "Audio", []string{"export mp3"}
 	return c
@@ -74,19 +88,10 @@ func (f family) SaveAudioMP3() *node.Class {
 
 // SaveAudioOpus writes Opus in Ogg.
 func (f family) SaveAudioOpus() *node.Class {
-	qualities := []string{"64k", "96k", "128k", "192k", "320k"}
-	c := f.saving("SaveAudioOpus", "Save Audio (Opus) (DEPRECATED)", func(quality string) (audioFormat, bool) {
-		for _, q := range qualities {
-			if q == quality {
-				audio := []string{"-c:a", "libopus", "-b:a", quality}
-				return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}}, true
-			}
-		}
-		return audioFormat{}, false
-	}, qualities...)
+	c := f.saving("SaveAudioOpus", "Save Audio (Opus) (DEPRECATED)", opus, opusQualities()...)
 	for i := range c.Inputs {
 		if c.Inputs[i].Name == "quality" {
-			c.Inputs[i].Default = "128k"
+			c.Inputs[i].Default = opusQuality
 		}
 	}
 	c.Description = "Writes the sound as an Opus file into the output folder."

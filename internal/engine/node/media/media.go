@@ -28,9 +28,9 @@ type family struct{ tool *ffmpeg.Tool }
 func Classes(tool *ffmpeg.Tool) []*node.Class {
 	f := family{tool}
 	return []*node.Class{
-		f.LoadAudio(), f.SaveAudio(), f.SaveAudioMP3(), f.SaveAudioOpus(), f.PreviewAudio(), EmptyAudio(),
+		f.LoadAudio(), f.SaveAudio(), f.SaveAudioMP3(), f.SaveAudioOpus(), f.SaveAudioAdvanced(), f.PreviewAudio(), EmptyAudio(),
 		TrimAudioDuration(), SplitAudioChannels(), JoinAudioChannels(), AudioConcat(), AudioMerge(), AudioAdjustVolume(), AudioEqualizer3Band(),
-		f.LoadVideo(), f.CreateVideo(), f.GetVideoComponents(), f.VideoSlice(), f.SaveVideo(), f.SaveWEBM(),
+		f.LoadVideo(), f.CreateVideo(), f.GetVideoComponents(), f.VideoSlice(), f.SaveVideo(), f.SaveWEBM(), f.VideoFrameSample(), f.VideoTemporalCrop(),
 	}
 }
 

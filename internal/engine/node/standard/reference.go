@@ -29,7 +29,16 @@ var references = map[string]Reference{
 	"ImageCompositeMasked": Formula, "PorterDuffImageComposite": Formula, "SplitImageWithAlpha": Formula, "JoinImageWithAlpha": Formula,
 	"ImagePadForOutpaint": Formula, "ImageBatch": Formula, "BatchImagesNode": Formula,
 	"MaskComposite": Formula, "FeatherMask": Formula, "GrowMask": Formula, "ThresholdMask": Formula, "ImageColorToMask": Formula,
-	"InvertMask":  Formula,
+	"InvertMask":                Formula,
+	"ResizeImagesByShorterEdge": Pillow, "ResizeImagesByLongerEdge": Pillow, "CenterCropImages": Pillow, "RandomCropImages": Pillow,
+	"ImageGrid": Pillow, "ImageDeduplication": Pillow, "ShuffleDataset": Python,
+	"NormalizeImages": Formula, "AdjustBrightness": Formula, "AdjustContrast": Formula,
+	"ResizeImageMaskNode": Formula, "BatchMasksNode": Formula, "ImageCropToMask": Formula, "ImageMergeTileList": Formula,
+	"ImageRGBToYUV": Formula, "ImageYUVToRGB": Formula, "ImageHistogram": Formula, "Canny": Formula, "ImageAddNoise": Formula,
+	"SaveImageWebsocket": Formula, "SaveImageAdvanced": Formula, "ImageCompare": Formula,
+	"TextToLowercase": Python, "TextToUppercase": Python, "StripWhitespace": Python, "ReplaceText": Python,
+	"SaveAudioAdvanced": Approximate, "VideoFrameSample": Approximate, "VideoTemporalCrop": Approximate,
+
 	"AudioConcat": Formula, "AudioMerge": Formula, "AudioAdjustVolume": Formula, "AudioEqualizer3Band": Formula, "JoinAudioChannels": Formula,
 
 	"LoadAudio": Approximate, "SaveAudioMP3": Approximate, "SaveAudioOpus": Approximate, "GetVideoComponents": Approximate,

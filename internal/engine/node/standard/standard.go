@@ -3,13 +3,18 @@
 package standard
 
 import (
+	"slices"
+
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/dataset"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/node/logic"
 	"github.com/millrace-dev/millrace/internal/engine/node/mask"
 	"github.com/millrace-dev/millrace/internal/engine/node/media"
+	"github.com/millrace-dev/millrace/internal/engine/node/picture"
 	"github.com/millrace-dev/millrace/internal/engine/node/text"
+	"github.com/millrace-dev/millrace/internal/engine/node/utility"
 )
 
 // Family is a group of classes with one package and one page of documentation.
@@ -22,10 +27,10 @@ type Family struct {
 // video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
-		{"image", "Images", image.Classes()},
+		{"image", "Images", slices.Concat(image.Classes(), picture.Classes(), dataset.ImageClasses())},
 		{"mask", "Masks", mask.Classes()},
-		{"text", "Text", text.Classes()},
-		{"logic", "Numbers and logic", logic.Classes()},
+		{"text", "Text", slices.Concat(text.Classes(), dataset.TextClasses())},
+		{"logic", "Numbers and logic", slices.Concat(logic.Classes(), utility.Classes())},
 	}
 	if tool != nil {
 		families = append(families, Family{"media", "Sound and video", media.Classes(tool)})

@@ -8,6 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
 func TestEveryFamilyIsListed(t *testing.T) {
@@ -25,6 +26,10 @@ func TestClassesConform(t *testing.T) {
 	classes, err := standard.Registry(nil)
 	require.NoError(t, err)
 	nodetest.Conform(t, classes, nodetest.Example{
+		"CustomCombo":         {"choice": "any", "index": int64(2)},
+		"CurveEditor":         {"curve": map[string]any{"points": []any{[]any{0.0, 0.0}, []any{1.0, 1.0}}}, "histogram": []any{int64(1)}},
+		"ImageMergeTileList":  {"image_list": tile(t), "final_width": int64(100), "final_height": int64(70), "overlap": int64(8)},
+		"ResizeImageMaskNode": {"input": tile(t), "resize_type": "scale by multiplier", "resize_type.multiplier": 0.5, "scale_method": "area"},
 		"ComfyNotNode":        {"value": true},
 		"ComfyAndNode":        {"values.value0": int64(1)},
 		"ComfyOrNode":         {"values.value0": int64(1)},
@@ -32,6 +37,14 @@ func TestClassesConform(t *testing.T) {
 		"ComfyNumberConvert":  {"value": " 3.5 "},
 		"ComfyMathExpression": {"expression": "a + b", "values.a": int64(1), "values.b": 0.5},
 	})
+}
+
+// tile is an image of the smallest size that classes of tiles take.
+func tile(t *testing.T) *raster.Image {
+	t.Helper()
+	im, err := raster.NewImage(1, 64, 64, 3, make([]float32, 64*64*3))
+	require.NoError(t, err)
+	return im
 }
 
 func TestReferencesNameClassesThatExist(t *testing.T) {

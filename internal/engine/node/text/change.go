@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -65,11 +66,11 @@ func StringTrim() *node.Class {
 			s, mode := in.String("string"), in.String("mode")
 			switch mode {
 			case trimBoth:
-				s = strings.TrimFunc(s, isSpace)
+				s = strings.TrimFunc(s, python.IsSpace)
 			case trimLeft:
-				s = strings.TrimLeftFunc(s, isSpace)
+				s = strings.TrimLeftFunc(s, python.IsSpace)
 			case trimRight:
-				s = strings.TrimRightFunc(s, isSpace)
+				s = strings.TrimRightFunc(s, python.IsSpace)
 			default:
 				return one(nil, orUnknown(in, mode))
 			}
@@ -77,9 +78,6 @@ func StringTrim() *node.Class {
 		},
 	}
 }
-
-// isSpace is what Python takes for white space: also the four separators of ASCII.
-func isSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
 // CaseConverter changes the case of letters.
 func CaseConverter() *node.Class {
@@ -102,9 +100,9 @@ func CaseConverter() *node.Class {
 			}
 			switch mode {
 			case upperCase:
-				s = cases.Upper(language.Und).String(s)
+				s = python.Upper(s)
 			case lowerCase:
-				s = lower(s)
+				s = python.Lower(s)
 			case capitalize:
 				s = capitalized(s)
 			case titleCase:
@@ -117,13 +115,11 @@ func CaseConverter() *node.Class {
 	}
 }
 
-func lower(s string) string { return cases.Lower(language.Und).String(s) }
-
 // capitalized has the first character in title case and the rest in lower case. The rest is
 // converted where it stands: a sigma at the end of a word differs from others.
 func capitalized(s string) string {
 	_, size := utf8.DecodeRuneInString(s)
-	return title(s[:size]) + strings.TrimPrefix(lower(s), lower(s[:size]))
+	return title(s[:size]) + strings.TrimPrefix(python.Lower(s), python.Lower(s[:size]))
 }
 
 // titled capitalizes every run of letters that have a case.

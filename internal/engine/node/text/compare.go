@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
 // The modes of StringCompare.
@@ -72,7 +73,7 @@ func StringContains() *node.Class {
 			in := call.Args.Reader()
 			s, part := in.String("string"), in.String("substring")
 			if !in.Bool("case_sensitive") {
-				s, part = lower(s), lower(part)
+				s, part = python.Lower(s), python.Lower(part)
 			}
 			return one(strings.Contains(s, part), in.Err())
 		},
@@ -95,7 +96,7 @@ func StringCompare() *node.Class {
 			in := call.Args.Reader()
 			a, b, mode := in.String("string_a"), in.String("string_b"), in.String("mode")
 			if !in.Bool("case_sensitive") {
-				a, b = lower(a), lower(b)
+				a, b = python.Lower(a), python.Lower(b)
 			}
 			switch mode {
 			case startsWith:

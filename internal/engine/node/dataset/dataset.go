@@ -1,0 +1,56 @@
+// Package dataset holds the node classes by which ComfyUI prepares images and texts for training, as far as they need no
+// folder of the server. Results are those of the classes of the same names: pictures go through eight bits and Pillow's
+// Lanczos there, and so they do here.
+package dataset
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+// module is the Python module of ComfyUI that declares the classes.
+const module = "comfy_extras.nodes_dataset"
+
+// ImageClasses returns the classes of images in the order of listings.
+func ImageClasses() []*node.Class {
+	return []*node.Class{
+		ResizeImagesByShorterEdge(), ResizeImagesByLongerEdge(), CenterCropImages(), RandomCropImages(),
+		NormalizeImages(), AdjustBrightness(), AdjustContrast(),
+		ShuffleDataset(), ImageDeduplication(), ImageGrid(), MergeImageLists(),
+	}
+}
+
+// TextClasses returns the classes of texts in the order of listings.
+func TextClasses() []*node.Class {
+	return []*node.Class{
+		TextToLowercase(), TextToUppercase(), TruncateText(), AddTextPrefix(), AddTextSuffix(), ReplaceText(), StripWhitespace(), MergeTextLists(),
+	}
+}
+
+// each is a class that changes images one by one.
+func each(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error)) *node.Class {
+	c.Module, c.Experimental = module, true
+	c.Inputs = append([]node.Input{declare.Image("images", "The images to change.")}, c.Inputs...)
+	c.Outputs = declare.Images("images")
+	if c.Cost == nil {
+		c.Cost = declare.PerPixel(10)
+	}
+	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
+		in := call.Args.Reader()
+		im := in.Image("images")
+		if err := in.Err(); err != nil {
+			return node.Result{}, err
+		}
+		im, err := change(ctx, declare.Engine(call), im, in)
+		return declare.One(im, err)
+	}
+	return &c
+}
+
+// seed declares the number from which random choices follow.
+func seed() node.Input {
+	return node.Input{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1), Tooltip: "The same seed makes the same choices."}
+}

@@ -1,0 +1,98 @@
+package dataset
+
+import (
+	"context"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/engine/random"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+)
+
+const (
+	// maxEdge is the largest side that a class of the module asks for.
+	maxEdge = 8192
+	// resizeNanos is the cost of a pixel of the larger of input and output.
+	resizeNanos = 50
+	// assumedAspect is the ratio of sides that planning allows for.
+	assumedAspect = 4
+)
+
+// ResizeImagesByShorterEdge brings the shorter side to a length.
+func ResizeImagesByShorterEdge() *node.Class {
+	return byEdge("ResizeImagesByShorterEdge", "Resize Images by Shorter Edge (DEPRECATED)", "shorter_edge", 512, func(w, h int) bool { return w < h })
+}
+
+// ResizeImagesByLongerEdge brings the longer side to a length.
+func ResizeImagesByLongerEdge() *node.Class {
+	return byEdge("ResizeImagesByLongerEdge", "Resize Images by Longer Edge (DEPRECATED)", "longer_edge", 1024, func(w, h int) bool { return w > h })
+}
+
+// byEdge is a class that gives one side a length; across decides whether it is the width.
+func byEdge(name, display, input string, def int, across func(w, h int) bool) *node.Class {
+	return each(node.Class{
+		Name: name, DisplayName: display, Category: "image/transform", Deprecated: true,
+		Description: "Resizes images so that one side has the given length, and keeps the aspect ratio.",
+		Inputs:      []node.Input{declare.Count(input, def, 1, maxEdge, "The length of that side.")},
+		Cost:        declare.PerPixel(resizeNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			edge, ok := constants[input].(int64)
+			if !ok {
+				edge = maxEdge
+			}
+			return max(upstream, edge*edge*assumedAspect)
+		},
+	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
+		edge := in.Int(input)
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		w, h := edge, edge
+		if across(im.Width(), im.Height()) {
+			h = int(float64(im.Height()) * (float64(edge) / float64(im.Width())))
+		} else {
+			w = int(float64(im.Width()) * (float64(edge) / float64(im.Height())))
+		}
+		return e.Resize(ctx, im.EightBit(), w, h, raster.Lanczos)
+	})
+}
+
+func cropInputs() []node.Input {
+	return []node.Input{
+		declare.Count("width", 512, 1, maxEdge, "The width of the rectangle."),
+		declare.Count("height", 512, 1, maxEdge, "The height of the rectangle."),
+	}
+}
+
+// CenterCropImages cuts out the middle.
+func CenterCropImages() *node.Class {
+	return each(node.Class{
+		Name: "CenterCropImages", DisplayName: "Crop Image (Center)", Category: "image/transform",
+		Description: "Cuts a rectangle out of the middle of images.", SearchAliases: []string{"crop", "trim"},
+		Inputs: cropInputs(),
+	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
+		w, h := in.Int("width"), in.Int("height")
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		return e.Crop(ctx, im.EightBit(), max(0, (im.Width()-w)/2), max(0, (im.Height()-h)/2), w, h)
+	})
+}
+
+// RandomCropImages cuts out a rectangle that a seed chooses. Every image of a batch is cut at the same place.
+func RandomCropImages() *node.Class {
+	return each(node.Class{
+		Name: "RandomCropImages", DisplayName: "Crop Image (Random)", Category: "image/transform",
+		Description: "Cuts a rectangle out of images at a place that the seed chooses.", SearchAliases: []string{"crop", "trim"},
+		Inputs: append(cropInputs(), seed()),
+	}, func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error) {
+		w, h, seed := in.Int("width"), in.Int("height"), in.Int("seed")
+		if err := in.Err(); err != nil {
+			return nil, err
+		}
+		r := random.ForNumPy(uint64(seed))
+		x := r.Below(uint32(max(0, im.Width()-w)))
+		y := r.Below(uint32(max(0, im.Height()-h)))
+		return e.Crop(ctx, im.EightBit(), int(x), int(y), w, h)
+	})
+}

@@ -1,0 +1,130 @@
+// Package declare holds what declarations of node classes share: inputs of the usual kinds, costs, and results of one
+// value. It promises no more than brevity; what a class does stays with the class.
+package declare
+
+import (
+	"time"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// MaxSide is the largest width or height that an input may ask for.
+const MaxSide = 16384
+
+// Image declares a required image.
+func Image(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Image, Tooltip: tooltip}
+}
+
+// Mask declares a required mask.
+func Mask(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Mask, Tooltip: tooltip}
+}
+
+// Text declares a required text of one line, without a default.
+func Text(name, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.String, Tooltip: tooltip}
+}
+
+// Integer declares a required integer in steps of one.
+func Integer(name string, def, least, most int, tooltip string) node.Input {
+	in := Count(name, def, least, most, tooltip)
+	in.Step = 1
+	return in
+}
+
+// Count declares a required integer without a step.
+func Count(name string, def, least, most int, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Int, Default: def, Min: least, Max: most, Tooltip: tooltip}
+}
+
+// Number declares a required float without a step.
+func Number(name string, def, least, most float64, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Float, Default: def, Min: least, Max: most, Tooltip: tooltip}
+}
+
+// Stepped gives an input a step.
+func Stepped(in node.Input, step any) node.Input {
+	in.Step = step
+	return in
+}
+
+// Choice declares a required combo.
+func Choice(name string, options []string, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Combo, Options: options, Tooltip: tooltip}
+}
+
+// Preset gives an input a default.
+func Preset(in node.Input, def any) node.Input {
+	in.Default = def
+	return in
+}
+
+// Advanced marks an input as one that the editor shows only on demand.
+func Advanced(in node.Input) node.Input {
+	in.Advanced = true
+	return in
+}
+
+// Optional makes an input optional.
+func Optional(in node.Input) node.Input {
+	in.Section = node.Optional
+	return in
+}
+
+// Choices declares an input that chooses a set of inputs.
+func Choices(name, tooltip string, choices node.Choices) node.Input {
+	return node.Input{Name: name, Type: node.DynamicComboType, Tooltip: tooltip, Extra: map[string]any{"options": choices}}
+}
+
+// Images is the output list of classes with one image; name may be empty.
+func Images(name string) []node.Output { return []node.Output{{Type: node.Image, Name: name}} }
+
+// PerPixel is a cost of so many nanoseconds a pixel on one slow core.
+func PerPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
+	return func(_ node.Args, pixels int64) time.Duration {
+		return time.Duration(pixels*nanoseconds) + time.Millisecond
+	}
+}
+
+// Engine runs operations within the bounds of a call.
+func Engine(call *node.Call) raster.Engine { return raster.Engine{MaxPixels: call.MaxPixels} }
+
+// One is the result of a class with a single output.
+func One(value node.Value, err error) (node.Result, error) {
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{value}}, nil
+}
+
+// Only returns the single values of a class that takes lists, under the names of its inputs; those of names are left out.
+func Only(lists map[string]node.List, names ...string) node.Args {
+	args := node.Args{}
+	for name, list := range lists {
+		if len(list) > 0 {
+			args[name] = list[0]
+		}
+	}
+	for _, name := range names {
+		delete(args, name)
+	}
+	return args
+}
+
+// Frames returns the single frames of all images of a list.
+func Frames(list node.List, name string) ([]*raster.Image, error) {
+	var frames []*raster.Image
+	for _, value := range list {
+		im, ok := value.(*raster.Image)
+		if !ok {
+			return nil, fault.New(fault.Invalid, "input_type", "input %s is missing or has the wrong type", name)
+		}
+		for i := range im.Frames() {
+			frames = append(frames, im.Frame(i))
+		}
+	}
+	return frames, nil
+}

@@ -1,0 +1,136 @@
+package media
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/engine/random"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const moduleDataset = "comfy_extras.nodes_dataset"
+
+// maxFrame is the largest number of frames that an input may name.
+const maxFrame = 99999
+
+// The ways in which frames are chosen.
+const (
+	sampleUniform = "uniform"
+	sampleHead    = "head"
+	sampleTail    = "tail"
+	sampleRandom  = "random"
+)
+
+// VideoTemporalCrop keeps consecutive frames.
+func (f family) VideoTemporalCrop() *node.Class {
+	return &node.Class{
+		Name: "VideoTemporalCrop", DisplayName: "Crop Video (Temporal)", Category: "video/transform", Module: moduleDataset, Experimental: true,
+		Description: "Keeps consecutive frames of a video.", SearchAliases: []string{"crop video", "truncate video"},
+		Inputs: []node.Input{
+			{Name: "video", Type: node.Video, Tooltip: "The video."},
+			declare.Count("start_frame", 0, 0, maxFrame, "The first frame to keep."),
+			declare.Count("length", 16, 1, maxFrame, "How many frames to keep."),
+		},
+		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
+		Cost:    framesCost,
+		Pixels:  videoPixels,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			start, length := in.Int("start_frame"), in.Int("length")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			video, err := f.read(ctx, call)
+			if err != nil {
+				return node.Result{}, err
+			}
+			total := video.Frames.Frames()
+			start = min(start, total-1)
+			return consecutive(video, start, min(length, total-start))
+		},
+	}
+}
+
+// consecutive is the part of a video of some frames, with its sound.
+func consecutive(video *media.Video, start, length int) (node.Result, error) {
+	if start < 0 || length < 1 { // linked values are in no range
+		return node.Result{}, fault.New(fault.Invalid, "video_part", "the video has no %d frames from %d on", length, start)
+	}
+	part, err := cut(video, float64(start)/video.FPS, float64(length)/video.FPS)
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{part}}, nil
+}
+
+// VideoFrameSample keeps some frames.
+func (f family) VideoFrameSample() *node.Class {
+	return &node.Class{
+		Name: "VideoFrameSample", DisplayName: "Sample Video Frame", Category: "video", Module: moduleDataset, Experimental: true,
+		Description: "Keeps a number of frames of a video: evenly spaced, the first, the last, or some that the seed chooses.", SearchAliases: []string{"sample frames"},
+		Inputs: []node.Input{
+			{Name: "video", Type: node.Video, Tooltip: "The video."},
+			declare.Count("num_frames", 16, 1, 9999, "How many frames to keep."),
+			declare.Preset(declare.Choice("strategy", []string{sampleUniform, sampleHead, sampleTail, sampleRandom}, "Which frames are kept."), sampleUniform),
+			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(math.MaxUint64), Tooltip: "Chooses the frames of the strategy random."},
+		},
+		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
+		Cost:    framesCost,
+		Pixels:  videoPixels,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			count, strategy, seed := in.Int("num_frames"), in.String("strategy"), in.Int("seed")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			video, err := f.read(ctx, call)
+			if err != nil {
+				return node.Result{}, err
+			}
+			total := video.Frames.Frames()
+			count = min(count, total)
+			switch strategy {
+			case sampleHead:
+				return consecutive(video, 0, count)
+			case sampleTail:
+				return consecutive(video, total-count, count)
+			}
+			chosen, err := sampled(strategy, total, count, seed)
+			if err != nil {
+				return node.Result{}, err
+			}
+			frames := make([]*raster.Image, len(chosen))
+			for i, at := range chosen {
+				frames[i] = video.Frames.Frame(at)
+			}
+			joined, err := declare.Engine(call).Join(ctx, frames...)
+			if err != nil {
+				return node.Result{}, err
+			}
+			return node.Result{Outputs: []node.Value{&media.Video{Frames: joined, FPS: video.FPS}}}, nil
+		},
+	}
+}
+
+// sampled are the numbers of the frames that are kept, in order.
+func sampled(strategy string, total, count, seed int) ([]int, error) {
+	if count < 1 || strategy != sampleUniform && strategy != sampleRandom { // linked values are in no range
+		return nil, fault.New(fault.Invalid, "video_part", "%d frames cannot be chosen by %.64q", count, strategy)
+	}
+	if strategy == sampleRandom {
+		return slices.Sorted(slices.Values(random.ForNumPy(uint64(seed)).Permutation(total)[:count])), nil
+	}
+	if count == 1 {
+		return []int{total / 2}, nil
+	}
+	chosen := make([]int, count)
+	for i := range chosen {
+		chosen[i] = int(math.RoundToEven(float64(i*(total-1)) / float64(count-1)))
+	}
+	return chosen, nil
+}

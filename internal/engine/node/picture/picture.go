@@ -1,0 +1,24 @@
+// Package picture holds native node classes of images that came later: sending and saving them in other ways, resizing
+// images and masks alike, tiles, colours and edges. Definitions and results are those of ComfyUI's classes of the same
+// names. Package image has the others.
+package picture
+
+import (
+	"github.com/millrace-dev/millrace/internal/engine/node"
+)
+
+// The Python modules of ComfyUI that declare the classes; clients group classes by them.
+const (
+	moduleImages         = "comfy_extras.nodes_images"
+	modulePostProcessing = "comfy_extras.nodes_post_processing"
+	moduleMorphology     = "comfy_extras.nodes_morphology"
+	moduleCurve          = "comfy_extras.nodes_curve"
+)
+
+// Classes returns the classes of the package in the order of listings.
+func Classes() []*node.Class {
+	return []*node.Class{
+		SaveImageWebsocket(), SaveImageAdvanced(), ImageCompare(), ResizeImageMaskNode(), BatchMasksNode(), ImageCropToMask(),
+		SplitImageToTileList(), ImageMergeTileList(), ImageRGBToYUV(), ImageYUVToRGB(), ImageHistogram(), Canny(), ImageAddNoise(),
+	}
+}

@@ -1,0 +1,266 @@
+package picture
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// matched is the type of inputs and outputs that share one type chosen by what is connected.
+const matched node.Type = "COMFY_MATCHTYPE_V3"
+
+const (
+	// megapixel is the unit in which sizes are chosen.
+	megapixel = 1024 * 1024
+	// scaleNanos is the cost of a pixel of the larger of input and output.
+	scaleNanos = 50
+	// assumedAspect is the ratio of sides that planning allows for.
+	assumedAspect = 4
+)
+
+func crop() node.Input {
+	return declare.Preset(declare.Choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."), "center")
+}
+
+func side(name, tooltip string) node.Input {
+	return declare.Integer(name, 512, 0, declare.MaxSide, tooltip)
+}
+
+// resizeTypes are the ways in which a new size is given.
+func resizeTypes() node.Choices {
+	match := node.Input{Name: "match", Type: "IMAGE,MASK", Tooltip: "What has the size."}
+	return node.Choices{
+		{Key: "scale dimensions", Inputs: []node.Input{side("width", "The new width; 0 keeps the aspect ratio."), side("height", "The new height; 0 keeps the aspect ratio."), crop()}},
+		{Key: "scale by multiplier", Inputs: []node.Input{declare.Stepped(declare.Number("multiplier", 1, 0.01, 8, "The factor for both sides."), 0.01)}},
+		{Key: "scale longer dimension", Inputs: []node.Input{side("longer_size", "The length of the longer side.")}},
+		{Key: "scale shorter dimension", Inputs: []node.Input{side("shorter_size", "The length of the shorter side.")}},
+		{Key: "scale width", Inputs: []node.Input{side("width", "The new width.")}},
+		{Key: "scale height", Inputs: []node.Input{side("height", "The new height.")}},
+		{Key: "scale total pixels", Inputs: []node.Input{declare.Stepped(declare.Number("megapixels", 1, 0.01, 16, "The size to reach, in 1024 × 1024."), 0.01)}},
+		{Key: "match size", Inputs: []node.Input{match, crop()}},
+		{Key: "scale to multiple", Inputs: []node.Input{declare.Integer("multiple", 8, 1, declare.MaxSide, "Both sides become multiples of this.")}},
+	}
+}
+
+// ResizeImageMaskNode resizes images or masks to a size that is given in one of nine ways.
+func ResizeImageMaskNode() *node.Class {
+	methods := []string{"nearest-exact", "bilinear", "area", "bicubic", "lanczos"}
+	return &node.Class{
+		Name: "ResizeImageMaskNode", DisplayName: "Resize Image/Mask", Category: "image/transform", Module: modulePostProcessing,
+		Description: "Resizes images or masks to a size, by a factor, or to the size of another.", SearchAliases: []string{"resize", "scale"},
+		Inputs: []node.Input{
+			{
+				Name: "input", Type: matched, MatchTemplate: "input_type", Tooltip: "The images or masks.",
+				Extra: map[string]any{"template": map[string]any{"template_id": "input_type", "allowed_types": "IMAGE,MASK"}},
+			},
+			declare.Choices("resize_type", "How the size is given.", resizeTypes()),
+			declare.Preset(declare.Choice("scale_method", methods, "How new pixels are computed."), "area"),
+		},
+		Outputs: []node.Output{{Type: matched, Name: "resized", MatchTemplate: "input_type"}},
+		Cost:    declare.PerPixel(scaleNanos),
+		Pixels: func(constants node.Args, upstream int64) int64 {
+			if by, ok := constants["resize_type.multiplier"].(float64); ok {
+				return max(upstream, int64(float64(upstream)*by*by))
+			}
+			longest := int64(1)
+			for _, name := range []string{"width", "height", "longer_size", "shorter_size"} {
+				if v, ok := constants["resize_type."+name].(int64); ok {
+					longest = max(longest, v)
+				}
+			}
+			return max(upstream, longest*longest*assumedAspect, 16*megapixel)
+		},
+		Run: runResize,
+	}
+}
+
+// sized is what images and masks have in common.
+type sized interface {
+	Width() int
+	Height() int
+}
+
+func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
+	in := call.Args.Reader()
+	kind, name := in.String("resize_type"), in.String("scale_method")
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	method, err := raster.ParseMethod(name)
+	if err != nil {
+		return node.Result{}, err
+	}
+	input, isMask, err := picture(call.Args, "input")
+	if err != nil {
+		return node.Result{}, err
+	}
+	im, err := resized(ctx, declare.Engine(call), call.Args, input, kind, method)
+	if err != nil {
+		return node.Result{}, err
+	}
+	if isMask {
+		return declare.One(im.AsMask(), nil)
+	}
+	return declare.One(im, nil)
+}
+
+// picture returns an argument that is an image or a mask, as an image.
+func picture(args node.Args, name string) (im *raster.Image, isMask bool, err error) {
+	switch v := args[name].(type) {
+	case *raster.Image:
+		return v, false, nil
+	case *raster.Mask:
+		return v.Grey(), true, nil
+	}
+	return nil, false, fault.New(fault.Invalid, "input_type", "input %s is neither an image nor a mask", name)
+}
+
+func resized(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
+	if kind == "scale to multiple" {
+		return toMultiple(ctx, e, args, im, method)
+	}
+	w, h, err := newSize(args, im, kind)
+	if err != nil || w == im.Width() && h == im.Height() && kind == "scale dimensions" && args["resize_type.width"] == int64(0) && args["resize_type.height"] == int64(0) {
+		return im, err
+	}
+	if args["resize_type.crop"] == "center" && (kind == "scale dimensions" || kind == "match size") {
+		return e.Cover(ctx, im, w, h, method)
+	}
+	return e.Resize(ctx, im, w, h, method)
+}
+
+// newSize is the size that the arguments ask for. Halves are rounded to even.
+func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
+	in := args.Reader()
+	given := func(name string) int { return in.Int("resize_type." + name) }
+	w, h = im.Width(), im.Height()
+	switch kind {
+	case "scale dimensions":
+		w, h = fitted(im, given("width"), given("height"))
+	case "scale width":
+		w, h = fitted(im, given("width"), 0)
+	case "scale height":
+		w, h = fitted(im, 0, given("height"))
+	case "scale by multiplier":
+		by := in.Float("resize_type.multiplier")
+		w, h = round(float64(w)*by), round(float64(h)*by)
+	case "scale longer dimension":
+		w, h = edge(w, h, given("longer_size"), h > w)
+	case "scale shorter dimension":
+		w, h = edge(w, h, given("shorter_size"), h < w)
+	case "scale total pixels":
+		by := math.Sqrt(math.Trunc(in.Float("resize_type.megapixels")*megapixel) / (float64(w) * float64(h)))
+		w, h = round(float64(w)*by), round(float64(h)*by)
+	case "match size":
+		other, _, err := picture(args, "resize_type.match")
+		if err != nil {
+			return 0, 0, err
+		}
+		w, h = other.Width(), other.Height()
+	default:
+		return 0, 0, fault.New(fault.Invalid, "input_type", "unknown resize type %.64q", kind)
+	}
+	return w, h, in.Err()
+}
+
+// fitted replaces a side of 0 by what keeps the aspect ratio; two of them keep the size.
+func fitted(im sized, w, h int) (int, int) {
+	switch {
+	case w == 0 && h == 0:
+		return im.Width(), im.Height()
+	case w == 0:
+		w = max(1, round(float64(im.Width()*h)/float64(im.Height())))
+	case h == 0:
+		h = max(1, round(float64(im.Height()*w)/float64(im.Width())))
+	}
+	return w, h
+}
+
+// edge gives the height the length if tall, else the width, and keeps the aspect ratio.
+func edge(w, h, length int, tall bool) (int, int) {
+	switch {
+	case w == h:
+		return length, length
+	case tall:
+		return round(float64(w) / float64(h) * float64(length)), length
+	}
+	return length, round(float64(h) / float64(w) * float64(length))
+}
+
+// toMultiple resizes so that the picture covers the next smaller multiples, and cuts off what is over.
+func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, method raster.Method) (*raster.Image, error) {
+	in := args.Reader()
+	multiple := in.Int("resize_type.multiple")
+	if err := in.Err(); err != nil || multiple <= 1 {
+		return im, err
+	}
+	w, h := im.Width()/multiple*multiple, im.Height()/multiple*multiple
+	if w == 0 || h == 0 || w == im.Width() && h == im.Height() {
+		return im, nil
+	}
+	across, down := float64(w)/float64(im.Width()), float64(h)/float64(im.Height())
+	scaledW, scaledH := w, h
+	if across >= down {
+		scaledH = max(h, int(math.Ceil(float64(im.Height())*across)))
+	} else {
+		scaledW = max(w, int(math.Ceil(float64(im.Width())*down)))
+	}
+	im, err := e.Resize(ctx, im, scaledW, scaledH, method)
+	if err != nil {
+		return nil, err
+	}
+	return e.Crop(ctx, im, (scaledW-w)/2, (scaledH-h)/2, w, h)
+}
+
+// round rounds half to even.
+func round(v float64) int { return int(math.RoundToEven(v)) }
+
+// maxBatched is how many inputs BatchMasksNode may grow.
+const maxBatched = 50
+
+// BatchMasksNode puts any number of masks into one batch.
+func BatchMasksNode() *node.Class {
+	return &node.Class{
+		Name: "BatchMasksNode", DisplayName: "Batch Masks", Category: "image/mask", Module: modulePostProcessing,
+		Description: "Puts masks into one batch; all are brought to the size of the first.", SearchAliases: []string{"combine masks", "stack masks"},
+		Inputs: []node.Input{{
+			Name: "masks", Type: node.AutogrowType, Tooltip: "The masks to batch.",
+			Extra: map[string]any{"template": node.Autogrow{Each: node.Input{Name: "mask", Type: node.Mask}, Prefix: "mask", Min: 1, Max: maxBatched}},
+		}},
+		Outputs: []node.Output{{Type: node.Mask}},
+		Cost:    declare.PerPixel(scaleNanos),
+		Pixels:  func(_ node.Args, upstream int64) int64 { return upstream * maxBatched },
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			var parts []*raster.Image
+			for i := range maxBatched {
+				if name := fmt.Sprintf("masks.mask%d", i); i == 0 || in.Has(name) {
+					if m := in.Mask(name); m != nil {
+						parts = append(parts, m.Grey())
+					}
+				}
+			}
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			for i, im := range parts {
+				var err error
+				if first := parts[0]; im.Width() != first.Width() || im.Height() != first.Height() {
+					if parts[i], err = declare.Engine(call).Cover(ctx, im, first.Width(), first.Height(), raster.Bilinear); err != nil {
+						return node.Result{}, err
+					}
+				}
+			}
+			im, err := declare.Engine(call).Join(ctx, parts...)
+			if err != nil {
+				return node.Result{}, err
+			}
+			return declare.One(im.AsMask(), nil)
+		},
+	}
+}
