@@ -21,7 +21,7 @@ type checkpoint struct{ name string }
 
 // modelClasses are the classes that need a model, and others that are not native.
 func (s *Server) modelClasses() []*node.Class {
-	all := slices.Concat([]*node.Class{s.loader(), textEncoder(), s.sampler()}, classes.Latents(), classes.Lists(), []*node.Class{partner()})
+	all := slices.Concat([]*node.Class{s.loader(), textEncoder(), s.sampler()}, classes.Latents(), []*node.Class{partner()})
 	if s.opts.Pack {
 		all = append(all, classes.Pack()...)
 	}

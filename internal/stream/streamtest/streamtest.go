@@ -113,8 +113,8 @@ func refused(t *testing.T, newPair Pair) {
 		"picture": func(f *stream.Frame) {
 			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)
 		},
-		"export":   func(f *stream.Frame) { f.Kind = stream.FrameExport },
-		"preview":  func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
+		"export":  func(f *stream.Frame) { f.Kind = stream.FrameExport },
+		"preview": func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
 	} {
 		f := frame(1)
 		spoil(&f)
