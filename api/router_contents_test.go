@@ -25,19 +25,18 @@ type checking struct {
 	offers router.Offers
 }
 
-func (c checking) check(ctx context.Context, inv call.Invocation) error {
-	if _, err := c.offers.Offer(ctx, inv); err != nil {
-		return err
-	}
-	return call.Refuse(fault.Unavailable, call.ProviderError, "accepted")
-}
-
 func (c checking) Run(ctx context.Context, inv call.Invocation) (*call.Result, error) {
-	return nil, c.check(ctx, inv)
+	if _, err := c.offers.Offer(ctx, inv); err != nil {
+		return nil, err
+	}
+	return nil, call.Refuse(fault.Unavailable, call.ProviderError, "accepted")
 }
 
 func (c checking) Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error) {
-	return call.Enqueued{}, c.check(ctx, inv)
+	if _, err := c.offers.Offer(ctx, inv); err != nil {
+		return call.Enqueued{}, err
+	}
+	return call.Enqueued{}, call.Refuse(fault.Exhausted, call.QueueBacklogFull, "accepted")
 }
 
 // startCatalog serves the models of one more catalog file; environment holds the credentials that are set.

@@ -74,6 +74,40 @@ func requireAbsent(t *testing.T, r reply) {
 	require.NotContains(t, r.body, "did you mean")
 }
 
+const variants = `provider: acme
+base: https://api.acme.test
+auth: {kind: none}
+models:
+  - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}}
+  - {model: painter, variant: fast, submit: {url: /fast}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object, required: [prompt]}}
+`
+
+// A variant that the catalog declares has every route of a model, and is in no list and no suggestion. Others are unknown.
+func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
+	t.Parallel()
+	h := startCatalog(t, api.Options{}, variants)
+	for _, v := range []string{"/v1", "/v2"} {
+		require.NotContains(t, h.do(t, "GET", v+"/models?limit=100&all=true", "").body, "acme/painter/fast")
+		detail := h.do(t, "GET", v+"/models/acme/painter/fast", "")
+		require.JSONEq(t, `{"id":"acme/painter/fast","provider":"acme","model":"painter","billing":{"charges_on_policy_rejection":"unknown"}}`, detail.body)
+		schema := h.do(t, "GET", v+"/models/acme/painter/fast/openapi.json", "")
+		require.Equal(t, 200, schema.status)
+		require.Contains(t, schema.body, v+"/models/acme/painter/fast")
+		require.Equal(t, 422, h.do(t, "POST", v+"/models/acme/painter/fast", `{}`).status, "the variant's own schema")
+		require.Equal(t, 502, h.do(t, "POST", v+"/models/acme/painter", `{}`).status, "accepted")
+		for _, other := range []string{"/slow", "/FAST", "/fas"} {
+			unknown := h.do(t, "GET", v+"/models/acme/painter"+other, "")
+			require.Equal(t, []any{404, call.ModelNotFound}, []any{unknown.status, unknown.json(t)["error_type"]})
+			require.NotContains(t, unknown.body, "painter/fast")
+		}
+	}
+	require.Equal(t, 0.5, h.do(t, "POST", "/v2/models/acme/painter/fast/estimate", `{"prompt":"x"}`).json(t)["amount"])
+	require.Equal(t, 429, h.do(t, "POST", "/v2/models/acme/painter/fast/requests", `{"prompt":"x"}`).status, "accepted")
+	require.Equal(t, 422, h.do(t, "POST", "/v2/models/acme/painter/fast/requests", `{}`).status)
+	unknown := h.do(t, "GET", "/v2/models/acme/painter/fast/requests/x", "")
+	require.Equal(t, call.RequestNotFound, unknown.json(t)["error_type"])
+}
+
 // The static token is a credential of every route of the router, in both versions.
 func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to R-13, R-93
 	t.Parallel()

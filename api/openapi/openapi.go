@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 
@@ -76,6 +77,11 @@ func read(from fs.FS, name string) (object, error) {
 // served below each of them, which its paths say by servers of their own.
 func merge(doc, surface object, mount string) error {
 	paths, _ := surface["paths"].(object)
+	if surface["x-variants"] == true {
+		if err := addVariants(paths); err != nil {
+			return err
+		}
+	}
 	if prefixes, ok := surface["x-prefixes"].([]any); ok {
 		for _, item := range paths {
 			if item, ok := item.(object); ok {
@@ -98,6 +104,34 @@ func merge(doc, surface object, mount string) error {
 		if err := add(section(section(doc, "components"), kind), entries); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// addVariants adds to every path of a model the same path of its variants.
+func addVariants(paths object) error {
+	const model = "/{provider}/{model}"
+	for path, item := range maps.Clone(paths) {
+		before, after, ok := strings.Cut(path, model)
+		if !ok {
+			continue
+		}
+		raw, err := json.Marshal(item)
+		if err != nil {
+			return err
+		}
+		var variant object
+		if err := json.Unmarshal(raw, &variant); err != nil {
+			return err
+		}
+		parameters, _ := variant["parameters"].([]any)
+		variant["parameters"] = append(parameters, object{"name": "variant", "in": "path", "required": true, "schema": object{"type": "string", "maxLength": 64}})
+		for _, operation := range variant {
+			if operation, ok := operation.(object); ok {
+				operation["operationId"] = fmt.Sprint(operation["operationId"], "OfVariant")
+			}
+		}
+		paths[before+model+"/{variant}"+after] = variant
 	}
 	return nil
 }

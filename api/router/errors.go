@@ -17,8 +17,8 @@ import (
 
 // isRequests reports whether a path belongs to the queued delivery, whose errors have four types more.
 func isRequests(path string) bool {
-	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests
-	return len(parts) > 5 && parts[1] == "v2" && parts[5] == "requests"
+	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests; or the variant before it
+	return len(parts) > 5 && parts[1] == "v2" && (parts[5] == "requests" || len(parts) > 6 && parts[6] == "requests")
 }
 
 // routerError is the body of every failure but a 422.

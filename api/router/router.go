@@ -103,13 +103,35 @@ func (s *Surface) Routes() []edge.Route {
 			{Method: http.MethodPost, Path: "/" + string(v) + model, Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: s.postRun},
 		}
 	}
-	return append(append(both(call.V1), both(call.V2)...),
+	return withVariants(append(append(both(call.V1), both(call.V2)...),
 		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/estimate", Limit: s.opts.MaxModelBody, Handle: s.postEstimate},
 		edge.Route{Method: http.MethodPost, Path: "/v2" + model + "/requests", Access: edge.Store, Limit: s.opts.MaxModelBody, Handle: s.postRequest},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id", Handle: s.getResult},
 		edge.Route{Method: http.MethodGet, Path: "/v2" + model + "/requests/:id/status", Handle: s.getRequest},
 		edge.Route{Method: http.MethodPut, Path: "/v2" + model + "/requests/:id/cancel", Access: edge.Write, Handle: s.putCancel},
-	)
+	))
+}
+
+// withVariants adds to the routes of a model those of its variants.
+func withVariants(routes []edge.Route) []edge.Route {
+	const model = "/:provider/:model"
+	for _, r := range routes[:len(routes):len(routes)] {
+		before, after, ok := strings.Cut(r.Path, model)
+		if !ok {
+			continue
+		}
+		handle := r.Handle
+		r.Path = before + model + "/:variant" + after
+		r.Handle = func(c *gin.Context) error {
+			switch c.Param("variant") {
+			case "requests", "estimate", "openapi.json": // routes of the model itself, by other methods
+				return httperr.NoSuchPath()
+			}
+			return handle(c)
+		}
+		routes = append(routes, r)
+	}
+	return routes
 }
 
 // Unrouted answers a path of the router that no route has. It asks for a credential as every route does,
@@ -138,7 +160,13 @@ func versionOf(path string) call.Version {
 }
 
 // modelID returns the id that the path names, whether or not there is such a model.
-func modelID(c *gin.Context) string { return c.Param("provider") + "/" + c.Param("model") }
+func modelID(c *gin.Context) string {
+	id := c.Param("provider") + "/" + c.Param("model")
+	if variant := c.Param("variant"); variant != "" {
+		id += "/" + variant
+	}
+	return id
+}
 
 // Serves implements edge.Dialect: it reports whether a path belongs to the model router.
 func (*Surface) Serves(path string) bool {

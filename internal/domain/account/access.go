@@ -21,8 +21,9 @@ func (a Access) Allows(model string) bool {
 }
 
 func matches(patterns []string, model string) bool {
-	provider, _, _ := strings.Cut(model, "/")
-	return slices.ContainsFunc(patterns, func(p string) bool { return p == model || p == provider+"/*" })
+	provider, rest, _ := strings.Cut(model, "/")
+	name, _, _ := strings.Cut(rest, "/") // a variant is allowed with its model
+	return slices.ContainsFunc(patterns, func(p string) bool { return p == provider+"/"+name || p == provider+"/*" })
 }
 
 // Equal reports whether a and b allow the same.

@@ -24,6 +24,7 @@ type file struct {
 // fields over them.
 type entry struct {
 	Model       string
+	Variant     string
 	Title       string
 	Docs        string
 	Protocol    Protocol

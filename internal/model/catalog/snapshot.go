@@ -33,15 +33,15 @@ func (s *Snapshot) Find(id string) (*Model, bool) {
 // Models returns all models sorted by id. Callers must not change the slice.
 func (s *Snapshot) Models() []*Model { return s.models }
 
-// After returns at most limit models with ids above id for which visible holds, and whether more follow. A listing that
-// continues after its last id returns no model twice, also when the catalog changes.
+// After returns at most limit models, without variants, with ids above id for which visible holds, and whether more follow. A
+// listing that continues after its last id returns no model twice, also when the catalog changes.
 func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page []*Model, more bool) {
 	start, found := slices.BinarySearchFunc(s.models, id, func(m *Model, id string) int { return strings.Compare(m.ID, id) })
 	if found {
 		start++
 	}
 	for _, m := range s.models[start:] {
-		if !visible(m) {
+		if m.Variant != "" || !visible(m) {
 			continue
 		}
 		if len(page) == limit {
@@ -71,7 +71,7 @@ func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	}
 	var near []candidate
 	for _, m := range s.models {
-		if d, ok := closeness(id, m); ok && visible(m) {
+		if d, ok := closeness(id, m); ok && m.Variant == "" && visible(m) {
 			near = append(near, candidate{m.ID, d})
 		}
 	}
