@@ -129,6 +129,29 @@ func TestEqualBytesAreStoredOnceAndScannedPerAccount(t *testing.T) { // A-21 to 
 	}
 }
 
+// The test vectors that BLAKE3's authors publish: so many bytes, which count from 0 to 250 over and over.
+func TestTheHashIsBLAKE3(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	for size, want := range map[int]string{
+		0:      "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262",
+		1:      "2d3adedff11b61f14c886e35afa036736dcd87a74d27b5c1510225d0f592e213",
+		1024:   "42214739f095a406f3fc83deb889744ac00df831c10daa55189b5d121c855af7",
+		1025:   "d00278ae47eb27b34faecf67b4fe263f82d5412916c1ffd97c8cb7fb814b8444",
+		31744:  "62b6960e1a44bcc1eb1a611a8d6235b6b4b78f32e7abc4fb4c6cdcce94895c47",
+		102400: "bc3e3d41a1146b069abffad3c0d44860cf664390afce4d9661f7902e7943e085",
+	} {
+		input := make([]byte, size)
+		for i := range input {
+			input[i] = byte(i % 251)
+		}
+		made := h.post(t, "/api/v2/assets", "key-a", upload(string(input), part{"expected_hash", "", "blake3:" + want})...)
+		require.Equal(t, http.StatusCreated, made.status, string(made.body))
+		require.Equal(t, "blake3:"+want, made.json(t)["hash"])
+		require.EqualValues(t, size, made.json(t)["size_bytes"])
+	}
+}
+
 func TestPartsComeInAnyOrder(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -46,6 +47,21 @@ func TestFilesOfEditors(t *testing.T) {
 	require.InDelta(t, 5, info["size"], 0)
 	require.Positive(t, info["modified"])
 
+	for _, prefix := range []string{"", "/api"} {
+		var all []map[string]any
+		require.NoError(t, json.Unmarshal(h.get(t, prefix+"/v2/userdata", "key-a").body, &all))
+		var paths []any
+		for _, e := range all {
+			paths = append(paths, fmt.Sprint(e["type"], " ", e["path"], " ", e["size"]))
+			require.Equal(t, e["type"] == "file", e["modified"] != nil)
+		}
+		require.Equal(t, []any{"directory workflows/deep <nil>", "directory workflows <nil>", "file workflows/a b+c.json 3", "file workflows/deep/er.json 5"}, paths)
+		below := h.get(t, prefix+"/v2/userdata?path=workflows/deep", "key-a")
+		require.Contains(t, string(below.body), `"path":"workflows/deep/er.json"`)
+		require.NotContains(t, string(below.body), "directory")
+		require.Equal(t, http.StatusUnauthorized, h.get(t, prefix+"/v2/userdata", "").status)
+		require.Equal(t, http.StatusBadRequest, h.get(t, prefix+"/v2/userdata?path=../x", "key-a").status)
+	}
 	lists := map[string]string{
 		"/userdata?dir=workflows":                         `["a b+c.json"]`,
 		"/userdata?dir=workflows&recurse=true":            `["a b+c.json","deep/er.json"]`,

@@ -2,6 +2,8 @@ package api_test
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +28,21 @@ func TestHEADAnswersWithHeaders(t *testing.T) {
 		require.Equal(t, want, h.do(t, h.request(t, http.MethodHead, path, "key-a", nil)).status, path)
 	}
 	require.Equal(t, http.StatusUnauthorized, h.do(t, h.request(t, http.MethodHead, "/api/queue", "wrong", nil)).status)
+}
+
+// OPTIONS says which methods a path has, on every surface and without a credential.
+func TestOPTIONSNamesTheMethods(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	for path, want := range map[string][]string{
+		"/api/prompt": {"GET", "HEAD", "POST"}, "/prompt": {"GET", "HEAD", "POST"}, "/api/v2/jobs": {"GET", "HEAD", "POST"}, "/upload/image": {"POST"},
+		"/api/v2/assets/x": {"DELETE", "GET", "HEAD"},
+	} {
+		got := h.do(t, h.request(t, http.MethodOptions, path, "", nil))
+		require.Equal(t, http.StatusNoContent, got.status, path)
+		methods := strings.Split(got.header.Get("Allow"), ", ")
+		slices.Sort(methods)
+		require.Equal(t, want, methods, path)
+	}
+	require.Equal(t, http.StatusNotFound, h.do(t, h.request(t, http.MethodOptions, "/api/nothing", "", nil)).status)
 }

@@ -108,6 +108,26 @@ func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
 	require.Equal(t, call.RequestNotFound, unknown.json(t)["error_type"])
 }
 
+// A model's detail names the other servers that may be asked for.
+func TestDetailNamesTheOtherServers(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  []string
+		want any
+	}{
+		"with a credential":    {[]string{"FAL_KEY"}, []any{"fal"}},
+		"without a credential": {nil, nil},
+	} {
+		h := startCatalog(t, api.Options{}, `provider: acme
+base: https://api.acme.test
+auth: {kind: none}
+models:
+  - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}, alternates: [{server: fal, model: fal/flux-schnell}]}
+`, c.set...)
+		require.Equal(t, c.want, h.do(t, "GET", "/v2/models/acme/painter", "").json(t)["alternates"], name)
+	}
+}
+
 // The static token is a credential of every route of the router, in both versions.
 func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to R-13, R-93
 	t.Parallel()

@@ -61,6 +61,41 @@ func TestComposePassesEverySettingOn(t *testing.T) {
 	require.Contains(t, file.Services, "temporal-ui")
 }
 
+// PostgreSQL, Temporal with its UI, and the three roles, each of which starts when what it needs is healthy. X-26.
+func TestComposeHasTheWholeTopology(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../docker-compose.yml")
+	require.NoError(t, err)
+	var file struct {
+		Services map[string]struct {
+			Image, Build any
+			Command      []string
+			Depends      map[string]struct{ Condition string } `yaml:"depends_on"`
+			HealthCheck  struct{ Test []string }
+			Ports        []string
+		}
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &file))
+	for name, image := range map[string]string{"postgres": "^postgres:", "temporal": "^temporalio/auto-setup:", "temporal-ui": "^temporalio/ui:"} {
+		require.Regexp(t, image, file.Services[name].Image)
+	}
+	require.Equal(t, "service_healthy", file.Services["temporal"].Depends["postgres"].Condition)
+	require.Equal(t, "service_healthy", file.Services["temporal-ui"].Depends["temporal"].Condition)
+	for _, role := range []string{"api", "worker", "projector"} {
+		s := file.Services[role]
+		require.Equal(t, []string{"serve", "--roles", role}, s.Command[:3])
+		require.NotEmpty(t, s.HealthCheck.Test, role)
+		for _, needed := range []string{"postgres", "temporal"} {
+			require.Equal(t, "service_healthy", s.Depends[needed].Condition, "%s before %s", needed, role)
+		}
+	}
+	for name, s := range file.Services {
+		for _, port := range s.Ports {
+			require.Regexp(t, `^127\.0\.0\.1:`, port, "%s is not open to the network by default", name)
+		}
+	}
+}
+
 // A secret with a default is the same in every deployment that was not told to change it.
 func TestComposeSetsNoDefaultPassword(t *testing.T) {
 	t.Parallel()

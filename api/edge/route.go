@@ -147,4 +147,12 @@ func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	return found.Fits(bytes)
 }
 
-func methodNotAllowed(c *gin.Context) error { return httperr.MethodNotAllowed(c.Request.Method) }
+// methodNotAllowed refuses a method that the path does not have. OPTIONS asks which ones it has: gin has put them into the
+// header Allow.
+func methodNotAllowed(c *gin.Context) error {
+	if c.Request.Method == http.MethodOptions {
+		NoContent(c)
+		return nil
+	}
+	return httperr.MethodNotAllowed(c.Request.Method)
+}

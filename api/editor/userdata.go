@@ -1,10 +1,12 @@
 package editor
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -47,6 +49,7 @@ func (s *Surface) userdataRoutes() []edge.Route {
 	const file = "/userdata/*file"
 	return edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/userdata", Handle: plainTextErrors(s.listUserdata)},
+		edge.Route{Method: http.MethodGet, Path: "/v2/userdata", Handle: plainTextErrors(s.listUserdataV2)},
 		edge.Route{Method: http.MethodGet, Path: file, Handle: plainTextErrors(s.getUserdata)},
 		edge.Route{Method: http.MethodPost, Path: file, Access: edge.Store, Limit: maxUserdata, Handle: plainTextErrors(s.postUserdata)},
 		edge.Route{Method: http.MethodDelete, Path: file, Access: edge.Write, Handle: plainTextErrors(s.deleteUserdata)},
@@ -137,6 +140,41 @@ func (s *Surface) listUserdata(c *gin.Context) error {
 			list = append(list, name)
 		}
 	}
+	c.PureJSON(http.StatusOK, list)
+	return nil
+}
+
+// userEntry is a file or a directory of GET /v2/userdata. Modified is in seconds.
+type userEntry struct {
+	Name     string   `json:"name"`
+	Path     string   `json:"path"` // from the user's root
+	Type     string   `json:"type"` // file or directory
+	Size     *int64   `json:"size,omitempty"`
+	Modified *float64 `json:"modified,omitempty"`
+}
+
+// listUserdataV2 lists all directories and files below a directory, directories first: GET /v2/userdata?path=.
+func (s *Surface) listUserdataV2(c *gin.Context) error {
+	dir, err := userdata.ParseDir(c.Query("path"))
+	if err != nil {
+		return err
+	}
+	found, err := s.Userdata.List(c.Request.Context(), edge.Caller(c).Account, dir, true)
+	if err != nil {
+		return err
+	}
+	seen, list := map[string]bool{}, []userEntry{}
+	for _, f := range found {
+		for parent := path.Dir(string(f.Path)); parent != "." && parent != string(dir) && !seen[parent]; parent = path.Dir(parent) {
+			seen[parent] = true
+			list = append(list, userEntry{Name: path.Base(parent), Path: parent, Type: "directory"})
+		}
+		modified := float64(f.Modified.UnixMilli()) / 1000
+		list = append(list, userEntry{Name: f.Base(), Path: string(f.Path), Type: "file", Size: &f.Size, Modified: &modified})
+	}
+	slices.SortFunc(list, func(a, b userEntry) int { // "directory" is before "file"
+		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Path, b.Path))
+	})
 	c.PureJSON(http.StatusOK, list)
 	return nil
 }

@@ -49,7 +49,7 @@ func SurfaceOf(path string) Surface {
 	switch {
 	case strings.HasPrefix(path, "/api/v2/assets"):
 		return Assets
-	case path == "/api/v2" || strings.HasPrefix(path, "/api/v2/"):
+	case path == "/api/v2" || strings.HasPrefix(path, "/api/v2/") && path != "/api/v2/userdata": // which is an editor's
 		return V2
 	case path == "/prompt" || path == "/api/prompt":
 		return Prompt

@@ -42,7 +42,8 @@ type modelBilling struct {
 
 type modelDetail struct {
 	modelEntry
-	InputSchemaURL string `json:"input_schema_url,omitempty"`
+	InputSchemaURL string   `json:"input_schema_url,omitempty"`
+	Alternates     []string `json:"alternates,omitempty"` // the values of model_provider that name other servers of it
 }
 
 type modelList struct {
@@ -156,8 +157,19 @@ func (s *Surface) getModel(c *gin.Context) error {
 		return err
 	}
 	c.Header("Cache-Control", "private, max-age=0, must-revalidate")
-	c.PureJSON(http.StatusOK, modelDetail{s.entry(m, all), s.schemaURL(c, m)})
+	c.PureJSON(http.StatusOK, modelDetail{s.entry(m, all), s.schemaURL(c, m), s.alternates(m)})
 	return nil
+}
+
+// alternates returns the other servers of a model that have a credential, the preferred first.
+func (s *Surface) alternates(m *catalog.Model) []string {
+	var servers []string
+	for _, a := range m.Alternates {
+		if s.Models.Runnable(a.Model) {
+			servers = append(servers, a.Server)
+		}
+	}
+	return servers
 }
 
 // schemaURL is the address of a model's document; the contract allows https only.

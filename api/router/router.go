@@ -170,7 +170,7 @@ func modelID(c *gin.Context) string {
 
 // Serves implements edge.Dialect: it reports whether a path belongs to the model router.
 func (*Surface) Serves(path string) bool {
-	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v2/") || path == "/v1" || path == "/v2"
+	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v2/") && path != "/v2/userdata" || path == "/v1" || path == "/v2"
 }
 
 // Begin implements edge.Dialect: it puts the request's id into the headers that each answer of the router has.

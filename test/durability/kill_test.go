@@ -1,7 +1,10 @@
 package durability_test
 
 import (
+	"bytes"
 	"fmt"
+	"mime/multipart"
+	"net/http"
 	"os"
 	"path/filepath"
 	"testing"
@@ -86,6 +89,7 @@ func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
 	s := &service{t: t, base: "http://" + addr, env: env}
 	s.ready()
 	all := map[string]string{}
+	require.Equal(t, http.StatusCreated, s.uploadOnce("kept"))
 	for _, name := range []string{"first", "second"} {
 		jobs := s.batch(name)
 		s.begun(jobs[name+"-long-0"])
@@ -93,6 +97,7 @@ func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
 		s.until("the database is gone with its owner", func() bool { return !postgresRuns(dir) })
 		p.start()
 		s.ready()
+		require.Equal(t, http.StatusUnprocessableEntity, s.uploadOnce("kept"), "a key that was used outlives every process")
 		s.await(ids(jobs), "completed")
 		s.checkOutputs(jobs)
 		for prefix, id := range jobs {
@@ -101,6 +106,25 @@ func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
 	}
 	s.checkOutputs(all)
 	s.checkViews()
+}
+
+// uploadOnce uploads a file with that idempotency key and returns the status of the answer.
+func (s *service) uploadOnce(key string) int {
+	s.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, field := range [][2]string{{"content_type", "text/plain"}, {"file_path", "kept.txt"}, {"file", "bytes"}} {
+		require.NoError(s.t, form.WriteField(field[0], field[1]))
+	}
+	require.NoError(s.t, form.Close())
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.base+"/api/v2/assets", &body)
+	require.NoError(s.t, err)
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.Header.Set("Idempotency-Key", key)
+	resp, err := http.DefaultClient.Do(req)
+	require.NoError(s.t, err)
+	require.NoError(s.t, resp.Body.Close())
+	return resp.StatusCode
 }
 
 // postgresRuns reports whether a private server still holds the directory.
