@@ -35,27 +35,30 @@ var scanning = workflow.ActivityOptions{
 // tens of milliseconds, less than scheduling an activity costs the engine.
 const verifyHere = 16 << 20
 
-// verify has the stored bytes read again and hashed.
-func verify(ctx workflow.Context, ref asset.IngestRef) error {
+// verify has the stored bytes read again and hashed, and small files scanned.
+func verify(ctx workflow.Context, ref asset.IngestRef) (result upkeep.Verified, err error) {
 	var a *upkeep.Ingest
 	if ref.Size <= verifyHere {
-		return workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, bookkeeping), a.VerifyAsset, ref).Get(ctx, nil)
+		err = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, bookkeeping), a.VerifyAsset, ref).Get(ctx, &result)
+		return result, err
 	}
 	options := workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute + time.Duration(ref.Size/readingRate)*time.Second,
 		RetryPolicy:         &retryForever,
 	}
-	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.VerifyAsset, ref).Get(ctx, nil)
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, options), a.VerifyAsset, ref).Get(ctx, &result)
+	return result, err
 }
 
 // IngestAsset verifies and scans an asset after its upload was answered: it reads the stored bytes again, hashes
 // them, then scans them. Nothing waits for it. A scan without a verdict is recorded as such.
 func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
 	var a *upkeep.Ingest
-	if err := verify(ctx, p.IngestRef); err != nil {
+	verified, err := verify(ctx, p.IngestRef)
+	if err != nil || verified.Complete {
 		return err
 	}
-	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, scanning), a.ScanAsset, p.IngestRef).Get(ctx, nil)
+	err = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, scanning), a.ScanAsset, p.IngestRef).Get(ctx, nil)
 	if err == nil || temporal.IsCanceledError(err) {
 		return err
 	}

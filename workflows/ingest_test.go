@@ -3,12 +3,15 @@ package workflows_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
@@ -47,6 +50,10 @@ func (r *records) RecordScan(_ context.Context, _ string, _ asset.ID, scan asset
 	return nil
 }
 
+func (r *records) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
+	return errors.Join(r.RecordVerified(ctx, account, id, event), r.RecordScan(ctx, account, id, scan))
+}
+
 // scanner is a function as a Scanner.
 type scanner func(ctx context.Context) (asset.Scan, error)
 
@@ -59,24 +66,55 @@ func (s scanner) Scan(ctx context.Context, _ asset.Asset, content io.ReadSeeker)
 
 func ingest(t *testing.T, look scanner, change func(*records, *mem.Store)) *records {
 	t.Helper()
+	r, _ := ingestWith(t, upkeep.Ingest{Scanner: look}, change)
+	return r
+}
+
+// ingestWith also returns the activities that were more than local ones.
+func ingestWith(t *testing.T, activities upkeep.Ingest, change func(*records, *mem.Store)) (r *records, scheduled []string) {
+	t.Helper()
 	blobs := mem.New()
 	data := bytes.Repeat([]byte("x"), 5000)
 	ref, err := blob.PutBytes(t.Context(), blobs, data)
 	require.NoError(t, err)
-	r := &records{asset: asset.Asset{ID: asset.NewID(), Account: "a", State: asset.Live, Hash: ref, Size: int64(len(data))}}
+	r = &records{asset: asset.Asset{ID: asset.NewID(), Account: "a", State: asset.Live, Hash: ref, Size: int64(len(data))}}
 	if change != nil {
 		change(r, blobs)
 	}
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.IngestAsset)
-	env.RegisterActivity(&upkeep.Ingest{Records: r, Blobs: blobs, Scanner: look, Log: slog.New(slog.DiscardHandler)})
+	activities.Records, activities.Blobs, activities.Log = r, blobs, slog.New(slog.DiscardHandler)
+	env.RegisterActivity(&activities)
+	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+		scheduled = append(scheduled, info.ActivityType.Name)
+	})
 	env.ExecuteWorkflow(workflows.IngestAsset, workflows.IngestAssetParams{
 		IngestRef: asset.IngestRef{Asset: r.asset.ID, Account: "a", Size: r.asset.Size},
 	})
 	require.True(t, env.IsWorkflowCompleted())
 	require.NoError(t, env.GetWorkflowError())
-	return r
+	return r, scheduled
+}
+
+// A small file costs one step: the engine schedules nothing for it.
+func TestSmallFilesAreScannedAsTheyAreVerified(t *testing.T) {
+	t.Parallel()
+	r, scheduled := ingestWith(t, upkeep.Ingest{Quick: true, Scanner: scanner(clean)}, nil)
+	require.Empty(t, scheduled)
+	require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000}}, r.verified)
+	require.Equal(t, []asset.Scan{{Verdict: asset.Clean}}, r.scans)
+
+	attempts := 0
+	r, scheduled = ingestWith(t, upkeep.Ingest{Quick: true, Scanner: scanner(func(context.Context) (asset.Scan, error) {
+		if attempts++; attempts == 1 {
+			return asset.Scan{}, io.ErrUnexpectedEOF
+		}
+		return asset.Scan{Verdict: asset.Clean}, nil
+	})}, nil)
+	require.Equal(t, []string{"ScanAsset"}, scheduled, "what fails at once is tried with more time")
+	require.Len(t, r.verified, 1)
+	require.Len(t, r.scans, 1)
 }
 
 func clean(context.Context) (asset.Scan, error) { return asset.Scan{Verdict: asset.Clean}, nil }

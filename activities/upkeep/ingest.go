@@ -22,6 +22,8 @@ type AssetRecords interface {
 	Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error)
 	RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
+	// RecordIngested is RecordVerified and RecordScan in one transaction.
+	RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error
 }
 
 // Scanner looks into content. It may be slow and it may hang: it has its own timeout and its own
@@ -34,30 +36,57 @@ type Scanner interface {
 type Ingest struct {
 	Records AssetRecords
 	Blobs   blob.Store
+	// Quick says that the scanner reads small files in milliseconds: they are scanned as they are verified.
+	Quick   bool
 	Scanner Scanner
 	Log     *slog.Logger
 }
 
-// VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result.
-func (i *Ingest) VerifyAsset(ctx context.Context, ref asset.IngestRef) error {
-	return attempt.Error(i.verify(ctx, ref))
+// quickSize is the most bytes of a small file.
+const quickSize = 1 << 20
+
+// Verified is the result of VerifyAsset.
+type Verified struct {
+	// Complete says that nothing is left to scan. A worker of an earlier version never says so.
+	Complete bool `json:",omitempty"`
 }
 
-func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) error {
+// VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result. A small file is scanned as
+// well where the scanner is quick.
+func (i *Ingest) VerifyAsset(ctx context.Context, ref asset.IngestRef) (Verified, error) {
+	complete, err := i.verify(ctx, ref)
+	return Verified{complete}, attempt.Error(err)
+}
+
+func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) (complete bool, err error) {
 	a, there, err := i.Records.Get(ctx, ref.Account, ref.Asset)
 	if err != nil || !there {
-		return err
+		return true, err
 	}
 	size, err := blob.Verify(ctx, i.Blobs, a.Hash)
 	switch {
 	case err == nil:
-		return i.Records.RecordVerified(ctx, ref.Account, ref.Asset, asset.VerifiedV1{OK: true, Size: size})
+		return i.verified(ctx, a, ref, size)
 	case errors.Is(err, blob.ErrCorrupt), fault.Is(err, fault.NotFound):
 		i.Log.Error("stored asset is damaged", "asset", ref.Asset, "blob", a.Hash.String(), "error", err)
-		return i.Records.RecordVerified(ctx, ref.Account, ref.Asset, asset.VerifiedV1{Size: size})
+		return true, i.Records.RecordVerified(ctx, ref.Account, ref.Asset, asset.VerifiedV1{Size: size})
 	default:
-		return fmt.Errorf("verify asset %s: %w", ref.Asset, err)
+		return false, fmt.Errorf("verify asset %s: %w", ref.Asset, err)
 	}
+}
+
+// verified records that the bytes are as they were stored, with a scan of a small file if that succeeds at once. If not, an
+// activity with more time tries it.
+func (i *Ingest) verified(ctx context.Context, a asset.Asset, ref asset.IngestRef, size int64) (complete bool, err error) {
+	event := asset.VerifiedV1{OK: true, Size: size}
+	if i.Quick && size <= quickSize {
+		found, err := i.look(ctx, a)
+		if err == nil {
+			return true, i.Records.RecordIngested(ctx, ref.Account, ref.Asset, event, found)
+		}
+		i.Log.Warn("scan of a small file failed; it is tried again", "asset", ref.Asset, "error", err)
+	}
+	return false, i.Records.RecordVerified(ctx, ref.Account, ref.Asset, event)
 }
 
 // ScanAsset looks into the content of a new asset and records the verdict.
@@ -70,16 +99,24 @@ func (i *Ingest) scan(ctx context.Context, ref asset.IngestRef) error {
 	if err != nil || !there || a.Damaged {
 		return err
 	}
+	found, err := i.look(ctx, a)
+	if err != nil {
+		return err
+	}
+	return i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
+}
+
+func (i *Ingest) look(ctx context.Context, a asset.Asset) (asset.Scan, error) {
 	r, err := i.Blobs.Open(ctx, a.Hash)
 	if err != nil {
-		return fmt.Errorf("open asset %s: %w", ref.Asset, err)
+		return asset.Scan{}, fmt.Errorf("open asset %s: %w", a.ID, err)
 	}
 	defer r.Close()
 	found, err := i.Scanner.Scan(ctx, a, r)
 	if err != nil {
-		return fmt.Errorf("scan asset %s: %w", ref.Asset, err)
+		return asset.Scan{}, fmt.Errorf("scan asset %s: %w", a.ID, err)
 	}
-	return i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
+	return found, nil
 }
 
 // GiveUpScan records that the scanner came to no verdict.

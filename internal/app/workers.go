@@ -76,7 +76,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 			return nil, err
 		}
 	}
-	ingest := &upkeep.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Log: in.log}
+	ingest := &upkeep.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Quick: in.cfg.ScanCommand == "", Log: in.log}
 	retention := &upkeep.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
 		Policy: upkeep.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: views.Names()},

@@ -45,6 +45,15 @@ func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID,
 
 // RecordScan records what the scan of an asset found, and takes rejected content out of service.
 func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error {
+	return s.recordScan(ctx, account, id, scan, asset.ScannedV1{Scan: scan})
+}
+
+// RecordIngested records that the stored bytes of an asset were read and hashed, and what their scan found.
+func (s *Store) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
+	return s.recordScan(ctx, account, id, scan, event, asset.ScannedV1{Scan: scan})
+}
+
+func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan, events ...any) error {
 	return s.observe(ctx, "record the scan of an asset", func(tx pgx.Tx) error {
 		var thumbnail []byte
 		if !scan.Thumbnail.IsZero() {
@@ -57,7 +66,7 @@ func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, sca
 		if err != nil {
 			return err
 		}
-		return s.append(ctx, tx, account, id, asset.ScannedV1{Scan: scan})
+		return s.append(ctx, tx, account, id, events...)
 	})
 }
 
@@ -70,11 +79,12 @@ func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error)
 	return err
 }
 
-func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, event any) error {
-	_, err := s.events.AppendTx(ctx, tx, eventlog.Append{
-		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
-		Events: []eventlog.Event{observation(id, event)},
-	})
+func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, found ...any) error {
+	a := eventlog.Append{Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"}}
+	for _, event := range found {
+		a.Events = append(a.Events, observation(id, event))
+	}
+	_, err := s.events.AppendTx(ctx, tx, a)
 	return err
 }
 
