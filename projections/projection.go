@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -38,6 +39,11 @@ type Projection interface {
 // event; the view's checkpoint passes the others within a second, in one commit for many.
 type Selective interface {
 	Wants(e eventlog.Recorded) bool
+}
+
+// Patient is a projection whose view may lag: no answer needs it up to date. Under load it gets the events of Linger at once.
+type Patient interface {
+	Linger() time.Duration
 }
 
 // batchLimit is the most events of one batch: large enough that a commit is shared, small

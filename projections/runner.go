@@ -78,7 +78,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: opts.Linger, Log: opts.Log, Wants: wants(p),
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: linger(p, opts), Log: opts.Log, Wants: wants(p),
 		})
 		if err != nil {
 			return nil, err
@@ -86,6 +86,13 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 		router.AddConsumerHandler(p.Name(), eventlog.TopicAll, sub, r.handler(p))
 	}
 	return r, nil
+}
+
+func linger(p Projection, opts Options) time.Duration {
+	if patient, ok := p.(Patient); ok {
+		return max(opts.Linger, patient.Linger())
+	}
+	return opts.Linger
 }
 
 func wants(p Projection) func(eventlog.Recorded) bool {

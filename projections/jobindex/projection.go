@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -28,6 +29,9 @@ func NewProjection(registry *eventlog.Registry) *Projection { return &Projection
 
 // Name implements projections.Projection.
 func (p *Projection) Name() string { return Name }
+
+// Linger implements projections.Patient: a search may miss the jobs of the last moment.
+func (p *Projection) Linger() time.Duration { return 250 * time.Millisecond }
 
 // Tables implements projections.Projection.
 func (p *Projection) Tables() []string { return []string{Name} }

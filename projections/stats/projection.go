@@ -96,6 +96,9 @@ func NewProjection(registry *eventlog.Registry) *Projection { return &Projection
 // Name implements projections.Projection.
 func (p *Projection) Name() string { return Name }
 
+// Linger implements projections.Patient: statistics are read by people.
+func (p *Projection) Linger() time.Duration { return time.Second }
+
 // Tables implements projections.Projection.
 func (p *Projection) Tables() []string { return []string{Name, open, at} }
 
