@@ -110,6 +110,10 @@ $(BENCHES:%=bench/%): bench/%:
 	@echo "== $*"
 	$(GO) run ./bench/$* $(ARGS)
 
+.PHONY: profile
+profile: postgres bin/millrace bin/millrace-temporal ## renew cmd/millrace/default.pgo, by which the compiler optimises the binary
+	$(GO) run ./bench/cost -profile cmd/millrace/default.pgo
+
 .PHONY: histories
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use
 	$(GO) test ./test/durability -count=1 -run TestHistoriesOfRealRunsReplay -record

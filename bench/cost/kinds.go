@@ -34,12 +34,13 @@ type bench struct {
 	next    atomic.Uint64 // makes every graph and file another one
 }
 
-func newBench(ctx context.Context, s *harness.Service, clients int) (*bench, error) {
+func newBench(ctx context.Context, s *harness.Service, clients int, env ...string) (*bench, error) {
 	partner, err := newProvider()
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296", "MILLRACE_SIMULATOR="+partner.base); err != nil {
+	env = append(env, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296", "MILLRACE_SIMULATOR="+partner.base)
+	if err := s.Serve(ctx, env...); err != nil {
 		return nil, err
 	}
 	bare, err := newBare(s)

@@ -15,6 +15,7 @@ import (
 
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/bench/harness"
 )
@@ -25,6 +26,7 @@ func run(ctx context.Context) (err error) {
 	units := flag.Int("units", 600, "units of each kind")
 	clients := flag.Int("clients", 20, "clients at once; uploads have 8")
 	idle := flag.Duration("idle", 10*time.Second, "how long the idle service is measured")
+	profile := flag.String("profile", "", "file for a CPU profile of the service under all kinds of work; nothing is measured then")
 	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
 	flag.Parse()
 	s, err := harness.StartCounted(ctx)
@@ -37,7 +39,15 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close(ctx)) }()
-	b, err := newBench(ctx, s, *clients)
+	var env []string
+	inner := ""
+	if *profile != "" {
+		if inner, err = harness.FreeAddress(); err != nil {
+			return err
+		}
+		env = append(env, "MILLRACE_INTERNAL_ADDR="+inner)
+	}
+	b, err := newBench(ctx, s, *clients, env...)
 	if err != nil {
 		return err
 	}
@@ -51,6 +61,9 @@ func run(ctx context.Context) (err error) {
 		if err := harness.Times(ctx, 100, k.clients, k.one); err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
+	}
+	if *profile != "" {
+		return b.profile(ctx, inner, *profile)
 	}
 	nothing, err := m.Idle(ctx, *idle)
 	if err != nil {
@@ -71,6 +84,22 @@ func run(ctx context.Context) (err error) {
 	postgres, engine, service := s.PeakMemory()
 	fmt.Printf("peak memory: millrace %d MiB, temporal %d MiB, postgresql's first process %d MiB\n", service, engine, postgres)
 	return nil
+}
+
+// profile records what the service does while all kinds of work go on.
+func (b *bench) profile(ctx context.Context, inner, path string) error {
+	const seconds = 40
+	working, stop := context.WithCancel(ctx)
+	defer stop()
+	group, working := errgroup.WithContext(working)
+	for _, k := range b.kinds()[1:] {
+		group.Go(func() error {
+			_, err := harness.Measure(working, seconds*time.Second, 4, k.one)
+			return err
+		})
+	}
+	group.Go(func() error { return harness.Profile(ctx, inner, seconds-2, path) })
+	return group.Wait()
 }
 
 func nothing(context.Context) error { return nil }

@@ -58,12 +58,8 @@ func (s *Service) ServeRoles(ctx context.Context, names string, env ...string) e
 	if names != "" {
 		roles = []string{"--roles", names}
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	addr, err := FreeAddress()
 	if err != nil {
-		return err
-	}
-	addr := l.Addr().String()
-	if err := l.Close(); err != nil {
 		return err
 	}
 	if s.service, err = s.start("service", append([]string{"--addr", addr}, roles...), env); err != nil {
@@ -71,6 +67,36 @@ func (s *Service) ServeRoles(ctx context.Context, names string, env ...string) e
 	}
 	s.Base = "http://" + addr
 	return s.await(ctx)
+}
+
+// FreeAddress returns an address of this machine that nobody listens on.
+func FreeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
+}
+
+// Profile writes a CPU profile of the service with that internal address, over some seconds, to a file.
+func Profile(ctx context.Context, inner string, seconds int, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", inner, seconds), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %s", req.URL, resp.Status, raw)
+	}
+	return os.WriteFile(path, raw, 0o644)
 }
 
 // Worker starts bin/millrace as one more worker of the service. Its log is named after it. The caller ends it.
