@@ -132,7 +132,7 @@ func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc
 		return job.Job{}, doc, fmt.Errorf("read job %s: %w", ref.Job, err)
 	}
 	if state.Version == 0 || state.Account != ref.Account {
-		return job.Job{}, doc, fault.New(fault.NotFound, "not_found", "job %s is not in the log of account %s", ref.Job, ref.Account)
+		return job.Job{}, doc, fault.New(fault.NotFound, fault.CodeNotFound, "job %s is not in the log of account %s", ref.Job, ref.Account)
 	}
 	return state, doc, nil
 }

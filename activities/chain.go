@@ -10,7 +10,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -118,7 +117,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
 	}
 	inputs, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == nodevalue.CodeMissing {
+	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return false, nil // the workflow runs the producer again
 	}
 	if err == nil && !ready && c.expanded > 0 { // it may wait for an expansion, in another batch
@@ -148,7 +147,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 		return false, err
 	}
 	unmark, err := c.mark(ctx, pn, inv.Class)
-	if fault.CodeOf(err) == CodeWorkerLost {
+	if fault.CodeOf(err) == fault.CodeWorkerLost {
 		return c.failed(ctx, unit, pn, inv, err)
 	}
 	if err != nil {
@@ -198,9 +197,6 @@ func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocat
 // errTooLong is the cause of the context of a node that exceeded its time limit.
 var errTooLong = errors.New("the node ran too long")
 
-// codeNodeTimeout is the error code of a node that exceeded the operator's time limit.
-const codeNodeTimeout = "node_timeout"
-
 // inTime runs a node with the operator's time limit.
 func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Result, error)) (node.Result, error) {
 	if c.g.NodeTimeout <= 0 {
@@ -210,7 +206,7 @@ func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Resu
 	defer cancel()
 	res, err := run(timed)
 	if err != nil && errors.Is(context.Cause(timed), errTooLong) && ctx.Err() == nil {
-		return res, fault.Wrap(err, fault.Exhausted, codeNodeTimeout, "the node ran longer than %s, which is the most it may take", c.g.NodeTimeout)
+		return res, fault.Wrap(err, fault.Exhausted, fault.CodeNodeTimeout, "the node ran longer than %s, which is the most it may take", c.g.NodeTimeout)
 	}
 	return res, err
 }
@@ -302,7 +298,7 @@ func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, err
 	values := make([]node.Value, len(refs))
 	for i, ref := range refs {
 		value, err := c.g.Values.Get(ctx, ref)
-		if fault.CodeOf(err) == nodevalue.CodeMissing {
+		if fault.CodeOf(err) == fault.CodeValueMissing {
 			c.result.Lost = append(c.result.Lost, unit)
 		}
 		if err != nil {

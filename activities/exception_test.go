@@ -10,7 +10,6 @@ import (
 	"github.com/millrace-dev/millrace/activities"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
 func TestExceptionTypesFollowTheContract(t *testing.T) { // W-62 to W-64
@@ -18,16 +17,16 @@ func TestExceptionTypesFollowTheContract(t *testing.T) { // W-62 to W-64
 	for want, causes := range map[string][]error{
 		"ValidationError": {
 			fault.New(fault.Invalid, call.InvalidInput, "x"), fault.New(fault.Invalid, call.PolicyViolation, "x"),
-			fault.New(fault.Invalid, partner.CodeInput, "x"), fault.New(fault.NotFound, "", "x"),
+			fault.New(fault.Invalid, fault.CodeInputType, "x"), fault.New(fault.NotFound, "", "x"),
 		},
 		"ModelDownloadError":        {fault.New(fault.NotFound, call.ModelNotFound, "x"), fault.New(fault.Denied, call.Forbidden, "x")},
-		"ImageDownloadError":        {fault.New(fault.Conflict, partner.CodeFetch, "x")},
-		"OOMError":                  {fault.New(fault.Exhausted, "answer_limit", "x"), fault.New(fault.Exhausted, "", "x")},
+		"ImageDownloadError":        {fault.New(fault.Conflict, fault.CodePartnerFetch, "x")},
+		"OOMError":                  {fault.New(fault.Exhausted, fault.CodeAnswerLimit, "x"), fault.New(fault.Exhausted, "", "x")},
 		"InsufficientFundsError":    {fault.New(fault.Denied, call.InsufficientCredits, "x")},
 		"InactiveSubscriptionError": {fault.New(fault.Denied, call.NotEnabled, "x")},
 		"ServiceError": {
 			fault.New(fault.Conflict, call.ProviderError, "x"), fault.New(fault.Conflict, call.ProviderTimeout, "x"),
-			fault.New(fault.Conflict, partner.CodeAnswer, "x"), fault.New(fault.Unauthenticated, "", "x"), errors.New("a bug"),
+			fault.New(fault.Conflict, fault.CodePartnerAnswer, "x"), fault.New(fault.Unauthenticated, "", "x"), errors.New("a bug"),
 		},
 	} {
 		for _, cause := range causes {

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -67,14 +66,14 @@ func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv
 	}
 	c.expanded, c.added = c.expanded+1, c.added+len(plan.Nodes)
 	if most := c.g.Limits.Most(); len(c.plan.Nodes)+c.added > most {
-		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "with its expansions the workflow has more than %d nodes", most)
+		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "with its expansions the workflow has more than %d nodes", most)
 	}
 	raw, err := json.Marshal(doc)
 	if err != nil {
 		return nil, fmt.Errorf("encode an expansion: %w", err)
 	}
 	if len(raw) > maxExpansionBytes {
-		return nil, fault.New(fault.Exhausted, graph.CodeExpansion, "the constants of an expansion are longer than %d bytes", maxExpansionBytes)
+		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "the constants of an expansion are longer than %d bytes", maxExpansionBytes)
 	}
 	ref, err := c.g.Values.PutDoc(ctx, c.params.Job, raw)
 	if err != nil {
@@ -89,9 +88,9 @@ func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv
 func (c *chain) mayExpand(unit int) error {
 	switch {
 	case len(c.plan.expanded)+c.expanded >= graph.MaxExpansions:
-		return fault.New(fault.Exhausted, graph.CodeExpansion, "more than %d nodes of the workflow expand", graph.MaxExpansions)
+		return fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "more than %d nodes of the workflow expand", graph.MaxExpansions)
 	case c.plan.within[unit].depth() >= graph.MaxNesting:
-		return fault.New(fault.Exhausted, graph.CodeExpansion, "expansions nest deeper than %d", graph.MaxNesting)
+		return fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "expansions nest deeper than %d", graph.MaxNesting)
 	}
 	return nil
 }
@@ -104,7 +103,7 @@ func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 	}
 	for i := range c.plan.Nodes {
 		if id := c.plan.Nodes[i].ID; taken[id] {
-			return fault.New(fault.Invalid, graph.CodeExpansion, "the node expands to a node %s, which the workflow has already", id)
+			return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a node %s, which the workflow has already", id)
 		}
 	}
 	return nil
@@ -225,7 +224,7 @@ func pixelsOf(value node.Value) int64 {
 // handed reads a value that was handed to an expansion. Where that is gone the run is planned anew.
 func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
 	value, err := c.g.Values.Get(ctx, ref)
-	if fault.CodeOf(err) == nodevalue.CodeMissing {
+	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return nil, false, planChanged(otherVersion)
 	}
 	if err != nil {
@@ -242,7 +241,7 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
 	}
 	values, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == nodevalue.CodeMissing {
+	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return false, nil
 	}
 	if err == nil && !ready && c.expanded > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
 // failed ends the run because of a node, unless the failure lies outside it: then the node is tried again.
@@ -41,7 +40,7 @@ func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure 
 		message = publicMessage(cause)
 	}
 	return job.Failure{
-		Code: "node_execution_error", Message: message, Node: pn.ID, Class: pn.Class,
+		Code: fault.CodeNodeExecutionError, Message: message, Node: pn.ID, Class: pn.Class,
 		ExceptionType: kind, Inputs: formatInputs(inv.Inputs),
 		Traceback: []string{fmt.Sprintf("node %s (%s)\n", pn.ID, pn.Class), kind + ": " + message + "\n"},
 	}
@@ -56,9 +55,9 @@ func exceptionType(cause error) string {
 		return "InactiveSubscriptionError"
 	case call.ModelNotFound, call.Forbidden:
 		return "ModelDownloadError"
-	case partner.CodeFetch:
+	case fault.CodePartnerFetch:
 		return "ImageDownloadError"
-	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.ServiceUnavailable, call.CancelledType, partner.CodeAnswer, codeNodeTimeout:
+	case call.ProviderError, call.ProviderTimeout, call.InternalError, call.ServiceUnavailable, call.CancelledType, fault.CodePartnerAnswer, fault.CodeNodeTimeout:
 		return "ServiceError"
 	}
 	switch fault.KindOf(cause) {

@@ -58,7 +58,7 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	}
 	dead, err := c.deaths(ctx, pn)
 	if err == nil && dead >= maxDeaths {
-		err = fault.New(fault.Exhausted, CodeWorkerLost, "workers were lost %d times while they ran this node; it may need more memory than they have", dead)
+		err = fault.New(fault.Exhausted, fault.CodeWorkerLost, "workers were lost %d times while they ran this node; it may need more memory than they have", dead)
 	}
 	if err != nil {
 		clear()
@@ -66,9 +66,6 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	}
 	return clear, nil
 }
-
-// CodeWorkerLost is the error code of a node during which too many worker processes died.
-const CodeWorkerLost = "worker_lost"
 
 // deaths watches the processes that left a mark at the node until it is known which of them are dead.
 func (c *chain) deaths(ctx context.Context, pn *graph.PlanNode) (int, error) {

@@ -67,7 +67,7 @@ func TestANodeWaitsForSpaceOnTheDisk(t *testing.T) {
 	full := true
 	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error {
 		if full {
-			return fault.New(fault.Exhausted, "disk_full", "no space left to store files")
+			return fault.New(fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
 		}
 		return nil
 	}))

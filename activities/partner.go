@@ -161,7 +161,7 @@ const stopWithin = 10 * time.Second
 // the answer.
 func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 	cause := context.Cause(ctx)
-	given := fault.Wrap(cause, fault.Canceled, "canceled", "the node was interrupted") // the shutdown of a worker is not a failure of the node
+	given := fault.Wrap(cause, fault.Canceled, fault.CodeCanceled, "the node was interrupted") // the shutdown of a worker is not a failure of the node
 	if !errors.Is(cause, errStopped) {
 		return given
 	}
@@ -204,7 +204,7 @@ func partnerFailure(model string, r *call.Refusal) error {
 			kind = fault.Conflict
 		}
 	}
-	return fault.Wrap(r, kind, r.Type, "%s: %s", model, refusalText(r))
+	return fault.Wrap(r, kind, fault.Code(r.Type), "%s: %s", model, refusalText(r))
 }
 
 // maxSaid bounds the text of a provider in a failure.

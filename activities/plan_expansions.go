@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -78,7 +77,7 @@ func (g *Graph) expandPlan(ctx context.Context, base *planned, p RunParams) (*pl
 
 func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansion, ref job.RunRef) (*planned, error) {
 	raw, err := g.Values.Doc(ctx, expansion.Ref)
-	if fault.CodeOf(err) == nodevalue.CodeMissing {
+	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return nil, planChanged(otherVersion)
 	}
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/hashicorp/golang-lru/v2/expirable"
 	"go.temporal.io/sdk/activity"
 
-	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
@@ -65,7 +64,7 @@ func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) 
 }
 
 // errWorkerStops is the cause of a context that ended because the worker is stopping.
-var errWorkerStops = fault.New(fault.Canceled, "worker_stops", "the worker is stopping; another one continues")
+var errWorkerStops = fault.New(fault.Canceled, fault.CodeWorkerStops, "the worker is stopping; another one continues")
 
 // stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
@@ -73,7 +72,7 @@ func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (
 		return false, fault.New(fault.Unavailable, "", "this worker does not reach ComfyUI servers")
 	}
 	args, ready, err := c.inputs(ctx, pn)
-	if fault.CodeOf(err) == nodevalue.CodeMissing {
+	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return false, nil // the workflow runs the producer again
 	}
 	if err != nil || !ready {
@@ -166,7 +165,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	}
 	if err == nil && l.Result != nil {
 		for _, ref := range kept(l.Result).Values {
-			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == nodevalue.CodeMissing {
+			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == fault.CodeValueMissing {
 				s.wait.Cause = "its values were lost"
 				s.wait.Attempt = l.Attempt + 1
 				return s.place(ctx, nil)
@@ -307,7 +306,7 @@ func (s *segmentRun) recordWaiting(ctx context.Context) {
 }
 
 // errTakenOver is the cause of a driver's end after another driver took its lease.
-var errTakenOver = fault.New(fault.Unavailable, "lease_taken_over", "another driver has taken the segment over")
+var errTakenOver = fault.New(fault.Unavailable, fault.CodeLeaseTakenOver, "another driver has taken the segment over")
 
 // renewEvery is a sixth of a lease.
 const renewEvery = 5 * time.Second
@@ -405,7 +404,7 @@ func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentRes
 // record records events of the segment under its lease.
 func (s *segmentRun) record(ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
 	recorded, err := s.Pool.Store().Record(ctx, l, a, result)
-	if fault.CodeOf(err) == server.CodeLeaseLost {
+	if fault.CodeOf(err) == fault.CodeSegmentLeaseLost {
 		return nil, errTakenOver
 	}
 	return recorded, err

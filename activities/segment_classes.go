@@ -13,7 +13,7 @@ import (
 )
 
 // errClassesChanged ends the wait of a segment that was planned with classes which servers define otherwise by now.
-var errClassesChanged = fault.New(fault.Conflict, "classes_changed", "the servers' classes are not those that the job was planned with")
+var errClassesChanged = fault.New(fault.Conflict, fault.CodeClassesChanged, "the servers' classes are not those that the job was planned with")
 
 // classesEvery is how often a segment that waits looks whether the classes are those that it was planned with.
 const classesEvery = time.Second

@@ -46,14 +46,14 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 		return s.promptRefused(ctx, l, row, recorder, refusal)
 	}
 	switch fault.CodeOf(cause) {
-	case driving.CodeGivenUp:
+	case fault.CodeServerGivenUp:
 		return s.givenUp(ctx, l, row, recorder, cause)
-	case driving.CodeInterrupted:
+	case fault.CodeServerInterrupted:
 		if s.interrupted++; s.interrupted <= maxInterrupted {
 			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "somebody interrupted it" })
 		}
 		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "somebody interrupted the prompt on its server, again and again", cause))
-	case comfyui.CodeNotFound: // a file that its cache names is gone
+	case fault.CodeServerFileNotFound: // a file that its cache names is gone
 		if s.refused++; s.refused <= maxRefused {
 			if err := srv.Free(ctx); err != nil {
 				return s.givenUp(ctx, l, row, recorder, err)
@@ -81,7 +81,7 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 		traceback = []string{fmt.Sprintf("node %s (%s)\n", id, class), kind + ": " + message + "\n"}
 	}
 	return &segmentFailure{cause: cause, Failure: job.Failure{
-		Code: "node_execution_error", Message: message, Node: id, Class: class, ExceptionType: kind, Traceback: traceback,
+		Code: fault.CodeNodeExecutionError, Message: message, Node: id, Class: class, ExceptionType: kind, Traceback: traceback,
 	}}
 }
 

@@ -23,7 +23,7 @@ func NewStops() *Stops {
 }
 
 // errStopped is the cause of a context that a cancel request ended.
-var errStopped = fault.New(fault.Canceled, "canceled", "the job was canceled")
+var errStopped = fault.New(fault.Canceled, fault.CodeCanceled, "the job was canceled")
 
 // Watch returns a context that ends when the job is canceled. Call release when done.
 func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, release func()) {

@@ -32,7 +32,7 @@ type outputSizes struct {
 // take counts what a node shows, or refuses it.
 func (s *outputSizes) take(id string, size int) error {
 	if size > maxOutputByNode {
-		return fault.New(fault.Exhausted, "shown_too_much", "the node shows more than %d bytes of texts and file names", maxOutputByNode)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the node shows more than %d bytes of texts and file names", maxOutputByNode)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,7 +40,7 @@ func (s *outputSizes) take(id string, size int) error {
 		s.byNode = map[string]int{}
 	}
 	if total := s.total - s.byNode[id] + size; total > maxOutputByJob {
-		return fault.New(fault.Exhausted, "shown_too_much", "the nodes of this job show more than %d bytes of texts and file names in all", maxOutputByJob)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the nodes of this job show more than %d bytes of texts and file names in all", maxOutputByJob)
 	}
 	s.total += size - s.byNode[id]
 	s.byNode[id] = size

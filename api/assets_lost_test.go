@@ -14,7 +14,6 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/media"
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -199,7 +198,7 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 		asset.ErrUncertain: 0,
 		fmt.Errorf("%w: %w", asset.ErrUncertain, fault.New(fault.Unavailable, "", "away")): 0,
 		fault.New(fault.Unavailable, "", "away"):                                           1,
-		fault.New(fault.Denied, account.CodeStorage, "full"):                               1,
+		fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "full"):                    1,
 		errors.New("a defect"): 1,
 	} {
 		keys := 0

@@ -188,7 +188,7 @@ func TestTokensDoNotReachTheLog(t *testing.T) {
 func TestRefusalsThatPassSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
-	full := fault.New(fault.Exhausted, "queue_full", "the queue is full")
+	full := fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue is full")
 	h.jobs.refuse = full.WithRetryAfter(1500 * time.Millisecond)
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		got := h.do(t, "POST", path, body)

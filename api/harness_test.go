@@ -109,7 +109,7 @@ func (m *memoryJobs) Job(_ context.Context, owner string, id job.ID) (job.Job, e
 	if j, ok := m.jobs[id]; ok && j.Account == owner {
 		return j, nil
 	}
-	return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 }
 
 func (m *memoryJobs) ByPublicID(_ context.Context, owner string, id job.PublicID) (job.Job, error) {
@@ -120,7 +120,7 @@ func (m *memoryJobs) ByPublicID(_ context.Context, owner string, id job.PublicID
 			return j, nil
 		}
 	}
-	return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+	return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 }
 
 func (m *memoryJobs) IDs(ctx context.Context, owner string, public []job.PublicID) (ids []job.ID, _ error) {

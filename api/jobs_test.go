@@ -309,7 +309,7 @@ func TestValidationErrorsInBothVocabularies(t *testing.T) {
 func TestAnEditorGraphIsRefusedByItsOwnCode(t *testing.T) {
 	t.Parallel()
 	h := start(t, api.Options{})
-	h.jobs.refuse = fault.New(fault.Invalid, graph.CodeUIFormat, "this is a graph as the editor saves it")
+	h.jobs.refuse = fault.New(fault.Invalid, fault.CodeWorkflowFormatUI, "this is a graph as the editor saves it")
 	require.Equal(t, 422, h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`).status)
 	got := h.do(t, "POST", "/api/prompt", `{"prompt":{}}`)
 	require.Equal(t, 400, got.status)

@@ -39,7 +39,7 @@ func startKeyed(t *testing.T) (*harness, *keyedJobs) {
 }
 
 func (k *keyedJobs) reused() error {
-	return fault.New(fault.Conflict, "idempotency_key_reuse", "this Idempotency-Key was already used in the last 24 hours")
+	return fault.New(fault.Conflict, fault.CodeIdempotencyKeyReuse, "this Idempotency-Key was already used in the last 24 hours")
 }
 
 func (k *keyedJobs) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {

@@ -56,7 +56,7 @@ func (w *countedWriter) Abort() error {
 type recordsOnly struct{}
 
 func (recordsOnly) ByPublicID(context.Context, string, asset.PublicID) (asset.Asset, error) {
-	return asset.Asset{}, fault.New(fault.NotFound, "not_found", "there is no such asset")
+	return asset.Asset{}, fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset")
 }
 
 func (recordsOnly) Create(_ context.Context, n asset.New) (asset.Stored, error) {

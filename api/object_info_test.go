@@ -117,4 +117,4 @@ func (noFiles) Stat(context.Context, string) (node.Info, error) { return node.In
 
 func (noFiles) Open(context.Context, string) (node.Content, error) { return nil, absent() }
 
-func absent() error { return fault.New(fault.NotFound, "not_found", "there is no such file") }
+func absent() error { return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such file") }

@@ -55,7 +55,7 @@ func TestARevokedKeyEndsItsSockets(t *testing.T) {
 	h.hub.Publish(account.LocalID, text(`{"type":"still here"}`))
 	require.Contains(t, next(t, conn), "still here", "an outage cuts nobody off")
 
-	keys.set(fault.New(fault.Unauthenticated, "unauthorized", "revoked"))
+	keys.set(fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "revoked"))
 	_, _, err := conn.ReadMessage()
 	require.True(t, websocket.IsCloseError(err, websocket.ClosePolicyViolation), "%v", err)
 	require.ErrorContains(t, err, "unauthorized")
@@ -67,7 +67,7 @@ func TestARevokedKeyEndsItsEventStreams(t *testing.T) {
 	h.jobs.put(job.Job{ID: jobA, Account: account.LocalID, State: job.Running, SubmittedAt: then, Version: 1})
 	done := make(chan reply, 1)
 	go func() { done <- h.do(t, http.MethodGet, "/api/v2/jobs/"+string(jobA)+"/events", "") }()
-	keys.set(fault.New(fault.Unauthenticated, "unauthorized", "revoked"))
+	keys.set(fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "revoked"))
 	select {
 	case got := <-done:
 		if got.status == http.StatusUnauthorized { // revoked before the stream began

@@ -83,7 +83,7 @@ func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
 	}
 	from, ok := halted[stream]
 	if !ok {
-		return fault.New(fault.NotFound, "not_halted", "stream %s is not halted in %s", stream, p.Name())
+		return fault.New(fault.NotFound, fault.CodeNotHalted, "stream %s is not halted in %s", stream, p.Name())
 	}
 	version, err := versionBefore(ctx, tx, stream, from)
 	if err != nil {

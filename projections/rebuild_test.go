@@ -118,7 +118,7 @@ func TestAnInterruptedRebuildChangesNothing(t *testing.T) {
 	}()
 	receive(t, view.entered)
 	_, err := projections.Check(t.Context(), s.pool, view, projections.RebuildOptions{})
-	require.Equal(t, "rebuild_running", fault.CodeOf(err))
+	require.Equal(t, fault.CodeRebuildRunning, fault.CodeOf(err))
 	cancel()
 	require.ErrorIs(t, receive(t, failed), context.Canceled)
 	require.Equal(t, "b", s.last(t, "note-1"))

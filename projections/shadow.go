@@ -94,7 +94,7 @@ func (s *shadow) lock(ctx context.Context) error {
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == lockNotAvailable {
-		return fault.Wrap(err, fault.Conflict, "rebuild_running", "another process rebuilds or checks %s", s.p.Name())
+		return fault.Wrap(err, fault.Conflict, fault.CodeRebuildRunning, "another process rebuilds or checks %s", s.p.Name())
 	}
 	return err
 }

@@ -168,7 +168,7 @@ func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]ou
 	ended, err := s.Ender.End(ctx, job.Ending{
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: "sweeper", Reason: reason,
 		Data: job.FailedV1{Run: ref.Run, Failure: job.Failure{
-			Code: "upstream_error", Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
+			Code: fault.CodeUpstreamError, Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
 		}},
 	})
 	if err != nil {

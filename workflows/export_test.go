@@ -181,7 +181,7 @@ func TestAnExportOutlivesOutages(t *testing.T) {
 	t.Parallel()
 	for name, outage := range map[string]error{
 		"the database is away": fault.New(fault.Unavailable, "", "the database is not available"),
-		"the disk is full":     fault.New(fault.Exhausted, "disk_full", "no space left to store files"),
+		"the disk is full":     fault.New(fault.Exhausted, fault.CodeDiskFull, "no space left to store files"),
 	} {
 		s := &exportFixture{refuse: func(attempt int) error {
 			if attempt < 6 {
@@ -198,7 +198,7 @@ func TestAnExportOutlivesOutages(t *testing.T) {
 
 func TestAnExportThatIsRefusedSaysWhy(t *testing.T) {
 	t.Parallel()
-	s := &exportFixture{refuse: func(int) error { return fault.New(fault.Denied, "storage_quota_exceeded", "delete some") }}
+	s := &exportFixture{refuse: func(int) error { return fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "delete some") }}
 	s.run(t, "one.png")
 	require.Equal(t, []export.FailedV1{{Code: "storage_quota_exceeded", Message: "delete some", Files: 1}}, s.failed)
 	require.Equal(t, 1, s.attempt)

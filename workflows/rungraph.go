@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // RunGraphName is the registered name of RunGraph.
@@ -335,7 +336,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 // fail ends the run for a reason outside its nodes. The message is public; the cause is only logged.
 func (r *graphRun) fail(ctx workflow.Context, message string, cause error) {
 	workflow.GetLogger(ctx).Error("run failed outside its nodes", "job_id", r.ref.Job, "reason", message, "error", cause)
-	r.failure = &job.Failure{Code: "upstream_error", Message: message, ExceptionType: "ServiceError"}
+	r.failure = &job.Failure{Code: fault.CodeUpstreamError, Message: message, ExceptionType: "ServiceError"}
 }
 
 // finish records the end, also if the workflow was canceled.

@@ -37,14 +37,11 @@ func IsOutage(err error) bool {
 	case fault.Unavailable, fault.Canceled:
 		return err != nil
 	case fault.Exhausted:
-		return fault.CodeOf(err) == codeDiskFull
+		return fault.CodeOf(err) == fault.CodeDiskFull
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
 	}
 	return false
 }
-
-// codeDiskFull is the code of the blob stores for a disk without space.
-const codeDiskFull = "disk_full"
 
 // Panic is a panic of our own code as an error: a bug, and no outage.
 type Panic struct{ text string }

@@ -24,9 +24,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// CodeMissing marks a stored value that is gone; its producer must run again.
-const CodeMissing = "value_missing"
-
 const (
 	inlinePrefix = "data:"
 	// inlineMax is the largest scalar that travels in a workflow history instead of a blob.
@@ -135,7 +132,7 @@ func (s *Store) load(ctx context.Context, name string) (node.Value, error) {
 	}
 	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the value %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the value %s is gone", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read value %s: %w", name, err)
@@ -146,7 +143,7 @@ func (s *Store) load(ctx context.Context, name string) (node.Value, error) {
 		value, err = node.DecodeValue(r, s.maxBytes)
 	}
 	if err != nil {
-		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the value %s is damaged", name)
+		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the value %s is damaged", name)
 	}
 	s.remember(name, value, r.Size())
 	return value, nil
@@ -177,7 +174,7 @@ func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	}
 	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, CodeMissing, "the document %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the document %s is gone", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read document %s: %w", name, err)
@@ -185,7 +182,7 @@ func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	defer r.Close()
 	raw, err := io.ReadAll(io.LimitReader(r, s.maxBytes))
 	if err != nil || len(raw) < ownerBytes {
-		return nil, fault.New(fault.NotFound, CodeMissing, "the document %s is damaged", name)
+		return nil, fault.New(fault.NotFound, fault.CodeValueMissing, "the document %s is damaged", name)
 	}
 	return raw[ownerBytes:], nil
 }

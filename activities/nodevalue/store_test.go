@@ -28,7 +28,7 @@ func TestAJobThatEndsForgetsItsOwnValuesOnly(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, text, got)
 			_, err = values.Get(t.Context(), ended)
-			require.Equal(t, nodevalue.CodeMissing, fault.CodeOf(err))
+			require.Equal(t, fault.CodeValueMissing, fault.CodeOf(err))
 		})
 	}
 }

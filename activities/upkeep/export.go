@@ -50,14 +50,14 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	}
 	if refused(err) {
 		x.Log.Info("export failed", "export", ref.Export, "account", ref.Account, "error", err)
-		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: fault.CodeOf(err), Message: publicly(err), Files: state.Files})
+		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeOf(err)), Message: publicly(err), Files: state.Files})
 	}
 	return attempt.Error(err)
 }
 
 // GiveUpExport ends an export that could not be packed although it was tried for as long as it may be.
 func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
-	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: "internal_error", Message: "The files could not be packed."})
+	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeInternalError), Message: "The files could not be packed."})
 	return attempt.Error(err)
 }
 
@@ -116,7 +116,7 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 	}
 	missing := append(choice.Missing[:len(choice.Missing):len(choice.Missing)], packed.Missing...)
 	if packed.Files == 0 {
-		return fault.New(fault.NotFound, "nothing_to_export", "none of the files could be read")
+		return fault.New(fault.NotFound, fault.CodeNothingToExport, "none of the files could be read")
 	}
 	stored, err := w.Commit(ctx)
 	if err != nil {

@@ -53,7 +53,7 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 	}
 	tier, err := account.ParseTier(body.Tier)
 	if err != nil {
-		return fault.New(fault.Invalid, "invalid_request", "an account has a name and a tier: free, standard, creator, pro or local")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "an account has a name and a tier: free, standard, creator, pro or local")
 	}
 	a, err := s.Accounts.Create(r.Context(), body.Name, tier, by)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Tier == "" && body.Active == nil && body.Suspended == nil {
-		return fault.New(fault.Invalid, "invalid_request", "there is nothing to change: give tier, active or suspended")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is nothing to change: give tier, active or suspended")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Suspend: body.Suspended,
@@ -135,7 +135,7 @@ func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 	}
 	micros, err := credit.ParseDollars(body.USD)
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "usd is an amount such as \"25\" or \"0.05\"")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "usd is an amount such as \"25\" or \"0.05\"")
 	}
 	b, err := s.Accounts.Grant(r.Context(), r.PathValue("account"), micros, by)
 	if err != nil {

@@ -130,7 +130,7 @@ func New(deps Deps, token string) (http.Handler, error) {
 		mux.Handle(method+" "+Prefix+path, s.guard(check, rt.handle))
 	}
 	mux.Handle(Prefix+"/", s.guard(s.authorize, func(http.ResponseWriter, *http.Request) error {
-		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}))
 	return mux, nil
 }
@@ -236,7 +236,7 @@ func (s *server) authorize(r *http.Request) (*http.Request, error) {
 	secret, ok := bearer(r)
 	sum := sha256.Sum256([]byte(secret))
 	if subtle.ConstantTimeCompare(sum[:], s.token[:]) != 1 || !ok {
-		return nil, fault.New(fault.Unauthenticated, "unauthorized", "the admin API needs its own bearer token")
+		return nil, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "the admin API needs its own bearer token")
 	}
 	return r, nil
 }
@@ -258,21 +258,21 @@ var statuses = map[fault.Kind]int{
 func (s *server) fail(w http.ResponseWriter, id string, err error) {
 	var invalid *graph.PromptError
 	if errors.As(err, &invalid) {
-		write(w, http.StatusBadRequest, envelope(invalid.Type, invalid.Message))
+		write(w, http.StatusBadRequest, envelope(fault.Code(invalid.Type), invalid.Message))
 		return
 	}
 	status, ok := statuses[fault.KindOf(err)]
 	if !ok {
 		s.Log.Error("admin request failed", "request_id", id, "error", err)
-		write(w, http.StatusInternalServerError, envelope("internal_error", "internal error; see the log for request "+id))
+		write(w, http.StatusInternalServerError, envelope(fault.CodeInternalError, "internal error; see the log for request "+id))
 		return
 	}
 	code := fault.CodeOf(err)
-	if code == codeNoServer {
+	if code == fault.CodeInvalidServer {
 		status = http.StatusUnprocessableEntity
 	}
 	if code == "" {
-		code = "invalid_request"
+		code = fault.CodeInvalidRequest
 	}
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
@@ -285,7 +285,7 @@ func (s *server) fail(w http.ResponseWriter, id string, err error) {
 	write(w, status, envelope(code, message))
 }
 
-func envelope(code, message string) any {
+func envelope(code fault.Code, message string) any {
 	return map[string]any{"error": map[string]any{"code": code, "message": message}}
 }
 
@@ -304,7 +304,7 @@ func decode(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil && !errors.Is(err, io.EOF) {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "the body is not as documented: %s", err.Error())
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body is not as documented: %s", err.Error())
 	}
 	return nil
 }
@@ -318,13 +318,13 @@ type change struct {
 // by checks that a change names its actor and reason.
 func (c change) by(r *http.Request) (operate.Attribution, error) {
 	if strings.TrimSpace(c.Actor) == "" || strings.TrimSpace(c.Reason) == "" {
-		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a change names its actor and its reason")
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change names its actor and its reason")
 	}
 	if len(c.Actor) > maxActor || len(c.Reason) > maxReason {
-		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor has at most %d bytes, a reason %d", maxActor, maxReason)
 	}
 	if !isText(c.Actor) || !isText(c.Reason) {
-		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "an actor and a reason are texts without NUL characters")
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor and a reason are texts without NUL characters")
 	}
 	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }
@@ -338,13 +338,13 @@ const (
 func (s *server) jobNamed(r *http.Request) (job.ID, error) {
 	text := r.PathValue("id")
 	if _, err := job.ParseID(strings.TrimPrefix(text, "job-")); err != nil {
-		return "", fault.Wrap(err, fault.NotFound, "job_not_found", "there is no job %.64q", text)
+		return "", fault.Wrap(err, fault.NotFound, fault.CodeJobNotFound, "there is no job %.64q", text)
 	}
 	id, err := s.JobHistories.Find(r.Context(), text)
 	return job.ID(id), err
 }
 
-var errUnknownVerb = fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+var errUnknownVerb = fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 
 func checkVerb(verb string) error {
 	switch verb {

@@ -48,7 +48,7 @@ func (s *server) callRoutes() map[string]route {
 func listing(query url.Values) (int, error) {
 	n, err := count(query, "limit")
 	if err == nil && n > operatecalls.MaxListed {
-		return 0, fault.New(fault.Invalid, "invalid_request", "limit is at most %d", operatecalls.MaxListed)
+		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit is at most %d", operatecalls.MaxListed)
 	}
 	return cmp.Or(n, listed), err
 }
@@ -102,11 +102,11 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 	}
 	micros, err := credit.ParseDollars(body.Charged)
 	if err != nil || micros < 0 {
-		return fault.New(fault.Invalid, "invalid_request", "charged_usd is what the call cost, such as \"0.04\" or \"0\"")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "charged_usd is what the call cost, such as \"0.04\" or \"0\"")
 	}
 	id, err := call.ParseID(r.PathValue("id"))
 	if err != nil {
-		return fault.Wrap(err, fault.NotFound, "call_not_found", "there is no call %.64q", r.PathValue("id"))
+		return fault.Wrap(err, fault.NotFound, fault.CodeCallNotFound, "there is no call %.64q", r.PathValue("id"))
 	}
 	if err := s.Calls.Reconcile(r.Context(), id, micros, by); err != nil {
 		return err

@@ -55,7 +55,7 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 	position, err := strconv.ParseInt(r.PathValue("position"), 10, 64)
 	if err != nil {
-		return fault.Wrap(err, fault.NotFound, "event_not_found", "%.32q is not a position of the log", r.PathValue("position"))
+		return fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "%.32q is not a position of the log", r.PathValue("position"))
 	}
 	event, err := s.Events.Event(r.Context(), position)
 	if err != nil {

@@ -86,7 +86,7 @@ func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any,
 func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 	with := r.URL.Query().Get("with")
 	if with == "" {
-		return fault.New(fault.Invalid, "invalid_request", "give the other %s as the query parameter with", p.noun)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the other %s as the query parameter with", p.noun)
 	}
 	answer, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
 	if err != nil {

@@ -138,7 +138,7 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := body.Filter
 	if len(f.States) == 0 && f.Account == "" && f.Since == "" && f.Class == "" {
-		return fault.New(fault.Invalid, "invalid_request", "a filter names a status, an account, a class or a time")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a filter names a status, an account, a class or a time")
 	}
 	found, err := s.Jobs.Search(r.Context(), f)
 	if err != nil {
@@ -149,7 +149,7 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
 		ids[len(found)-1-i] = j.ID
 	}
 	if len(ids) == 0 {
-		return fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+		return fault.New(fault.NotFound, fault.CodeNoMatch, "no job matches the filter; nothing was changed")
 	}
 	if body.Confirm {
 		all, err := s.Jobs.Each(r.Context(), verb, ids, by)

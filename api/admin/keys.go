@@ -49,7 +49,7 @@ func (s *server) issueKey(w http.ResponseWriter, r *http.Request) error {
 	for _, text := range body.Scopes {
 		scope, err := account.ParseScope(text)
 		if err != nil {
-			return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+			return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 		scopes = append(scopes, scope)
 	}

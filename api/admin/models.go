@@ -47,11 +47,11 @@ func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Router == nil || body.Allowed == nil {
-		return fault.New(fault.Invalid, "invalid_request", "router (true or false) and allowed (a list, or null for every model) are required")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "router (true or false) and allowed (a list, or null for every model) are required")
 	}
 	access := account.Access{Off: !*body.Router, Denied: body.Denied}
 	if err := json.Unmarshal(body.Allowed, &access.Models); err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "allowed is a list such as [\"bfl/*\", \"openai/gpt-image-2\"], or null for every model")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "allowed is a list such as [\"bfl/*\", \"openai/gpt-image-2\"], or null for every model")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Access: &access, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
@@ -94,7 +94,7 @@ func (s *server) setLabels(w http.ResponseWriter, r *http.Request) error {
 	}
 	var labels account.Labels
 	if body.Labels == nil || json.Unmarshal(body.Labels, &labels.Allowed) != nil {
-		return fault.New(fault.Invalid, "invalid_request", "labels is a list such as [\"sdxl\", \"eu\"], or null for every label")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "labels is a list such as [\"sdxl\", \"eu\"], or null for every label")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Labels: &labels, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,

@@ -21,18 +21,18 @@ type parameters []string
 func (p parameters) check(r *http.Request) error {
 	given, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "the query is not well-formed: NAME=VALUE, joined by & and escaped")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the query is not well-formed: NAME=VALUE, joined by & and escaped")
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		list := slices.Contains(p, name+"...")
 		if !list && !slices.Contains(p, name) {
-			return fault.New(fault.Invalid, "invalid_request", "there is no query parameter %.64q here; %s", name, p.known())
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is no query parameter %.64q here; %s", name, p.known())
 		}
 		if n := len(given[name]); !list && n > 1 {
-			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is given %d times", name, n)
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %s is given %d times", name, n)
 		}
 		if slices.Contains(given[name], "") {
-			return fault.New(fault.Invalid, "invalid_request", "the query parameter %s is empty: give it a value, or leave it out", name)
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %s is empty: give it a value, or leave it out", name)
 		}
 	}
 	return nil
@@ -49,12 +49,12 @@ func (p parameters) known() string {
 // readable refuses a path or a query that is not valid text. No name contains such bytes, and PostgreSQL refuses them.
 func readable(r *http.Request) error {
 	if !isText(r.URL.Path) {
-		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}
 	for name, values := range r.URL.Query() {
 		for _, value := range values {
 			if !isText(value) {
-				return fault.New(fault.Invalid, "invalid_request", "the value of %.64q is not a text", name)
+				return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the value of %.64q is not a text", name)
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func number(query url.Values, name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, "invalid_request", "%s is a number from 1 on", name)
+		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s is a number from 1 on", name)
 	}
 	return n, nil
 }
@@ -90,5 +90,5 @@ func flag(query url.Values, name string) (bool, error) {
 	case "", "false":
 		return false, nil
 	}
-	return false, fault.New(fault.Invalid, "invalid_request", "%s is true or false", name)
+	return false, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s is true or false", name)
 }

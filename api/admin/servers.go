@@ -30,9 +30,6 @@ type Servers interface {
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
 
-// codeNoServer is the error code of a registration whose address is not that of a server; its status is 422.
-const codeNoServer = "invalid_server"
-
 // registerRoute is the only route that registration tokens may call.
 const registerRoute = "POST /servers"
 
@@ -113,7 +110,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.ExpiresIn < 0 || body.ExpiresIn > maxExpiresIn {
-		return fault.New(fault.Invalid, "invalid_request", "expires_in is a number of seconds, at most %d; 0 = never", maxExpiresIn)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "expires_in is a number of seconds, at most %d; 0 = never", maxExpiresIn)
 	}
 	asked := operateservers.Request{
 		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
@@ -121,7 +118,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if body.Price != "" {
 		if asked.Token != nil {
-			return fault.New(fault.Invalid, "invalid_request", "the price of a server is that of its registration token")
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the price of a server is that of its registration token")
 		}
 		if asked.Price, err = credit.ParseDollars(body.Price); err != nil {
 			return errPrice(err)
@@ -144,7 +141,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 }
 
 func errPrice(err error) error {
-	return fault.Wrap(err, fault.Invalid, "invalid_request", "price_usd is the price of a second in US dollars, such as \"0.0005\"")
+	return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "price_usd is the price of a second in US dollars, such as \"0.0005\"")
 }
 
 // showServerUsage serves GET /admin/servers/usage.
@@ -163,7 +160,7 @@ func (c change) registeredBy(r *http.Request, t *registry.Token) (operate.Attrib
 		return c.by(r)
 	}
 	if len(c.Reason) > maxReason || !isText(c.Reason) {
-		return operate.Attribution{}, fault.New(fault.Invalid, "invalid_request", "a reason is a text of at most %d bytes without NUL characters", maxReason)
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason is a text of at most %d bytes without NUL characters", maxReason)
 	}
 	return operate.Attribution{Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }
@@ -270,7 +267,7 @@ func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) error {
 func (s *server) changeServer(w http.ResponseWriter, r *http.Request) error {
 	verb := r.PathValue("change")
 	if verb != "drain" && verb != "resume" && verb != "remove" {
-		return fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}
 	var body change
 	if err := decode(r, &body); err != nil {

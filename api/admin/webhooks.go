@@ -55,7 +55,7 @@ func (s *server) listDeliveries(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	q := webhook.Query{Account: query.Get("account"), State: webhook.State(query.Get("status")), Limit: 100}
 	if q.State != "" && !slices.Contains(webhook.States(), q.State) {
-		return fault.New(fault.Invalid, "invalid_request", "status is pending, delivered or dead")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "status is pending, delivered or dead")
 	}
 	if text := query.Get("webhook"); text != "" {
 		var err error

@@ -114,7 +114,7 @@ func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) e
 // fileOf is the file of an asset, unless a scan rejected it.
 func fileOf(a asset.Asset, filename string, save bool) (content.File, error) {
 	if a.State == asset.Rejected {
-		return content.File{}, fault.New(fault.NotFound, "output_unavailable", "the content was rejected when it was scanned")
+		return content.File{}, fault.New(fault.NotFound, fault.CodeOutputUnavailable, "the content was rejected when it was scanned")
 	}
 	e := files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
 	return content.File{Entry: e, Name: filename, Save: save}, nil
@@ -147,5 +147,5 @@ func (d Deps) answerKnown(c *gin.Context, ref blob.Ref, known bool) error {
 }
 
 func noSuchContent() error {
-	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+	return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no content with this hash is stored")
 }

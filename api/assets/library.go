@@ -81,7 +81,7 @@ func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error
 func (s *library) read(c *gin.Context) (asset.Asset, error) {
 	id, err := asset.ParsePublicID(strings.ToLower(c.Param("id")))
 	if err != nil {
-		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+		return asset.Asset{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "there is no such asset")
 	}
 	return s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }
@@ -135,7 +135,7 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 	}
 	ref, err = blob.ParseRef(text)
 	if err != nil {
-		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, "invalid_request", "the hash must be blake3 or sha256 with 64 hexadecimal digits")
+		return blob.Ref{}, false, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the hash must be blake3 or sha256 with 64 hexadecimal digits")
 	}
 	return ref, true, nil
 }
@@ -189,7 +189,7 @@ func (r changeRequest) change() (asset.Change, error) {
 	}
 	if r.MIMEType != nil {
 		if err := checkContentType(*r.MIMEType); err != nil {
-			return change, fault.Wrap(err, fault.Invalid, "invalid_request", "mime_type must be a media type of the form type/subtype")
+			return change, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "mime_type must be a media type of the form type/subtype")
 		}
 	}
 	if r.UserMetadata != nil {

@@ -63,14 +63,14 @@ type taskBody struct {
 func (s *library) getExport(c *gin.Context) error {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	if strings.ContainsRune(c.Param("name"), 0) {
-		return fault.New(fault.NotFound, "not_found", "there is no such export")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such export")
 	}
 	e, err := s.Exports.Named(ctx, account, c.Param("name"))
 	if err != nil {
 		return err
 	}
 	if e.Done == nil {
-		return fault.New(fault.NotFound, "not_found", "this export is not ready, or has failed")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "this export is not ready, or has failed")
 	}
 	a, err := s.View.Asset(ctx, account, e.Done.Asset)
 	if err != nil {

@@ -61,7 +61,7 @@ func previewID(text string) (asset.PublicID, error) {
 	}
 	id, err := asset.ParsePublicID(strings.ToLower(text))
 	if err != nil {
-		return "", fault.Wrap(err, fault.Invalid, "invalid_preview", "preview_id must be the id of a file")
+		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidPreview, "preview_id must be the id of a file")
 	}
 	return id, nil
 }
@@ -87,7 +87,7 @@ func (s *library) post(c *gin.Context) error {
 	case err == nil && kind == "application/json":
 		return s.postURL(c)
 	}
-	return fault.New(fault.Invalid, httperr.CodeMediaType, "send multipart/form-data with a file, or JSON with a url")
+	return fault.New(fault.Invalid, fault.CodeUnsupportedMediaType, "send multipart/form-data with a file, or JSON with a url")
 }
 
 // postFile streams the file of a form into an asset.
@@ -181,7 +181,7 @@ func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Re
 		if err == nil {
 			return s.made(c, made.Asset, !same)
 		}
-		if fault.CodeOf(err) != "blob_not_found" {
+		if fault.CodeOf(err) != fault.CodeBlobNotFound {
 			return err
 		}
 	}
@@ -267,7 +267,7 @@ func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done b
 	}
 	if spec.Preview, err = previewID(r.preview); err == nil && spec.Preview != "" {
 		if _, err = s.View.ByPublicID(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
-			err = fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
+			err = fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id names no file of this account")
 		}
 	}
 	return spec, false, err

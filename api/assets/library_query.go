@@ -226,7 +226,7 @@ func cursorOf(q assets.Browse, end assets.Place) string {
 func parseCursor(q assets.Browse, text string) (*assets.Place, error) {
 	end, err := libraryListing.Parse(text)
 	if err == nil && (end.Sort != q.Sort || end.Ascending != q.Ascending) {
-		err = fault.New(fault.Invalid, "invalid_cursor", "the cursor was made by a listing in another order")
+		err = fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor was made by a listing in another order")
 	}
 	if err != nil {
 		return nil, err

@@ -33,21 +33,6 @@ const (
 	fetchStall = 30 * time.Second
 )
 
-// The codes of what is wrong with an address, in the words that editors show texts for.
-const (
-	codeNoURL        = "INVALID_URL"
-	codeURLFormat    = "INVALID_URL_FORMAT"
-	codeSource       = "UNSUPPORTED_SOURCE"
-	codeSourceAuth   = "UNAUTHORIZED_SOURCE"
-	codeSourceDenies = "ACCESS_FORBIDDEN"
-	codeSourceGone   = "RESOURCE_NOT_FOUND"
-	codeSourceBusy   = "RATE_LIMITED"
-	codeSourceFails  = "SOURCE_SERVER_ERROR"
-	codeSourceSlow   = "NETWORK_TIMEOUT"
-	codeSourceAway   = "NETWORK_ERROR"
-	codeSourceOther  = "HTTP_ERROR"
-)
-
 // urlRequest is the JSON body of POST /assets.
 type urlRequest struct {
 	URL          string        `json:"url"`
@@ -97,14 +82,14 @@ func (s *library) postURL(c *gin.Context) error {
 // remote checks an address before anything is sent to it.
 func (s *library) remote(address string) (*url.URL, error) {
 	if s.Internet == nil {
-		return nil, fault.New(fault.Invalid, codeSource, "this service does not fetch files from addresses")
+		return nil, fault.New(fault.Invalid, fault.CodeSourceUnsupported, "this service does not fetch files from addresses")
 	}
 	if address == "" {
-		return nil, fault.New(fault.Invalid, codeNoURL, "a url is required")
+		return nil, fault.New(fault.Invalid, fault.CodeSourceNoURL, "a url is required")
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fault.New(fault.Invalid, codeURLFormat, "the url must be absolute and hold no credentials")
+		return nil, fault.New(fault.Invalid, fault.CodeSourceURLFormat, "the url must be absolute and hold no credentials")
 	}
 	return u, nil
 }
@@ -163,31 +148,31 @@ func (s *library) remoteFault(ctx context.Context, err error) error {
 		return ctx.Err()
 	case errors.Is(err, outbound.ErrTooLarge):
 		return request.FileTooLarge(s.opts.MaxUpload)
-	case fault.CodeOf(err) == outbound.CodeName: // answered like a name that does not exist
-		return fault.Wrap(err, fault.Invalid, codeSourceAway, "the source cannot be reached")
-	case fault.CodeOf(err) == outbound.CodeAddress:
-		return fault.Wrap(err, fault.Invalid, codeSource, "this address is not fetched: only public https addresses are")
+	case fault.CodeOf(err) == fault.CodeNameNotAllowed: // answered like a name that does not exist
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
+	case fault.CodeOf(err) == fault.CodeAddressNotAllowed:
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported, "this address is not fetched: only public https addresses are")
 	case errors.As(err, &status):
 		return statusFault(int(status), err)
 	case errors.Is(err, outbound.ErrSlow), errors.Is(err, outbound.ErrStalled), errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, codeSourceSlow, "the source took too long")
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceTimeout, "the source took too long")
 	}
-	return fault.Wrap(err, fault.Invalid, codeSourceAway, "the source cannot be reached")
+	return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
 }
 
 func statusFault(status int, err error) error {
-	code := codeSourceOther
+	code := fault.CodeSourceHTTPError
 	switch {
 	case status == http.StatusUnauthorized:
-		code = codeSourceAuth
+		code = fault.CodeSourceUnauthorized
 	case status == http.StatusForbidden:
-		code = codeSourceDenies
+		code = fault.CodeSourceForbidden
 	case status == http.StatusNotFound, status == http.StatusGone:
-		code = codeSourceGone
+		code = fault.CodeSourceNotFound
 	case status == http.StatusTooManyRequests:
-		code = codeSourceBusy
+		code = fault.CodeSourceRateLimited
 	case status >= http.StatusInternalServerError:
-		code = codeSourceFails
+		code = fault.CodeSourceServerError
 	}
 	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
 }
@@ -210,9 +195,9 @@ type remoteValidation struct {
 }
 
 type remoteProblem struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
-	Field   string `json:"field"`
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
+	Field   string     `json:"field"`
 }
 
 // getRemote describes the content of an address: GET /assets/remote-metadata?url=.
@@ -238,7 +223,7 @@ func (s *library) getRemote(c *gin.Context) error {
 	if about.Size > s.opts.MaxUpload {
 		body.Validation.IsValid = false
 		body.Validation.Errors = append(body.Validation.Errors, remoteProblem{
-			Code: "FILE_TOO_LARGE", Message: request.FileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
+			Code: fault.CodeSourceTooLarge, Message: request.FileTooLarge(s.opts.MaxUpload).Error(), Field: "content_length",
 		})
 	}
 	c.PureJSON(http.StatusOK, body)

@@ -211,7 +211,7 @@ func ownTags(a asset.Asset, tags []string) ([]string, error) {
 		switch {
 		case tag == "", slices.Contains(placed, tag):
 		case asset.IsPlaceLabel(tag):
-			return nil, fault.New(fault.Invalid, "protected_tag", "the tag %s says where a file belongs; this one belongs to %s", tag, placed[0])
+			return nil, fault.New(fault.Invalid, fault.CodeProtectedTag, "the tag %s says where a file belongs; this one belongs to %s", tag, placed[0])
 		default:
 			own = append(own, tag)
 		}

@@ -40,7 +40,7 @@ func (s *v2) routes() []edge.Route {
 func (s *v2) asset(c *gin.Context) (asset.Asset, error) {
 	id, err := asset.ParsePublicID(c.Param("id"))
 	if err != nil {
-		return asset.Asset{}, fault.Wrap(err, fault.NotFound, "not_found", "there is no such asset")
+		return asset.Asset{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "there is no such asset")
 	}
 	return s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }

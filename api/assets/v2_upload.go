@@ -87,7 +87,7 @@ const releaseTime = 10 * time.Second
 // createdNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
 // the same.
 func createdNothing(err error) bool {
-	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != "hash_mismatch"
+	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != fault.CodeHashMismatch
 }
 
 // assetFields are the parts of an upload beside the file.
@@ -175,11 +175,11 @@ func (u *uploadSpec) finish(f *request.Form) (err error) {
 		return u.refused
 	}
 	if !f.HasFile {
-		return fault.New(fault.Invalid, "invalid_body", "the part file is required")
+		return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part file is required")
 	}
 	for _, name := range []string{"content_type", "file_path"} {
 		if _, ok := f.Get(name); !ok {
-			return fault.New(fault.Invalid, "invalid_body", "the part %s is required", name)
+			return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part %s is required", name)
 		}
 	}
 	u.spec.Tags, err = cleanTags(u.spec.Tags)

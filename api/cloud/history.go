@@ -201,7 +201,7 @@ func (s *Surface) getHistoryV2Of(c *gin.Context) error {
 		return err
 	}
 	if !j.State.Final() {
-		return fault.New(fault.NotFound, "job_not_found", "the job has not ended")
+		return fault.New(fault.NotFound, fault.CodeJobNotFound, "the job has not ended")
 	}
 	entry, err := s.historyV2(c.Request.Context(), j, true, nil)
 	if err != nil {

@@ -66,7 +66,7 @@ func (s *Surface) requireShown(c *gin.Context, j job.Job) error {
 	}
 	gone, err := s.History.Hides(c.Request.Context(), j.Account, h, j.ID)
 	if err == nil && gone {
-		return fault.New(fault.NotFound, "job_not_found", "no such job")
+		return fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 	}
 	return err
 }

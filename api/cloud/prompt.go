@@ -116,7 +116,7 @@ func (r promptRequest) number() (*float64, error) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || n != n || n > 1e300 || n < -1e300 {
-		return nil, fault.New(fault.Invalid, "invalid_request", "number must be a finite number")
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "number must be a finite number")
 	}
 	return &n, nil
 }

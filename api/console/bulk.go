@@ -28,10 +28,10 @@ const maxBulk = pageSize
 // chosen returns the jobs of the visitor's account with the given ids.
 func (s *Surface) chosen(c *gin.Context, v page.Visitor, ids []string) ([]job.Job, error) {
 	if len(ids) == 0 {
-		return nil, fault.New(fault.Invalid, "invalid_request", "No job is selected: go back and tick some.")
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "No job is selected: go back and tick some.")
 	}
 	if len(ids) > maxBulk {
-		return nil, fault.New(fault.Invalid, "invalid_request", "At most %d jobs at once.", maxBulk)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "At most %d jobs at once.", maxBulk)
 	}
 	var found []job.Job
 	for _, text := range ids {
@@ -68,7 +68,7 @@ func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) 
 		case "export":
 			line.Acts, line.What = exportWords(j)
 		default:
-			err = fault.New(fault.Invalid, "invalid_request", "There is no action %q.", shown.Action)
+			err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no action %q.", shown.Action)
 		}
 		if err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func cancelWords(j job.Job) (bool, string) {
 // retryWords asks what a retry would be refused for, without making one.
 func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
 	if s.Retry == nil {
-		return false, "", fault.New(fault.NotFound, "not_found", "Jobs cannot be run again from here.")
+		return false, "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
 	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor()})
 	if err == nil {
@@ -161,14 +161,14 @@ func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 			return "", err
 		}
 	default:
-		return "", fault.New(fault.Invalid, "invalid_request", "There is no action %q.", action)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no action %q.", action)
 	}
 	return "?" + url.Values{"done": {fmt.Sprintf("%s %d of %d", c.PostForm("action"), done, len(found))}}.Encode(), nil
 }
 
 func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (int, error) {
 	if s.Retry == nil {
-		return 0, fault.New(fault.NotFound, "not_found", "Jobs cannot be run again from here.")
+		return 0, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
 	done := 0
 	for _, j := range found {

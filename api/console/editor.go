@@ -98,7 +98,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 	}
 	cookie := s.edge.EditorCookie(c.Request, key)
 	if len(cookie.Value) > maxCookie {
-		return fault.New(fault.Invalid, "invalid_request", "This credential is too long for a browser to keep. Use an API key.")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "This credential is too long for a browser to keep. Use an API key.")
 	}
 	http.SetCookie(c.Writer, cookie)
 	c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+"/")
@@ -118,7 +118,7 @@ func (s *Editor) signOut(c *gin.Context) error {
 // ownForm refuses what is not sent by a form of ours.
 func (s *Editor) ownForm(r *http.Request) error {
 	if !s.edge.SameOrigin(r) {
-		return fault.New(fault.Denied, "forbidden", "This form was sent by another site, or to another address than this service answers under.")
+		return fault.New(fault.Denied, fault.CodeForbidden, "This form was sent by another site, or to another address than this service answers under.")
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (s *Surface) output(c *gin.Context, v page.Visitor) (job.Job, jobio.Output,
 			return j, o, nil
 		}
 	}
-	return j, jobio.Output{}, fault.New(fault.NotFound, "not_found", "This job has no such file.")
+	return j, jobio.Output{}, fault.New(fault.NotFound, fault.CodeNotFound, "This job has no such file.")
 }
 
 // file sends the browser to a file of a job: GET /console/jobs/{id}/files/{asset}. Links to files end, addresses of pages
@@ -92,7 +92,7 @@ const archiveTime = 30 * time.Minute
 // archive sends the files of some jobs as one archive: GET /console/jobs/files.zip?id=…
 func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
 	if s.Files == nil {
-		return fault.New(fault.NotFound, "not_found", "There are no files here.")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "There are no files here.")
 	}
 	chosen, err := s.chosen(c, v, c.QueryArray("id"))
 	if err != nil {
@@ -112,10 +112,10 @@ func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
 		}
 	}
 	if len(entries) == 0 {
-		return fault.New(fault.NotFound, "not_found", "These jobs have no files.")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "These jobs have no files.")
 	}
 	if len(entries) > maxPacked {
-		return fault.New(fault.Invalid, "invalid_request", "These jobs have %d files; an archive has at most %d.", len(entries), maxPacked)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "These jobs have %d files; an archive has at most %d.", len(entries), maxPacked)
 	}
 	h := c.Writer.Header()
 	h.Set("Content-Type", "application/zip")
@@ -140,7 +140,7 @@ type packed struct {
 func (s *Surface) pack(ctx context.Context, j job.Job, o jobio.Output) (packed, error) {
 	hash, err := blob.ParseRef(o.File.Hash)
 	if err != nil {
-		return packed{}, fault.Wrap(err, fault.NotFound, "not_found", "This file has no content.")
+		return packed{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This file has no content.")
 	}
 	e, err := s.Files.Linked(ctx, asset.ID(o.File.Asset), hash)
 	return packed{e, path.Join(string(j.PublicID())[:8], o.Node+"-"+o.File.Filename), o.File.SavedAt}, err

@@ -90,7 +90,7 @@ func (s *Surface) find(c *gin.Context, id page.Visitor) (job.Job, error) {
 	return j, err
 }
 
-func noJob() error { return fault.New(fault.NotFound, "job_not_found", "There is no such job.") }
+func noJob() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "There is no such job.") }
 
 // drawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
 // that is no longer kept has none.

@@ -130,7 +130,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	if s.Index == nil && !f.plain() {
-		return nil, fault.New(fault.NotFound, "not_found", "Jobs are listed by their state only here.")
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs are listed by their state only here.")
 	}
 	shown := &console.ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
 	shown.Notice = doneWords(c.Query("done"))

@@ -26,7 +26,7 @@ const serversEvery = 2 * time.Second
 // servers shows the ComfyUI servers: GET /console/servers.
 func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if s.Servers == nil {
-		return nil, fault.New(fault.NotFound, "not_found", "There are no servers here.")
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "There are no servers here.")
 	}
 	all, err := s.Servers.Servers(c.Request.Context())
 	if err != nil {

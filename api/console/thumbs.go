@@ -68,7 +68,7 @@ func (t *thumbs) of(ctx context.Context, store Files, e files.Entry) ([]byte, er
 
 func makeThumb(ctx context.Context, store Files, e files.Entry) ([]byte, error) {
 	if e.Size > thumbBytes {
-		return nil, fault.New(fault.Invalid, "too_large", "the picture is too large for a thumbnail")
+		return nil, fault.New(fault.Invalid, fault.CodeTooLarge, "the picture is too large for a thumbnail")
 	}
 	r, err := store.Open(ctx, e)
 	if err != nil {

@@ -122,7 +122,7 @@ func redirect(c *gin.Context, store Store, f File) (bool, error) {
 // Unavailable is err, or output_unavailable where a file that the client may read has lost its bytes.
 func Unavailable(err error) error {
 	if err != nil && (fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt)) {
-		return fault.Wrap(err, fault.NotFound, "output_unavailable", "the content of this file is not available")
+		return fault.Wrap(err, fault.NotFound, fault.CodeOutputUnavailable, "the content of this file is not available")
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func unsatisfiable(c *gin.Context) error {
 	for _, name := range []string{"Content-Type", "Content-Disposition", "ETag"} {
 		c.Writer.Header().Del(name)
 	}
-	return fault.New(fault.Invalid, "range_not_satisfiable", "the range lies outside the file")
+	return fault.New(fault.Invalid, fault.CodeRangeNotSatisfiable, "the range lies outside the file")
 }
 
 // source returns what ServeContent reads: the file itself where its bytes are verified, so that

@@ -62,5 +62,5 @@ func (l Listing[T]) valid(end T) bool {
 }
 
 func invalid() error {
-	return fault.New(fault.Invalid, "invalid_cursor", "the cursor was not made by this listing")
+	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor was not made by this listing")
 }

@@ -26,7 +26,7 @@ func (e *Edge) Authorize(c *gin.Context, a Access) error {
 		need = account.ScopeWrite
 	}
 	if !id.Allows(need) {
-		return fault.New(fault.Denied, "forbidden", "this key does not carry the scope %q", need)
+		return fault.New(fault.Denied, fault.CodeForbidden, "this key does not carry the scope %q", need)
 	}
 	c.Set(identityKey, id)
 	return nil

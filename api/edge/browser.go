@@ -92,7 +92,7 @@ func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 	}
 	key := e.cookieKey(c.Request)
 	if key != "" && !e.SameOrigin(c.Request) {
-		return "", fault.New(fault.Denied, "forbidden", "the sign-in of a browser counts for pages of this origin only")
+		return "", fault.New(fault.Denied, fault.CodeForbidden, "the sign-in of a browser counts for pages of this origin only")
 	}
 	return key, nil
 }

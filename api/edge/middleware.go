@@ -84,7 +84,7 @@ func (e *Edge) fail(c *gin.Context, err error) {
 	if status >= http.StatusInternalServerError && fault.KindOf(err) != fault.Canceled && !httperr.RefusedByOperator(code) {
 		level = slog.LevelError
 	}
-	if e.LogFailure(c, level, status, code, err) {
+	if e.LogFailure(c, level, status, string(code), err) {
 		return
 	}
 	httperr.SetHeaders(c.Writer.Header(), status, err)

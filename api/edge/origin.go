@@ -26,9 +26,9 @@ func (e *Edge) guardHost(c *gin.Context) {
 	r := c.Request
 	switch {
 	case !e.hostAllowed(r.Host):
-		e.fail(c, fault.New(fault.Denied, "forbidden", "this Host is not served without authentication"))
+		e.fail(c, fault.New(fault.Denied, fault.CodeForbidden, "this Host is not served without authentication"))
 	case !e.originAllowed(r):
-		e.fail(c, fault.New(fault.Denied, "forbidden", "requests from other sites are not served without authentication"))
+		e.fail(c, fault.New(fault.Denied, fault.CodeForbidden, "requests from other sites are not served without authentication"))
 	}
 }
 

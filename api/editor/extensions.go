@@ -31,7 +31,7 @@ func (s *Surface) HasWebFile(path string) bool {
 // WebFile serves a custom node's web file from the server that the operator chose: GET /extensions/{name}/{file}.
 func (s *Surface) WebFile(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
-		return fault.New(fault.NotFound, "not_found", "web files are read with GET")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "web files are read with GET")
 	}
 	file, err := s.Servers.WebFile(c.Request.Context(), c.Request.URL.EscapedPath())
 	if err != nil {

@@ -53,11 +53,11 @@ func always(body any) func(*gin.Context) error {
 }
 
 func noPreview(*gin.Context) error {
-	return fault.New(fault.NotFound, "not_found", "there is no picture of this model")
+	return fault.New(fault.NotFound, fault.CodeNotFound, "there is no picture of this model")
 }
 
 func noSubgraph(*gin.Context) error {
-	return fault.New(fault.NotFound, "not_found", "there is no such subgraph")
+	return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such subgraph")
 }
 
 // modelsPrefix begins the paths of uploaded model files: models/<folder>/<name>.
@@ -166,7 +166,7 @@ func (s *Surface) folder(c *gin.Context) ([]string, error) {
 	}
 	files, there := models[c.Param("folder")]
 	if !there {
-		return nil, fault.New(fault.NotFound, "not_found", "there is no such folder of models")
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "there is no such folder of models")
 	}
 	return files, nil
 }

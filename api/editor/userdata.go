@@ -60,7 +60,7 @@ func (s *Surface) userdataRoutes() []edge.Route {
 func plainTextErrors(handle func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		err := handle(c)
-		if fault.CodeOf(err) == httperr.CodeMethod {
+		if fault.CodeOf(err) == fault.CodeMethodNotAllowed {
 			return err
 		}
 		status := 0
@@ -87,7 +87,7 @@ func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error)
 	_, rest, _ := strings.Cut(c.Request.URL.EscapedPath(), "/userdata/")
 	from, to, moving := strings.Cut(rest, "/move/")
 	if strings.Contains(from+to, "/") {
-		return "", "", false, fault.New(fault.NotFound, "not_found", "there is nothing at this path; slashes within a file's path are escaped")
+		return "", "", false, fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path; slashes within a file's path are escaped")
 	}
 	if file, err = unescaped(from); err == nil && moving {
 		dest, err = unescaped(to)
@@ -98,7 +98,7 @@ func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error)
 func unescaped(segment string) (userdata.Path, error) {
 	text, err := url.PathUnescape(segment)
 	if err != nil {
-		return "", fault.Wrap(err, fault.Invalid, "invalid_path", "the path is not escaped as URLs are")
+		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidPath, "the path is not escaped as URLs are")
 	}
 	return userdata.ParsePath(text)
 }

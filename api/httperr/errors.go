@@ -15,20 +15,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
-)
-
-// Codes that the HTTP edge itself gives to failures, beside those of the contracts.
-const (
-	CodeTooLarge    = "body_too_large"
-	CodeMethod      = "method_not_allowed"
-	CodeNoSuchPath  = "not_found" // no route has the path
-	CodeMediaType   = "unsupported_media_type"
-	CodeInvalidBody = "invalid_body" // the body ended early, or came too slowly
-	CodeInvalid     = "invalid_request"
 )
 
 // generic is what a client reads about an internal failure.
@@ -59,8 +47,8 @@ func SurfaceOf(path string) Surface {
 }
 
 // RefusedByOperator reports whether an operator asked for the refusal, by draining or stopping the deployment.
-func RefusedByOperator(code string) bool {
-	return code == gate.CodeDraining || code == gate.CodeStopped
+func RefusedByOperator(code fault.Code) bool {
+	return code == fault.CodeDeploymentNotReady || code == fault.CodeDeploymentStopped
 }
 
 // Classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
@@ -71,17 +59,17 @@ func Classify(err error) error {
 	var broken *BodyError
 	switch {
 	case errors.As(err, &tooBig):
-		return fault.Wrap(err, fault.Exhausted, CodeTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
-	case fault.CodeOf(err) == "disk_full", fault.CodeOf(err) == "storage_full":
+		return fault.Wrap(err, fault.Exhausted, fault.CodeBodyTooLarge, "the request body is larger than %d bytes", tooBig.Limit)
+	case fault.CodeOf(err) == fault.CodeDiskFull, fault.CodeOf(err) == fault.CodeStorageFull:
 		return fault.Wrap(err, fault.Unavailable, "", "there is no space left to store this")
 	case errors.As(err, &known) && known.Kind != fault.Invalid:
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body came too slowly")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the request body came too slowly")
 	case errors.Is(err, io.ErrUnexpectedEOF):
-		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body ended early")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the request body ended early")
 	case errors.As(err, &broken):
-		return fault.Wrap(err, fault.Invalid, CodeInvalidBody, "the request body does not match its headers Content-Length and Transfer-Encoding")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the request body does not match its headers Content-Length and Transfer-Encoding")
 	default:
 		return err
 	}
@@ -101,7 +89,7 @@ func SetHeaders(h http.Header, status int, err error) {
 }
 
 // Verdict returns the status of err on a surface and the code its body shows.
-func Verdict(where Surface, err error) (status int, code string) {
+func Verdict(where Surface, err error) (status int, code fault.Code) {
 	kind, code := fault.KindOf(err), fault.CodeOf(err)
 	switch where {
 	case V2:
@@ -115,83 +103,83 @@ func Verdict(where Surface, err error) (status int, code string) {
 }
 
 // V2Verdict is the table of the v2 contract: a code always travels with its own status, else the kind decides.
-func V2Verdict(kind fault.Kind, code string) (int, string) {
+func V2Verdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	switch code {
-	case "invalid_workflow", "workflow_format_ui", "missing_asset", "idempotency_key_reuse",
-		"metadata_invalid", "metadata_not_supported", "deployment_stopped", "invalid_body", "unknown_label":
+	case fault.CodeInvalidWorkflow, fault.CodeWorkflowFormatUI, fault.CodeMissingAsset, fault.CodeIdempotencyKeyReuse,
+		fault.CodeMetadataInvalid, fault.CodeMetadataNotSupported, fault.CodeDeploymentStopped, fault.CodeInvalidBody, fault.CodeUnknownLabel:
 		return http.StatusUnprocessableEntity, code
-	case "hash_mismatch", "asset_in_use", "webhook_exists", "webhook_disabled", "webhook_limit":
+	case fault.CodeHashMismatch, fault.CodeAssetInUse, fault.CodeWebhookExists, fault.CodeWebhookDisabled, fault.CodeWebhookLimit:
 		return http.StatusConflict, code
-	case "blob_not_found", "output_unavailable":
+	case fault.CodeBlobNotFound, fault.CodeOutputUnavailable:
 		return http.StatusNotFound, code
-	case "queue_full", "deployment_not_ready", "too_many_streams", "rate_limited":
+	case fault.CodeQueueFull, fault.CodeDeploymentNotReady, fault.CodeTooManyStreams, fault.CodeRateLimited:
 		return http.StatusTooManyRequests, code
-	case "insufficient_credits":
+	case fault.CodeInsufficientCredits:
 		return http.StatusPaymentRequired, code
-	case account.CodeStorage, account.CodeLabel, "subscription_inactive": // of the last: no wait helps
+	case fault.CodeStorageQuotaExceeded, fault.CodeLabelNotAllowed, fault.CodeSubscriptionInactive: // of the last: no wait helps
 		return http.StatusForbidden, code
-	case "invalid_cursor", "invalid_metadata_filter", "invalid_request":
+	case fault.CodeInvalidCursor, fault.CodeInvalidMetadataFilter, fault.CodeInvalidRequest:
 		return http.StatusBadRequest, code
-	case "not_implemented":
+	case fault.CodeNotImplemented:
 		return http.StatusNotImplemented, code
-	case "range_not_satisfiable":
+	case fault.CodeRangeNotSatisfiable:
 		return http.StatusRequestedRangeNotSatisfiable, code
-	case CodeTooLarge:
-		return http.StatusRequestEntityTooLarge, "invalid_body"
-	case CodeMethod:
+	case fault.CodeBodyTooLarge:
+		return http.StatusRequestEntityTooLarge, fault.CodeInvalidBody
+	case fault.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed, code
 	}
 	return v2Kind(kind)
 }
 
-func v2Kind(kind fault.Kind) (int, string) {
+func v2Kind(kind fault.Kind) (int, fault.Code) {
 	switch kind {
 	case fault.Invalid:
-		return http.StatusBadRequest, "invalid_request"
+		return http.StatusBadRequest, fault.CodeInvalidRequest
 	case fault.NotFound:
-		return http.StatusNotFound, "not_found"
+		return http.StatusNotFound, fault.CodeNotFound
 	case fault.Conflict:
-		return http.StatusConflict, "conflict"
+		return http.StatusConflict, fault.CodeConflict
 	case fault.Exhausted:
-		return http.StatusTooManyRequests, "rate_limited"
+		return http.StatusTooManyRequests, fault.CodeRateLimited
 	case fault.Unavailable, fault.Canceled:
-		return http.StatusServiceUnavailable, "upstream_unreachable"
+		return http.StatusServiceUnavailable, fault.CodeUpstreamUnreachable
 	case fault.Unauthenticated:
-		return http.StatusUnauthorized, "unauthorized"
+		return http.StatusUnauthorized, fault.CodeUnauthorized
 	case fault.Denied:
-		return http.StatusForbidden, "forbidden"
+		return http.StatusForbidden, fault.CodeForbidden
 	case fault.Internal:
 	}
-	return http.StatusInternalServerError, "upstream_error"
+	return http.StatusInternalServerError, fault.CodeUpstreamError
 }
 
 // assetsVerdict is v2's table where the asset contract differs: what is wrong
 // with a value is 422, and every failure of ours is 500.
-func assetsVerdict(kind fault.Kind, code string) (int, string) {
+func assetsVerdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	status, code := V2Verdict(kind, code)
 	switch {
-	case status == http.StatusBadRequest && code != "invalid_cursor":
+	case status == http.StatusBadRequest && code != fault.CodeInvalidCursor:
 		return http.StatusUnprocessableEntity, code
 	case status == http.StatusServiceUnavailable:
-		return http.StatusInternalServerError, "upstream_error"
+		return http.StatusInternalServerError, fault.CodeUpstreamError
 	}
 	return status, code
 }
 
 // cloudVerdict is the table of the cloud contract.
-func cloudVerdict(kind fault.Kind, code string) (int, string) {
+func cloudVerdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	switch code {
-	case "insufficient_credits":
+	case fault.CodeInsufficientCredits:
 		return http.StatusPaymentRequired, code
-	case CodeTooLarge:
+	case fault.CodeBodyTooLarge:
 		return http.StatusRequestEntityTooLarge, code
-	case CodeMethod:
+	case fault.CodeMethodNotAllowed:
 		return http.StatusMethodNotAllowed, code
-	case CodeMediaType:
+	case fault.CodeUnsupportedMediaType:
 		return http.StatusUnsupportedMediaType, code
-	case "asset_in_use", "asset_id_taken", "hash_mismatch":
+	case fault.CodeAssetInUse, fault.CodeAssetIDTaken, fault.CodeHashMismatch:
 		return http.StatusConflict, code
-	case "range_not_satisfiable":
+	case fault.CodeRangeNotSatisfiable:
 		return http.StatusRequestedRangeNotSatisfiable, code
 	}
 	status, fallback := cloudKind(kind)
@@ -201,23 +189,23 @@ func cloudVerdict(kind fault.Kind, code string) (int, string) {
 	return status, code
 }
 
-func cloudKind(kind fault.Kind) (int, string) {
+func cloudKind(kind fault.Kind) (int, fault.Code) {
 	switch kind {
 	case fault.Invalid, fault.Conflict:
-		return http.StatusBadRequest, "invalid_request"
+		return http.StatusBadRequest, fault.CodeInvalidRequest
 	case fault.NotFound:
-		return http.StatusNotFound, "not_found"
+		return http.StatusNotFound, fault.CodeNotFound
 	case fault.Exhausted:
-		return http.StatusTooManyRequests, "rate_limited"
+		return http.StatusTooManyRequests, fault.CodeRateLimited
 	case fault.Unavailable, fault.Canceled:
-		return http.StatusServiceUnavailable, "unavailable"
+		return http.StatusServiceUnavailable, fault.CodeUnavailable
 	case fault.Unauthenticated:
-		return http.StatusUnauthorized, "unauthorized"
+		return http.StatusUnauthorized, fault.CodeUnauthorized
 	case fault.Denied:
-		return http.StatusForbidden, "forbidden"
+		return http.StatusForbidden, fault.CodeForbidden
 	case fault.Internal:
 	}
-	return http.StatusInternalServerError, "internal_error"
+	return http.StatusInternalServerError, fault.CodeInternalError
 }
 
 // V2Envelope is the body of a failure on the v2 surface.
@@ -227,15 +215,15 @@ type V2Envelope struct {
 
 // V2Error is the failure inside a V2Envelope.
 type V2Error struct {
-	Code    string         `json:"code"`
+	Code    fault.Code     `json:"code"`
 	Message string         `json:"message"`
 	Details map[string]any `json:"details,omitempty"`
 }
 
 // CloudEnvelope is the body of a failure on the cloud surface.
 type CloudEnvelope struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    fault.Code `json:"code"`
+	Message string     `json:"message"`
 }
 
 // PromptEnvelope is the body of a failure of POST /prompt.
@@ -253,7 +241,7 @@ type PromptError struct {
 }
 
 // Envelope returns the body that reports err on a surface.
-func Envelope(where Surface, status int, code string, err error) any {
+func Envelope(where Surface, status int, code fault.Code, err error) any {
 	if where == Prompt {
 		return promptRefusal(status, code, err)
 	}
@@ -278,28 +266,28 @@ func PublicText(status int, err error) (string, map[string]any) {
 }
 
 // RetryLater marks a refusal as worth repeating after d.
-func RetryLater(d time.Duration, code, message string) error {
+func RetryLater(d time.Duration, code fault.Code, message string) error {
 	return fault.New(fault.Exhausted, code, "%s", message).WithRetryAfter(d)
 }
 
 // Invalidf refuses a request that breaks a rule of its contract.
 func Invalidf(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeInvalid, format, args...)
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, format, args...)
 }
 
 // NoSuchPath is the failure of a request whose path no route has.
 func NoSuchPath() error {
-	return fault.New(fault.NotFound, CodeNoSuchPath, "there is nothing at this path")
+	return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 }
 
 // MethodNotAllowed is the failure of a request whose path has routes for other methods only.
 func MethodNotAllowed(method string) error {
-	return fault.New(fault.Invalid, CodeMethod, "%s is not offered at this path", method)
+	return fault.New(fault.Invalid, fault.CodeMethodNotAllowed, "%s is not offered at this path", method)
 }
 
 // TooLarge is the failure of a request whose body is larger than limit bytes.
 func TooLarge(limit int64) error {
-	return fault.New(fault.Exhausted, CodeTooLarge, "the request body is larger than %d bytes", limit)
+	return fault.New(fault.Exhausted, fault.CodeBodyTooLarge, "the request body is larger than %d bytes", limit)
 }
 
 // BodyError is a failure to read the body of a request. It tells failures of the client's connection and framing from

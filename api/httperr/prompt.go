@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // NoPrompt refuses a submission without a graph, in the words of the self-hosted runtime.
@@ -22,7 +23,7 @@ func BadPromptID() error {
 
 // promptRefusal renders err for the prompt surface: what graph validation found in its own
 // words, anything else by its code.
-func promptRefusal(status int, code string, err error) PromptEnvelope {
+func promptRefusal(status int, code fault.Code, err error) PromptEnvelope {
 	var refused *graph.PromptError
 	if errors.As(err, &refused) {
 		return PromptEnvelope{
@@ -33,7 +34,7 @@ func promptRefusal(status int, code string, err error) PromptEnvelope {
 		}
 	}
 	message, details := PublicText(status, err)
-	return PromptEnvelope{Error: PromptError{Type: code, Message: message, ExtraInfo: orEmpty(details)}}
+	return PromptEnvelope{Error: PromptError{Type: string(code), Message: message, ExtraInfo: orEmpty(details)}}
 }
 
 // orEmpty returns m, or an empty map that marshals as {} and not as null.

@@ -31,7 +31,7 @@ type IDs interface {
 func Find(c *gin.Context, jobs Reader) (job.Job, error) {
 	id, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
-		return job.Job{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		return job.Job{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 	}
 	return jobs.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 }

@@ -38,7 +38,7 @@ const MaxMembers = 1_000_000
 func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, error) {
 	caller := edge.Caller(c)
 	if !caller.Active || caller.Tier == account.TierFree {
-		return job.Submission{}, fault.New(fault.Exhausted, "subscription_inactive", "an active subscription is required to run workflows")
+		return job.Submission{}, fault.New(fault.Exhausted, fault.CodeSubscriptionInactive, "an active subscription is required to run workflows")
 	}
 	if err := checkTexts(sub); err != nil {
 		return job.Submission{}, err
@@ -65,7 +65,7 @@ func checkTexts(sub job.Submission) error {
 	}
 	for name, value := range sub.Metadata {
 		if strings.ContainsRune(name, 0) || strings.ContainsRune(value, 0) {
-			return fault.New(fault.Invalid, "metadata_invalid", "metadata must not hold NUL characters")
+			return fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata must not hold NUL characters")
 		}
 	}
 	for name, value := range sub.ExtraData {

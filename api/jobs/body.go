@@ -136,7 +136,7 @@ func renderError(j job.Job) *jobError {
 	if j.Error == nil {
 		return nil
 	}
-	e := &jobError{Code: j.Error.Code, Message: j.Error.Message}
+	e := &jobError{Code: string(j.Error.Code), Message: j.Error.Message}
 	if j.Error.Node != "" {
 		e.NodeID, e.ClassType = &j.Error.Node, &j.Error.Class
 	}

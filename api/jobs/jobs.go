@@ -60,7 +60,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 		return err
 	}
 	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
-		return fault.New(fault.Invalid, "invalid_workflow", "webhook_url and inputs are reserved names: leave them out")
+		return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "webhook_url and inputs are reserved names: leave them out")
 	}
 	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
 		return err
@@ -74,7 +74,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 
 func (r jobRequest) submission() (job.Submission, error) {
 	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // its members are read when the graph is parsed
-		return job.Submission{}, fault.New(fault.Invalid, "invalid_workflow", "workflow must be an object: a graph in API format")
+		return job.Submission{}, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "workflow must be an object: a graph in API format")
 	}
 	extra, err := r.extraData()
 	if err != nil {
@@ -141,14 +141,14 @@ func (r jobRequest) labels() (map[string]string, error) {
 	}
 	var labels map[string]string
 	if err := json.Unmarshal(r.Metadata, &labels); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "metadata_invalid", "metadata must map names to strings")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeMetadataInvalid, "metadata must map names to strings")
 	}
 	if len(labels) > maxLabels {
-		return nil, fault.New(fault.Invalid, "metadata_invalid", "metadata holds at most %d labels", maxLabels)
+		return nil, fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata holds at most %d labels", maxLabels)
 	}
 	for name, value := range labels {
 		if name == "" || len(name) > maxLabelName || len(value) > maxLabelValue {
-			return nil, fault.New(fault.Invalid, "metadata_invalid",
+			return nil, fault.New(fault.Invalid, fault.CodeMetadataInvalid,
 				"a label has a name of 1 to %d bytes and a value of at most %d", maxLabelName, maxLabelValue)
 		}
 	}

@@ -93,12 +93,12 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 		}
 		key := filteredLabel(name)
 		if _, twice := filters[key]; key == "" || twice || len(values) != 1 {
-			return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter, "give each metadata filter once, as metadata[<label>]=<value> or metadata.<label>=<value>")
 		}
 		filters[key] = values[0]
 	}
 	if len(filters) > maxMetadataFilters {
-		return nil, fault.New(fault.Invalid, "invalid_metadata_filter", "at most %d metadata filters", maxMetadataFilters)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidMetadataFilter, "at most %d metadata filters", maxMetadataFilters)
 	}
 	return filters, nil
 }

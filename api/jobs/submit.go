@@ -29,7 +29,7 @@ func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 		return done.Job, err
 	}
 	switch fault.CodeOf(err) {
-	case "workflow_format_ui", "subscription_inactive": // refused before the key
+	case fault.CodeWorkflowFormatUI, fault.CodeSubscriptionInactive: // refused before the key
 		return job.Job{}, err
 	}
 	reused := s.Keys.Check(c.Request.Context(), sub.Account, operation, sub.IdempotencyKey)

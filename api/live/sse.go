@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
@@ -48,7 +49,7 @@ func (s *Surface) getEvents(c *gin.Context) error {
 		return nil
 	}
 	if !s.streams.Acquire(j.Account) {
-		return httperr.RetryLater(2*time.Second, "too_many_streams", "the account has as many event streams open as it may")
+		return httperr.RetryLater(2*time.Second, fault.CodeTooManyStreams, "the account has as many event streams open as it may")
 	}
 	defer s.streams.Release(j.Account)
 	sub, snap, err := s.Source.Subscribe(c.Request.Context(), j.Account)
@@ -320,5 +321,5 @@ func (e *eventStream) write(frame []byte) error {
 
 // revoked is the data of the event that ends a stream whose key was revoked.
 func revoked() httperr.V2Envelope {
-	return httperr.V2Envelope{Error: httperr.V2Error{Code: "unauthorized", Message: "the key is no longer valid"}}
+	return httperr.V2Envelope{Error: httperr.V2Error{Code: fault.CodeUnauthorized, Message: "the key is no longer valid"}}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/stream"
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
@@ -45,7 +46,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	}
 	owner := edge.Caller(c).Account
 	if !s.sockets.Acquire(owner) {
-		return httperr.RetryLater(time.Second, "too_many_sockets", "the account has as many sockets open as it may")
+		return httperr.RetryLater(time.Second, fault.CodeTooManySockets, "the account has as many sockets open as it may")
 	}
 	defer s.sockets.Release(owner)
 	sub, snap, err := s.Source.Subscribe(c.Request.Context(), owner)
@@ -77,7 +78,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 }
 
 func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason error) {
-	raw, err := json.Marshal(httperr.CloudEnvelope{Code: "invalid_request", Message: strings.TrimPrefix(reason.Error(), "websocket: ")})
+	raw, err := json.Marshal(httperr.CloudEnvelope{Code: fault.CodeInvalidRequest, Message: strings.TrimPrefix(reason.Error(), "websocket: ")})
 	if err != nil {
 		panic(err) // strings always marshal
 	}
@@ -201,7 +202,7 @@ func (so *socket) write(snap stream.Snapshot) {
 			err = so.control(websocket.PingMessage, "")
 		case <-recheck.C:
 			if !so.check() {
-				so.goodbye(websocket.ClosePolicyViolation, "unauthorized")
+				so.goodbye(websocket.ClosePolicyViolation, string(fault.CodeUnauthorized))
 				return
 			}
 		case <-so.sub.Ready():

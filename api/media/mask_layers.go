@@ -37,7 +37,7 @@ func (s *Surface) getMaskLayers(c *gin.Context) error {
 		return err
 	}
 	if own == nil {
-		return fault.New(fault.NotFound, "not_found", "there is no such file")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such file")
 	}
 	var layers maskLayers
 	if parts := layerName.FindStringSubmatch(name); parts != nil {

@@ -135,8 +135,8 @@ func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) 
 
 // tooLargeIsInvalid is the upload routes' 400 for a file over the limit.
 func tooLargeIsInvalid(err error) error {
-	if fault.CodeOf(err) == httperr.CodeTooLarge {
-		return fault.Wrap(err, fault.Invalid, "file_too_large", "the image file is too large")
+	if fault.CodeOf(err) == fault.CodeBodyTooLarge {
+		return fault.Wrap(err, fault.Invalid, fault.CodeFileTooLarge, "the image file is too large")
 	}
 	return err
 }
@@ -170,9 +170,9 @@ func (s *Surface) inspect(ctx context.Context, account string, r io.ReaderAt, si
 	case err != nil:
 		return codec.Info{}, badImage(err)
 	case info.Width > maxImageSide || info.Height > maxImageSide:
-		return codec.Info{}, fault.New(fault.Invalid, "invalid_image", "an edge of the image has more than %d pixels", maxImageSide)
+		return codec.Info{}, fault.New(fault.Invalid, fault.CodeInvalidImage, "an edge of the image has more than %d pixels", maxImageSide)
 	case int64(info.Width)*int64(info.Height) > maxViewPixels:
-		return codec.Info{}, fault.New(fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)
+		return codec.Info{}, fault.New(fault.Invalid, fault.CodeInvalidImage, "the image has more than %d megapixels", maxViewPixels/1_000_000)
 	}
 	return info, nil
 }

@@ -197,14 +197,14 @@ func (s *Surface) claimImage(ctx context.Context, account string) (release func(
 
 // badImage turns what is wrong with an image into the contract's 400.
 func badImage(err error) error {
-	if fault.CodeOf(err) == "invalid_image" { // says what is wrong already
+	if fault.CodeOf(err) == fault.CodeInvalidImage { // says what is wrong already
 		return err
 	}
 	switch fault.KindOf(err) {
 	case fault.Exhausted:
-		return fault.Wrap(err, fault.Invalid, "invalid_image", "the image has more than %d megapixels", maxViewPixels/1_000_000)
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidImage, "the image has more than %d megapixels", maxViewPixels/1_000_000)
 	case fault.Invalid:
-		return fault.Wrap(err, fault.Invalid, "invalid_image", "the file is not an image that can be read")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidImage, "the file is not an image that can be read")
 	case fault.Internal, fault.NotFound, fault.Conflict, fault.Unavailable, fault.Unauthenticated, fault.Denied, fault.Canceled:
 	}
 	return err

@@ -17,9 +17,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// CodeInvalidJSON is the code of a body that is not JSON.
-const CodeInvalidJSON = "invalid_json"
-
 // maxTime is how long a client may take to send a JSON body.
 const maxTime = time.Minute
 
@@ -96,11 +93,11 @@ func Decode(raw []byte, v any) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &wrongType) && wrongType.Field != "":
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s cannot be a JSON %s", wrongType.Field, wrongType.Value)
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s cannot be a JSON %s", wrongType.Field, wrongType.Value)
 	case errors.As(err, &wrongType):
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "the body cannot be a JSON %s", wrongType.Value)
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body cannot be a JSON %s", wrongType.Value)
 	default:
-		return fault.Wrap(err, fault.Invalid, CodeInvalidJSON, "the request body is not valid JSON")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidJSON, "the request body is not valid JSON")
 	}
 }
 
@@ -119,7 +116,7 @@ func Strict(c *gin.Context, v any) error {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		return fault.Wrap(err, fault.Invalid, httperr.CodeInvalid, "the body has an unknown field")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "the body has an unknown field")
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 
 	"github.com/gin-gonic/gin"
 
-	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -85,7 +84,7 @@ func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 	defer func() { c.Request.Body = body }()
 	parts, err := c.Request.MultipartReader()
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "invalid_body", "the body must be multipart/form-data with a boundary")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the body must be multipart/form-data with a boundary")
 	}
 	f := &Form{Fields: map[string][]string{}}
 	for n := 0; ; n++ {
@@ -97,7 +96,7 @@ func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 			return nil, badForm(err)
 		}
 		if n >= maxParts {
-			return nil, fault.New(fault.Invalid, "invalid_body", "the form has more than %d parts", maxParts)
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidBody, "the form has more than %d parts", maxParts)
 		}
 		if err := fr.take(f, part); err != nil {
 			return nil, err
@@ -153,7 +152,7 @@ func (fr FormReader) boundBody(c *gin.Context) error {
 
 // FileTooLarge is the failure of an upload whose file is larger than limit bytes.
 func FileTooLarge(limit int64) error {
-	return fault.New(fault.Exhausted, httperr.CodeTooLarge, "the file is larger than %d bytes", limit)
+	return fault.New(fault.Exhausted, fault.CodeBodyTooLarge, "the file is larger than %d bytes", limit)
 }
 
 // badForm classifies a failure to read the multipart body.
@@ -166,7 +165,7 @@ func badForm(err error) error {
 	case errors.As(err, &tooBig):
 		return FileTooLarge(tooBig.Limit - overhead)
 	default:
-		return fault.Wrap(err, fault.Invalid, "invalid_body", "the multipart body is malformed or ended early")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidBody, "the multipart body is malformed or ended early")
 	}
 }
 
@@ -192,7 +191,7 @@ func (fr FormReader) take(f *Form, part *multipart.Part) error {
 }
 
 func twice(name string) error {
-	return fault.New(fault.Invalid, "invalid_body", "the part %s is given twice", name)
+	return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part %s is given twice", name)
 }
 
 func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error {
@@ -205,7 +204,7 @@ func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error
 		return badForm(err)
 	}
 	if len(value) > maxFieldSize {
-		return fault.New(fault.Invalid, "invalid_body", "the part %s is longer than %d bytes", name, maxFieldSize)
+		return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part %s is longer than %d bytes", name, maxFieldSize)
 	}
 	if len(f.Fields[name]) > 0 && fr.Fields[name] == Once {
 		return twice(name)

@@ -82,9 +82,9 @@ func routerRefusal(path string, err error) (call.Refusal, int) {
 	status := Status(&r)
 	switch { // what the types of the contract have no word for
 	case r.Type != call.InvalidInput:
-	case fault.CodeOf(err) == httperr.CodeTooLarge:
+	case fault.CodeOf(err) == fault.CodeBodyTooLarge:
 		status = http.StatusRequestEntityTooLarge
-	case fault.CodeOf(err) == httperr.CodeMethod:
+	case fault.CodeOf(err) == fault.CodeMethodNotAllowed:
 		status = http.StatusMethodNotAllowed
 	}
 	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
@@ -100,9 +100,9 @@ const statusClientGone = 499
 // conflict have their own; every other status follows from the error type.
 func Status(r *call.Refusal) int {
 	switch {
-	case len(r.Validation) > 0, r.Code == call.CodeContents:
+	case len(r.Validation) > 0, r.Code == fault.CodeContents:
 		return http.StatusUnprocessableEntity
-	case r.Code == call.CodeExpired:
+	case r.Code == fault.CodeExpired:
 		return http.StatusGone
 	case r.Kind == fault.Conflict:
 		return http.StatusConflict
@@ -162,13 +162,13 @@ func refusalOf(path string, err error) *call.Refusal {
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Exhausted, fault.Unavailable, fault.Canceled:
 	}
 	switch f.Code {
-	case httperr.CodeTooLarge:
+	case fault.CodeBodyTooLarge:
 		return call.Refuse(fault.Exhausted, call.InvalidInput, "%s", f.Message)
-	case httperr.CodeMethod:
+	case fault.CodeMethodNotAllowed:
 		return call.Refuse(fault.Invalid, call.InvalidInput, "%s", f.Message)
-	case httperr.CodeInvalidBody, httperr.CodeInvalid:
+	case fault.CodeInvalidBody, fault.CodeInvalidRequest:
 		return call.Refuse(fault.Invalid, call.InvalidInput, "%s", f.Message)
-	case httperr.CodeNoSuchPath:
+	case fault.CodeNotFound:
 		return nowhere(path)
 	}
 	return call.RefusalOf(err)

@@ -38,15 +38,15 @@ func TestStatusesThatTheTypeDoesNotDecide(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind   fault.Kind
-		code   string
+		code   fault.Code
 		of     string
 		status int
 	}{
 		{fault.Conflict, "", call.InvalidInput, 409},
 		{fault.Conflict, "", call.ConcurrencyLimit, 409},
 		{fault.Conflict, "", call.CancelledType, 409},
-		{fault.Invalid, call.CodeContents, call.InvalidInput, 422},
-		{fault.NotFound, call.CodeExpired, call.RequestNotFound, 410},
+		{fault.Invalid, fault.CodeContents, call.InvalidInput, 422},
+		{fault.NotFound, fault.CodeExpired, call.RequestNotFound, 410},
 		{fault.NotFound, "", call.RequestNotFound, 404},
 		{fault.NotFound, "", call.ModelNotFound, 404},
 		{fault.Unauthenticated, "", call.Unauthorized, 401},

@@ -82,7 +82,7 @@ type submitted struct{ auth edge.Authenticator }
 // Check implements job.Credentials.
 func (s submitted) Check(ctx context.Context, owner, credential string) error {
 	if credential == "" {
-		return fault.New(fault.Invalid, job.CodeNeedCredential,
+		return fault.New(fault.Invalid, fault.CodeCredentialRequired,
 			"the graph calls a partner's model: put an API key of this account into extra_data.api_key_service (or api_key_comfy_org)")
 	}
 	_, err := identified(ctx, s.auth, owner, credential)
@@ -93,7 +93,7 @@ func (s submitted) Check(ctx context.Context, owner, credential string) error {
 func identified(ctx context.Context, auth edge.Authenticator, owner, credential string) (account.Identity, error) {
 	id, err := auth.Authenticate(ctx, credential)
 	if err == nil && (id.Account != owner || !id.Allows(account.ScopeWrite)) || fault.Is(err, fault.Unauthenticated) {
-		return id, fault.New(fault.Unauthenticated, "invalid_credential", "the key in extra_data is not a valid key of this account")
+		return id, fault.New(fault.Unauthenticated, fault.CodeInvalidCredential, "the key in extra_data is not a valid key of this account")
 	}
 	return id, err
 }
@@ -159,7 +159,7 @@ func (j jobCredentials) foreign(ctx context.Context, named map[string]string) (m
 func (j jobCredentials) Access(ctx context.Context, ref job.RunRef) (account.Access, error) {
 	secrets, err := j.open(ctx, ref.Job)
 	if fault.Is(err, fault.NotFound) || err == nil && secrets.Credential == "" {
-		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, job.CodeNeedCredential, "the job came without extra_data.api_key_service, which partner nodes need")
+		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, fault.CodeCredentialRequired, "the job came without extra_data.api_key_service, which partner nodes need")
 	}
 	if err != nil {
 		return account.Access{}, err
@@ -192,7 +192,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 	}
 	content, err := provider.Fetch(ctx, a.fetch, m, os.LookupEnv, address)
 	if err != nil {
-		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, partner.CodeFetch, "the result of %s cannot be fetched from its provider", model)
+		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch, "the result of %s cannot be fetched from its provider", model)
 	}
 	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
 }

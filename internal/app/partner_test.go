@@ -22,7 +22,7 @@ func (k oneKey) Authenticate(_ context.Context, secret string) (account.Identity
 	case "outage":
 		return account.Identity{}, errors.New("the database is down")
 	}
-	return account.Identity{}, fault.New(fault.Unauthenticated, "unauthorized", "no such key")
+	return account.Identity{}, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "no such key")
 }
 
 // Clients send keys of this service under the names of Comfy.org's as well: those never leave it.

@@ -121,7 +121,7 @@ func ParseAddress(address string) (*url.URL, error) {
 }
 
 func badAddress(why string) error {
-	return fault.New(fault.Invalid, CodeRefused, "this is not the address of a server: %s", why)
+	return fault.New(fault.Invalid, fault.CodeServerRefused, "this is not the address of a server: %s", why)
 }
 
 // Address returns the server's address in its one spelling.
@@ -147,7 +147,7 @@ type answer struct {
 // decode reads the answer as JSON of the expected shape.
 func (a answer) decode(into any) error {
 	if err := json.Unmarshal(a.body, into); err != nil {
-		return fault.Wrap(err, fault.Unavailable, CodeGarbage, "the server's answer is not what ComfyUI answers")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer is not what ComfyUI answers")
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 		return answer{}, c.transportError(ctx, err)
 	}
 	if int64(len(raw)) > limit {
-		return answer{}, fault.New(fault.Exhausted, CodeTooLarge, "the server's answer to %s exceeds %d bytes", r.path, limit)
+		return answer{}, fault.New(fault.Exhausted, fault.CodeTooLarge, "the server's answer to %s exceeds %d bytes", r.path, limit)
 	}
 	return answer{status: res.StatusCode, body: raw}, nil
 }
@@ -239,9 +239,9 @@ func (c *Client) post(ctx context.Context, path string, body any) (answer, error
 func refusal(status int, location string) error {
 	switch {
 	case status >= 300 && status < 400 && status != http.StatusNotModified:
-		return fault.New(fault.Denied, CodeRedirect, "the server answers with a redirect to %q, which is not followed", clip(location))
+		return fault.New(fault.Denied, fault.CodeServerRedirect, "the server answers with a redirect to %q, which is not followed", clip(location))
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusProxyAuthRequired:
-		return fault.New(fault.Unauthenticated, CodeDenied, "the server refuses the credentials (status %d)", status)
+		return fault.New(fault.Unauthenticated, fault.CodeServerDenied, "the server refuses the credentials (status %d)", status)
 	default:
 		return nil
 	}
@@ -251,13 +251,13 @@ func refusal(status int, location string) error {
 func statusError(a answer) error {
 	switch {
 	case a.status >= 500:
-		return fault.New(fault.Unavailable, CodeServerError, "the server answers with status %d", a.status)
+		return fault.New(fault.Unavailable, fault.CodeServerError, "the server answers with status %d", a.status)
 	case a.status == http.StatusRequestEntityTooLarge:
-		return fault.New(fault.Exhausted, CodeTooLarge, "the server accepts no request of this size; its --max-upload-size sets the bound")
+		return fault.New(fault.Exhausted, fault.CodeTooLarge, "the server accepts no request of this size; its --max-upload-size sets the bound")
 	case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status < 400:
-		return fault.New(fault.Unavailable, CodeGarbage, "the server's answer is not what ComfyUI answers (status %d)", a.status)
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer is not what ComfyUI answers (status %d)", a.status)
 	default:
-		return fault.New(fault.Invalid, CodeRefused, "the server refuses the request (status %d)", a.status)
+		return fault.New(fault.Invalid, fault.CodeServerRefused, "the server refuses the request (status %d)", a.status)
 	}
 }
 
@@ -277,15 +277,15 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 	}
 	switch err = c.readable(err); {
 	case errors.As(err, &certificate):
-		return fault.Wrap(err, fault.Denied, CodeCertificate, "the server's certificate is not valid: %v", certificate.Err)
+		return fault.Wrap(err, fault.Denied, fault.CodeServerCertificate, "the server's certificate is not valid: %v", certificate.Err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return fault.Wrap(err, fault.Unavailable, CodeUnreachable, "the server does not speak TLS; is it http:// ?")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "the server does not speak TLS; is it http:// ?")
 	case errors.As(err, &dial) && dial.Op == "dial":
-		return fault.Wrap(err, fault.Unavailable, CodeUnreachable, "no connection to the server")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "no connection to the server")
 	case errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(err, fault.Unavailable, CodeLost, "the server does not answer in time")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerLost, "the server does not answer in time")
 	default:
-		return fault.Wrap(err, fault.Unavailable, CodeLost, "the connection to the server broke")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerLost, "the connection to the server broke")
 	}
 }
 

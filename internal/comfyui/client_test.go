@@ -66,28 +66,28 @@ func TestIdentifyTellsWhyAServerCannotBeUsed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
-		code   string
+		code   fault.Code
 		says   string
 	}{
-		"TooOld":          {stats("0.2.1"), comfyui.CodeTooOld, "0.2.1"},
-		"OldByGit":        {stats("v0.3.56-2-g1234567"), comfyui.CodeTooOld, "v0.3.56-2-g1234567"},
-		"VersionNotTold":  {stats(""), comfyui.CodeTooOld, "does not tell"},
-		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, comfyui.CodeNotComfyUI, "not ComfyUI"}, // shows
-		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, comfyui.CodeNotComfyUI, ""},       // shows
-		"NothingThere":    {status(http.StatusNotFound), comfyui.CodeNotComfyUI, ""},
-		"WrongCredential": {status(http.StatusUnauthorized), comfyui.CodeDenied, "401"},
-		"ProxyIsDown":     {status(http.StatusBadGateway), comfyui.CodeServerError, "502"},
+		"TooOld":          {stats("0.2.1"), fault.CodeServerTooOld, "0.2.1"},
+		"OldByGit":        {stats("v0.3.56-2-g1234567"), fault.CodeServerTooOld, "v0.3.56-2-g1234567"},
+		"VersionNotTold":  {stats(""), fault.CodeServerTooOld, "does not tell"},
+		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, fault.CodeNotComfyUI, "not ComfyUI"}, // shows
+		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, fault.CodeNotComfyUI, ""},       // shows
+		"NothingThere":    {status(http.StatusNotFound), fault.CodeNotComfyUI, ""},
+		"WrongCredential": {status(http.StatusUnauthorized), fault.CodeServerDenied, "401"},
+		"ProxyIsDown":     {status(http.StatusBadGateway), fault.CodeServerError, "502"},
 		"Redirect": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://169.254.169.254/latest", http.StatusFound)
-		}, comfyui.CodeRedirect, "169.254.169.254"},
-		"NoAnswer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, comfyui.CodeLost, ""},
+		}, fault.CodeServerRedirect, "169.254.169.254"},
+		"NoAnswer": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, fault.CodeServerLost, ""},
 		"Endless": {func(w http.ResponseWriter, _ *http.Request) {
 			for {
 				if _, err := w.Write(make([]byte, 64<<10)); err != nil {
 					return
 				}
 			}
-		}, comfyui.CodeTooLarge, ""},
+		}, fault.CodeTooLarge, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,10 +113,10 @@ func TestUnreachableServer(t *testing.T) {
 	c := dial(t, m.URL(), comfyui.Options{})
 	m.Kill()
 	_, err := c.Submit(t.Context(), picture(t))
-	require.Equal(t, comfyui.CodeUnreachable, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerUnreachable, fault.CodeOf(err), "%v", err)
 	require.Equal(t, fault.Unavailable, fault.KindOf(err))
 	err = c.Follow(t.Context(), "me", func(comfyui.Event) error { return nil })
-	require.Equal(t, comfyui.CodeUnreachable, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerUnreachable, fault.CodeOf(err), "%v", err)
 }
 
 func TestCertificateOfAServer(t *testing.T) {
@@ -128,9 +128,9 @@ func TestCertificateOfAServer(t *testing.T) {
 	t.Cleanup(server.Close)
 
 	_, err = dial(t, server.URL, comfyui.Options{}).Identify(t.Context())
-	require.Equal(t, comfyui.CodeCertificate, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerCertificate, fault.CodeOf(err), "%v", err)
 	err = dial(t, server.URL, comfyui.Options{}).Follow(t.Context(), "me", func(comfyui.Event) error { return nil })
-	require.Equal(t, comfyui.CodeCertificate, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerCertificate, fault.CodeOf(err), "%v", err)
 
 	trusted := x509.NewCertPool()
 	trusted.AddCert(server.Certificate())
@@ -143,7 +143,7 @@ func TestCertificateOfAServer(t *testing.T) {
 	plain := httptest.NewServer(simulated)
 	t.Cleanup(plain.Close)
 	_, err = dial(t, strings.Replace(plain.URL, "http://", "https://", 1), comfyui.Options{}).Identify(t.Context())
-	require.Equal(t, comfyui.CodeUnreachable, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerUnreachable, fault.CodeOf(err), "%v", err)
 }
 
 func TestHeadersGoWithEveryRequest(t *testing.T) {
@@ -171,7 +171,7 @@ func TestHeadersGoWithEveryRequest(t *testing.T) {
 	require.NoError(t, d.Close())
 
 	_, err = dial(t, server.URL+"/gpu/1", comfyui.Options{}).Identify(t.Context())
-	require.Equal(t, comfyui.CodeDenied, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerDenied, fault.CodeOf(err))
 }
 
 // picture is a prompt without a model.
@@ -206,8 +206,8 @@ func TestUnknownOutcomeOfASubmissionIsLookedUp(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fault sim.Fault
-		code  string
-	}{"ServerError": {sim.AcceptAndFail, comfyui.CodeServerError}, "BrokenConnection": {sim.AcceptAndDrop, comfyui.CodeLost}} {
+		code  fault.Code
+	}{"ServerError": {sim.AcceptAndFail, fault.CodeServerError}, "BrokenConnection": {sim.AcceptAndDrop, fault.CodeServerLost}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := machine(t, sim.Options{})
@@ -286,15 +286,15 @@ func TestInconsistentFilesAreErrors(t *testing.T) {
 	d, err := c.Fetch(t.Context(), stored, 1000)
 	require.NoError(t, err)
 	_, err = io.ReadAll(d)
-	require.Equal(t, comfyui.CodeLost, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerLost, fault.CodeOf(err), "%v", err)
 	require.NoError(t, d.Close())
 
 	m.Inject(sim.LostFile, 1)
 	_, err = c.Fetch(t.Context(), stored, 1000)
-	require.Equal(t, comfyui.CodeNotFound, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(err))
 
 	_, err = c.Put(t.Context(), comfyui.Upload{Name: "b.bin", Size: 8192, Body: strings.NewReader(strings.Repeat("a", 8192))})
-	require.Equal(t, comfyui.CodeTooLarge, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeTooLarge, fault.CodeOf(err), "%v", err)
 }
 
 func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
@@ -309,7 +309,7 @@ func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, -1, d.Size)
 	raw, err := io.ReadAll(d)
-	require.Equal(t, comfyui.CodeTooLarge, fault.CodeOf(err))
+	require.Equal(t, fault.CodeTooLarge, fault.CodeOf(err))
 	require.Len(t, raw, 950)
 	require.NoError(t, d.Close())
 }
@@ -324,7 +324,7 @@ func TestTransferThatStandsStillEnds(t *testing.T) {
 	d, err := c.Fetch(t.Context(), comfyui.File{Name: "a", Type: comfyui.FolderOutput}, 950)
 	require.NoError(t, err)
 	_, err = io.ReadAll(d)
-	require.Equal(t, comfyui.CodeLost, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerLost, fault.CodeOf(err), "%v", err)
 	require.NoError(t, d.Close())
 }
 
@@ -348,7 +348,7 @@ func TestUnsafeNameOfAnOutputIsRefused(t *testing.T) {
 	}
 	require.Empty(t, files)
 	_, err = c.Find(t.Context(), p.ID)
-	require.Equal(t, comfyui.CodeUnsafeName, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err), "%v", err)
 }
 
 // follow delivers the events of a client until the test ends.
@@ -402,7 +402,7 @@ func TestKilledServerIsKnownAtOnceAndFollowedAgain(t *testing.T) {
 	m.Kill()
 	broken := next[comfyui.Disconnected](t, events)
 	require.Less(t, time.Since(killed), 3*time.Second)
-	require.Equal(t, comfyui.CodeLost, fault.CodeOf(broken.Err))
+	require.Equal(t, fault.CodeServerLost, fault.CodeOf(broken.Err))
 
 	require.NoError(t, m.Restart())
 	require.Equal(t, comfyui.Connected{Again: true}, next[comfyui.Connected](t, events))
@@ -426,7 +426,7 @@ func TestServerThatHangsIsSilent(t *testing.T) {
 		}
 		return nil
 	})
-	require.Equal(t, comfyui.CodeSilent, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeServerSilent, fault.CodeOf(err), "%v", err)
 	require.Len(t, broken, 1)
 }
 
@@ -497,11 +497,11 @@ func TestMalformedAnswersAreErrors(t *testing.T) {
 		"Follow": func() error { return c.Follow(t.Context(), "me", func(comfyui.Event) error { return nil }) },
 	}
 	for name, call := range calls {
-		require.Equal(t, comfyui.CodeGarbage, fault.CodeOf(call()), name)
+		require.Equal(t, fault.CodeServerGarbage, fault.CodeOf(call()), name)
 	}
 	m.Inject(sim.Garbage, 0)
 	m.Inject(sim.Redirect, sim.Always)
 	for name, call := range calls {
-		require.Equal(t, comfyui.CodeRedirect, fault.CodeOf(call()), name)
+		require.Equal(t, fault.CodeServerRedirect, fault.CodeOf(call()), name)
 	}
 }

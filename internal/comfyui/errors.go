@@ -9,39 +9,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The codes of the errors of a Server.
-const (
-	// CodeUnreachable: no connection was made, so nothing was sent. Unavailable.
-	CodeUnreachable = "server_unreachable"
-	// CodeLost: the connection broke, or no answer came in time; the request may have been
-	// carried out. Unavailable.
-	CodeLost = "server_lost"
-	// CodeSilent: the server gave no sign of life for the time that it is granted. Unavailable.
-	CodeSilent = "server_silent"
-	// CodeServerError: the server answered 5xx; the request may have been carried out. Unavailable.
-	CodeServerError = "server_error"
-	// CodeGarbage: the answer is none that ComfyUI gives. Unavailable.
-	CodeGarbage = "server_garbage"
-	// CodeCertificate: the certificate of the server is not valid for its address. Denied.
-	CodeCertificate = "server_certificate"
-	// CodeRedirect: the server sends the client elsewhere, which is not followed. Denied.
-	CodeRedirect = "server_redirect"
-	// CodeDenied: the server, or a proxy in front of it, wants other credentials. Unauthenticated.
-	CodeDenied = "server_denied"
-	// CodeNotComfyUI: what answers is not ComfyUI. Invalid.
-	CodeNotComfyUI = "not_comfyui"
-	// CodeTooOld: the version cannot be driven; details "version" and "oldest". Invalid.
-	CodeTooOld = "server_too_old"
-	// CodeRefused: the server refuses the request, see Refusal for refused graphs. Invalid.
-	CodeRefused = "server_refused"
-	// CodeUnsafeName: a name leads out of its folder. Invalid.
-	CodeUnsafeName = "unsafe_name"
-	// CodeTooLarge: an answer, an output or an upload exceeds its bound. Exhausted.
-	CodeTooLarge = "too_large"
-	// CodeNotFound: the server has no such file. NotFound.
-	CodeNotFound = "file_not_found"
-)
-
 // Refusal is the error of Submit for a graph that the server refuses. The prompt was not queued.
 type Refusal struct {
 	Err   ValidationError
@@ -58,7 +25,7 @@ func (r *Refusal) Error() string {
 
 // Unwrap returns the classified error: Invalid, CodeRefused.
 func (r *Refusal) Unwrap() error {
-	return fault.New(fault.Invalid, CodeRefused, "the server refuses the prompt: %s", r.Err.Message)
+	return fault.New(fault.Invalid, fault.CodeServerRefused, "the server refuses the prompt: %s", r.Err.Message)
 }
 
 // ExecutionError is what ended the execution of a prompt.

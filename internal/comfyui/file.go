@@ -38,13 +38,13 @@ func (f File) check() error {
 		}
 	}
 	if unsafe {
-		return fault.New(fault.Invalid, CodeUnsafeName, "the server names a file that leads out of its folder: %q in %q", clip(f.Name), clip(f.Subfolder))
+		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server names a file that leads out of its folder: %q in %q", clip(f.Name), clip(f.Subfolder))
 	}
 	switch f.Type {
 	case FolderInput, FolderOutput, FolderTemp:
 		return nil
 	default:
-		return fault.New(fault.Invalid, CodeUnsafeName, "the server names a file in the unknown folder %q", clip(string(f.Type)))
+		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server names a file in the unknown folder %q", clip(string(f.Type)))
 	}
 }
 
@@ -147,7 +147,7 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 	}
 	switch {
 	case res.StatusCode == http.StatusNotFound:
-		err = fault.New(fault.NotFound, CodeNotFound, "the server does not have the file")
+		err = fault.New(fault.NotFound, fault.CodeServerFileNotFound, "the server does not have the file")
 	case res.StatusCode != http.StatusOK:
 		err = statusError(answer{status: res.StatusCode})
 	case res.ContentLength > limit:
@@ -161,7 +161,7 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 }
 
 func tooLarge(limit int64) error {
-	return fault.New(fault.Exhausted, CodeTooLarge, "the file exceeds %d bytes", limit)
+	return fault.New(fault.Exhausted, fault.CodeTooLarge, "the file exceeds %d bytes", limit)
 }
 
 // content is the body of a download: bounded, and with classified errors.

@@ -51,7 +51,7 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 		"pending": Pending, "in_progress": Running, "completed": Completed, "failed": Failed, "cancelled": Cancelled,
 	}[job.Status]
 	if !ok {
-		return State{}, false, fault.New(fault.Unavailable, CodeGarbage, "the server reports the unknown prompt status %q", clip(job.Status))
+		return State{}, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports the unknown prompt status %q", clip(job.Status))
 	}
 	if !status.Ended() {
 		return State{Status: status}, true, nil
@@ -116,7 +116,7 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 		}
 	}
 	if state.Status == Failed && outcome.Err == nil {
-		return State{}, fault.New(fault.Unavailable, CodeGarbage, "the server reports a failed prompt without an error")
+		return State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports a failed prompt without an error")
 	}
 	return state, nil
 }
@@ -124,7 +124,7 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 // apply takes over one message of the history.
 func (s *State) apply(message []json.RawMessage) error {
 	if len(message) != 2 {
-		return fault.New(fault.Unavailable, CodeGarbage, "the server's history cannot be read")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's history cannot be read")
 	}
 	var kind string
 	var data struct {
@@ -132,7 +132,7 @@ func (s *State) apply(message []json.RawMessage) error {
 		Timestamp int64 `json:"timestamp"` // milliseconds
 	}
 	if json.Unmarshal(message[0], &kind) != nil || json.Unmarshal(message[1], &data) != nil {
-		return fault.New(fault.Unavailable, CodeGarbage, "the server's history cannot be read")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's history cannot be read")
 	}
 	at := time.UnixMilli(data.Timestamp)
 	switch kind {

@@ -115,7 +115,7 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 			return nil, err
 		}
 		if f.overdue() {
-			return nil, fault.Wrap(err, fault.Unavailable, CodeSilent, "the server gave no sign of life for %s", f.client.silence)
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server gave no sign of life for %s", f.client.silence)
 		}
 	}
 }
@@ -221,7 +221,7 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	}
 	event, err := parse(f.client.secrets.Bytes(raw))
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, CodeGarbage, "a message of the server is not what ComfyUI sends")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "a message of the server is not what ComfyUI sends")
 	}
 	if err := f.deliver(event); err != nil {
 		return &deliveryError{err}
@@ -248,5 +248,5 @@ func (c *Client) brokenSocket(err error) error {
 	if err == nil {
 		return nil
 	}
-	return fault.Wrap(c.readable(err), fault.Unavailable, CodeLost, "the socket of the server broke")
+	return fault.Wrap(c.readable(err), fault.Unavailable, fault.CodeServerLost, "the socket of the server broke")
 }

@@ -38,7 +38,7 @@ func (c *Client) Identify(ctx context.Context) (Identity, error) {
 	}
 	var stats systemStats
 	if a.status != http.StatusOK || json.Unmarshal(a.body, &stats) != nil || stats.System.Python == "" || stats.Devices == nil {
-		return Identity{}, fault.New(fault.Invalid, CodeNotComfyUI, "the server at this address is not ComfyUI")
+		return Identity{}, fault.New(fault.Invalid, fault.CodeNotComfyUI, "the server at this address is not ComfyUI")
 	}
 	identity, err := stats.identity()
 	if err != nil {
@@ -73,7 +73,7 @@ func (s *systemStats) identity() (Identity, error) {
 	version, err := ParseVersion(s.System.Version)
 	if err != nil || version.Compare(MinVersion) < 0 {
 		got := cmp.Or(clip(s.System.Version), "that it does not tell")
-		return Identity{}, fault.New(fault.Invalid, CodeTooOld, "ComfyUI of version %s cannot be driven; the oldest that can is %s", got, MinVersion).
+		return Identity{}, fault.New(fault.Invalid, fault.CodeServerTooOld, "ComfyUI of version %s cannot be driven; the oldest that can is %s", got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
 	id := Identity{Version: version, OS: s.System.OS, PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
@@ -117,7 +117,7 @@ func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
 	}
 	classes.Names, classes.Definitions, err = members(a.body)
 	if err != nil || len(classes.Names) == 0 || !allObjects(classes.Definitions) {
-		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, CodeGarbage, "the server's class definitions cannot be read")
+		return Classes{}, fault.Wrap(cmp.Or(err, errors.New("not an object of objects")), fault.Unavailable, fault.CodeServerGarbage, "the server's class definitions cannot be read")
 	}
 	return classes, nil
 }
@@ -214,7 +214,7 @@ func below(name, folder string) bool {
 // WebFile implements Inspector.
 func (c *Client) WebFile(ctx context.Context, name string) (*Download, error) {
 	if !isWebFile(name) {
-		return nil, fault.New(fault.Invalid, CodeUnsafeName, "%q is not a web file of a custom node", clip(name))
+		return nil, fault.New(fault.Invalid, fault.CodeUnsafeName, "%q is not a web file of a custom node", clip(name))
 	}
 	return c.download(ctx, c.base.JoinPath(name), maxListing)
 }

@@ -19,7 +19,7 @@ const cancelRounds = 5
 // Submit implements Prompts.
 func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
 	if id, err := uuid.Parse(string(p.ID)); err != nil || NewPromptID(id) != p.ID {
-		return Submitted{}, fault.New(fault.Invalid, CodeRefused, "%q is not the id of a prompt: it is not a UUID in canonical form", clip(string(p.ID)))
+		return Submitted{}, fault.New(fault.Invalid, fault.CodeServerRefused, "%q is not the id of a prompt: it is not a UUID in canonical form", clip(string(p.ID)))
 	}
 	extra, err := withoutNullWorkflow(p.Extra)
 	if err != nil {
@@ -49,7 +49,7 @@ func submitted(id PromptID, a answer) (Submitted, error) {
 	switch a.status {
 	case http.StatusOK, http.StatusBadRequest:
 		if err := json.Unmarshal(a.body, &body); err != nil {
-			return Submitted{}, fault.Wrap(err, fault.Unavailable, CodeGarbage, "the server's answer to a prompt is not what ComfyUI answers")
+			return Submitted{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a prompt is not what ComfyUI answers")
 		}
 	default:
 		return Submitted{}, statusError(a)
@@ -65,7 +65,7 @@ func submitted(id PromptID, a answer) (Submitted, error) {
 		return Submitted{}, &Refusal{Err: *body.Error, Nodes: nodes}
 	}
 	if body.ID != id {
-		return Submitted{}, fault.New(fault.Unavailable, CodeGarbage, "the server accepted the prompt under another id")
+		return Submitted{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server accepted the prompt under another id")
 	}
 	return Submitted{Number: body.Number, NodeErrors: nodes}, nil
 }
@@ -78,7 +78,7 @@ func nodeErrors(raw map[string]json.RawMessage) (map[string]NodeErrors, error) {
 	for id, one := range raw {
 		var n NodeErrors
 		if err := json.Unmarshal(one, &n); err != nil {
-			return nil, fault.Wrap(err, fault.Unavailable, CodeGarbage, "the server's errors of node %s cannot be read", clip(id))
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's errors of node %s cannot be read", clip(id))
 		}
 		nodes[id] = n
 	}
@@ -94,7 +94,7 @@ func withoutNullWorkflow(extra map[string]json.RawMessage) (map[string]json.RawM
 	}
 	var info map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &info); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeRefused, "extra_pnginfo is not an object")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeServerRefused, "extra_pnginfo is not an object")
 	}
 	if workflow, ok := info["workflow"]; !ok || string(workflow) != "null" {
 		return extra, nil
@@ -171,7 +171,7 @@ func (c *Client) cancelJob(ctx context.Context, id PromptID) (cancelled, known b
 		return false, false, err
 	}
 	if body.Cancelled == nil {
-		return false, false, fault.New(fault.Unavailable, CodeGarbage, "the server's answer to a cancel is not what ComfyUI answers")
+		return false, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a cancel is not what ComfyUI answers")
 	}
 	return *body.Cancelled, true, nil
 }

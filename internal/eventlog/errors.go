@@ -17,7 +17,7 @@ var (
 // Refuse wraps one of the reasons above as the fault that every Store returns for it.
 // version is what the stream has, for the log of the caller.
 func Refuse(reason error, a Append, version int64) error {
-	return fault.Wrap(reason, fault.Conflict, "stream_conflict", "stream %s at version %d refused an append expecting %d",
+	return fault.Wrap(reason, fault.Conflict, fault.CodeStreamConflict, "stream %s at version %d refused an append expecting %d",
 		a.Stream, version, a.Expected)
 }
 

@@ -94,7 +94,7 @@ func (r *Registry) Knows(typeName string) bool {
 func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 	t, ok := r.types[typeName]
 	if !ok {
-		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, "unknown_event_type", "event type %s is not known to this version", typeName)
+		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType, "event type %s is not known to this version", typeName)
 	}
 	if t.upcast != nil {
 		up, err := t.upcast(data)
@@ -129,7 +129,7 @@ const MaxEventBytes = 4 << 20
 func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	t, ok := r.types[e.Type]
 	if !ok || t.accepts == nil {
-		return nil, fault.New(fault.Invalid, "unknown_event_type", "event type %s is not one that is written", e.Type)
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownEventType, "event type %s is not one that is written", e.Type)
 	}
 	if !t.accepts(e.Data) {
 		return nil, fault.New(fault.Invalid, "", "event type %s does not carry a %T", e.Type, e.Data)
@@ -142,7 +142,7 @@ func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	}
 	data := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if len(data) > MaxEventBytes {
-		return nil, fault.New(fault.Invalid, "event_too_large", "event %s has %d bytes, more than %d", e.Type, len(data), MaxEventBytes)
+		return nil, fault.New(fault.Invalid, fault.CodeEventTooLarge, "event %s has %d bytes, more than %d", e.Type, len(data), MaxEventBytes)
 	}
 	if !utf8.Valid(data) {
 		return nil, fault.New(fault.Invalid, "", "event %s is not UTF-8", e.Type)

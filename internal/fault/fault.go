@@ -43,7 +43,7 @@ func (k Kind) String() string {
 // wrapped cause is not.
 type Error struct {
 	Kind       Kind
-	Code       string         // a code that the contract of a surface defines, or ""
+	Code       Code           // one of the list, or ""
 	Message    string         // public
 	Details    map[string]any // public, may be nil
 	RetryAfter time.Duration  // 0 = unknown
@@ -51,12 +51,12 @@ type Error struct {
 }
 
 // New returns a classified error without a cause.
-func New(kind Kind, code, format string, args ...any) *Error {
+func New(kind Kind, code Code, format string, args ...any) *Error {
 	return &Error{Kind: kind, Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
 // Wrap classifies cause; the formatted message is the public part.
-func Wrap(cause error, kind Kind, code, format string, args ...any) *Error {
+func Wrap(cause error, kind Kind, code Code, format string, args ...any) *Error {
 	e := New(kind, code, format, args...)
 	e.cause = cause
 	return e
@@ -103,8 +103,8 @@ func KindOf(err error) Kind {
 	}
 }
 
-// CodeOf returns the contract code of err, or "".
-func CodeOf(err error) string {
+// CodeOf returns the code of the outermost Error in the chain of err, or "".
+func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.Code

@@ -47,14 +47,14 @@ type Content struct {
 func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []string) (*Content, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return nil, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
 	}
 	b = b.filled()
 	ctx, watch := Watch(ctx, b.Total, b.Stall)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		watch.Stop()
-		return nil, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
 	}
 	resp, err := c.follow(allow).Do(req)
 	if err != nil {
@@ -90,7 +90,7 @@ func unusable(resp *http.Response, b Bounds) error {
 	case resp.StatusCode != http.StatusOK:
 		return statusFault(resp.StatusCode)
 	case resp.ContentLength > b.Bytes:
-		return fault.Wrap(ErrTooLarge, fault.Exhausted, "fetch_too_large", "the answer has more than %d bytes", b.Bytes)
+		return fault.Wrap(ErrTooLarge, fault.Exhausted, fault.CodeFetchTooLarge, "the answer has more than %d bytes", b.Bytes)
 	default:
 		return nil
 	}
@@ -101,7 +101,7 @@ func classified(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Wrap(err, fault.Unavailable, "fetch_failed", "the address cannot be fetched")
+	return fault.Wrap(err, fault.Unavailable, fault.CodeFetchFailed, "the address cannot be fetched")
 }
 
 // bounded is an answer's body under its bounds.
@@ -123,11 +123,11 @@ func (b *bounded) Read(p []byte) (int, error) {
 	b.left, b.read = b.left-int64(n), b.read+int64(n)
 	switch {
 	case b.left < 0:
-		return n, fault.Wrap(ErrTooLarge, fault.Exhausted, "fetch_too_large", "the answer is larger than allowed")
+		return n, fault.Wrap(ErrTooLarge, fault.Exhausted, fault.CodeFetchTooLarge, "the answer is larger than allowed")
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF) && b.declared >= 0 && b.read < b.declared, errors.Is(err, io.ErrUnexpectedEOF):
-		return n, fault.Wrap(ErrTruncated, fault.Unavailable, "fetch_truncated", "the answer ended early")
+		return n, fault.Wrap(ErrTruncated, fault.Unavailable, fault.CodeFetchTruncated, "the answer ended early")
 	case errors.Is(err, io.EOF):
 		return n, io.EOF
 	default:

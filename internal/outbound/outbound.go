@@ -20,13 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// CodeAddress is the code of the fault of an address that may not be reached.
-const CodeAddress = "address_not_allowed"
-
-// CodeName is the code of the fault of a name that resolves to an address that may not be reached. Clients get the
-// same answer as for a name that does not exist, so that they cannot probe internal names.
-const CodeName = "name_not_allowed"
-
 // ErrRefused is wrapped by every error of an address that the guard refused: nothing was sent.
 var ErrRefused = errors.New("the address is not public")
 
@@ -101,7 +94,7 @@ func guard(_ context.Context, network, address string, _ syscall.RawConn) error 
 }
 
 func refused(address string) error {
-	return fault.Wrap(ErrRefused, fault.Denied, CodeAddress, "the address %s may not be reached", address)
+	return fault.Wrap(ErrRefused, fault.Denied, fault.CodeAddressNotAllowed, "the address %s may not be reached", address)
 }
 
 // special are the address blocks that are not public and that the methods of netip.Addr do not report.
@@ -166,7 +159,7 @@ func Public(a netip.Addr) bool {
 func (c *Client) RoundTrip(req *http.Request, allow []string) (*http.Response, error) {
 	allowed := slices.Contains(allow, hostPort(req))
 	if req.URL.Scheme != "https" && !allowed {
-		return nil, fault.Wrap(ErrRefused, fault.Denied, CodeAddress, "only https addresses may be reached")
+		return nil, fault.Wrap(ErrRefused, fault.Denied, fault.CodeAddressNotAllowed, "only https addresses may be reached")
 	}
 	if req.Header.Get("User-Agent") == "" {
 		req.Header.Set("User-Agent", c.agent)
@@ -176,7 +169,7 @@ func (c *Client) RoundTrip(req *http.Request, allow []string) (*http.Response, e
 	}
 	resp, err := c.public.RoundTrip(req)
 	if _, literal := netip.ParseAddr(req.URL.Hostname()); literal != nil && errors.Is(err, ErrRefused) {
-		return nil, fault.Wrap(err, fault.Denied, CodeName, "the name %s may not be reached", req.URL.Hostname())
+		return nil, fault.Wrap(err, fault.Denied, fault.CodeNameNotAllowed, "the name %s may not be reached", req.URL.Hostname())
 	}
 	return resp, err
 }
@@ -191,7 +184,7 @@ func hostPort(req *http.Request) string {
 
 // errRedirects ends a chain of redirects.
 func errRedirects() error {
-	return fault.New(fault.Unavailable, "too_many_redirects", "more than %d redirects", maxRedirects)
+	return fault.New(fault.Unavailable, fault.CodeTooManyRedirects, "more than %d redirects", maxRedirects)
 }
 
 // HTTP returns a client of the standard library whose requests go through the guard, redirects

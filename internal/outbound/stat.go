@@ -22,7 +22,7 @@ type StatusError int
 func (e StatusError) Error() string { return fmt.Sprintf("the server answered %d", int(e)) }
 
 func statusFault(status int) error {
-	return fault.Wrap(StatusError(status), fault.Unavailable, "fetch_status", "the server answered %d", status)
+	return fault.Wrap(StatusError(status), fault.Unavailable, fault.CodeFetchStatus, "the server answered %d", status)
 }
 
 // Resource describes the content of an address, as its server reports it.
@@ -41,7 +41,7 @@ const statTime = 20 * time.Second
 func (c *Client) Stat(ctx context.Context, address string, allow []string) (Resource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return Resource{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
 	}
 	ctx, watch := Watch(ctx, statTime, statTime)
 	defer watch.Stop()
@@ -59,7 +59,7 @@ func (c *Client) Stat(ctx context.Context, address string, allow []string) (Reso
 func (c *Client) ask(ctx context.Context, method, address string, allow []string) (Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return Resource{}, fault.New(fault.Denied, CodeAddress, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
 	}
 	if method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")

@@ -11,7 +11,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -56,10 +55,10 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	case pg.Code == UniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
 	case pg.Code == storageExceeded:
-		return fault.Wrap(wrapped(err, what), fault.Denied, account.CodeStorage, "the files of this account take as much as they may together: delete some to make room")
+		return fault.Wrap(wrapped(err, what), fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account take as much as they may together: delete some to make room")
 	case pg.Code == diskFull:
 		// The condition is temporary, like an outage: accepted work waits and does not fail.
-		return fault.Wrap(wrapped(err, what), fault.Unavailable, "storage_full", "the database has no space left").WithRetryAfter(databaseRetry)
+		return fault.Wrap(wrapped(err, what), fault.Unavailable, fault.CodeStorageFull, "the database has no space left").WithRetryAfter(databaseRetry)
 	case pg.Code == readOnly:
 		return unavailable(err, what)
 	}

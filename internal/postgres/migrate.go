@@ -157,11 +157,11 @@ func (s migrationSet) check(found map[int]applied) error {
 	for number, a := range found {
 		i := slices.IndexFunc(all, func(m migration) bool { return m.version == number })
 		if i < 0 {
-			return fault.New(fault.Conflict, "database_newer",
+			return fault.New(fault.Conflict, fault.CodeDatabaseNewer,
 				"the database has migration %04d, which this program (%s) does not know: run %s", newest, version.Version, releaseFor(found[newest]))
 		}
 		if all[i].checksum != a.checksum {
-			return fault.New(fault.Conflict, "migration_changed",
+			return fault.New(fault.Conflict, fault.CodeMigrationChanged,
 				"migration %s was applied with other contents than this program has", all[i].name)
 		}
 	}

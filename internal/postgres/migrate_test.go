@@ -39,9 +39,9 @@ func TestMigrateRunsOnceHoweverOftenItIsCalled(t *testing.T) {
 
 func TestMigrateRefusesADatabaseItDoesNotKnow(t *testing.T) {
 	t.Parallel()
-	cases := map[string]string{
-		"database_newer":    `insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', 'x')`,
-		"migration_changed": `update schema_migrations set checksum = 'edited' where version = 101`,
+	cases := map[fault.Code]string{
+		fault.CodeDatabaseNewer:    `insert into schema_migrations (version, name, checksum) values (9999, '9999_future.sql', 'x')`,
+		fault.CodeMigrationChanged: `update schema_migrations set checksum = 'edited' where version = 101`,
 	}
 	for code, sql := range cases {
 		dsn := storetest.NewDatabase(t)

@@ -94,7 +94,7 @@ func TestSubmissionWithLostCommitIsRecordedOnce(t *testing.T) {
 	require.Equal(t, n.ID, got.Job.ID)
 	require.Equal(t, 1, b.count(t, `select count(*) from events where type = $1`, job.TypeSubmitted))
 	_, err = b.jobs.Submit(t.Context(), job.NewJob{ID: job.NewID(), Account: "a", IdempotencyKey: "k", Operation: "jobs"})
-	require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err), "the key is used now")
+	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "the key is used now")
 }
 
 // The same of calls of models, which cost money.
@@ -176,7 +176,7 @@ func TestAmbiguousClaimOfAKeyIsResolved(t *testing.T) {
 	keys, mine, other := jobstore.NewKeys(b.lossy), uuid.New(), uuid.New()
 	requireTaken := func(err error) {
 		t.Helper()
-		require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err))
+		require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err))
 	}
 	lost := b.proxy.LoseAnswer("INSERT")
 	require.NoError(t, keys.Claim(t.Context(), "a", "assets", "k", mine))
@@ -259,7 +259,7 @@ func TestTakenIDIsRefusedAfterALostCommit(t *testing.T) {
 	lost := b.proxy.LoseStatement("commit") // of a batch that is refused before
 	_, err = assetstore.New(b.lossy, b.events).Create(t.Context(), n)
 	<-lost
-	require.Equal(t, "asset_id_taken", fault.CodeOf(err))
+	require.Equal(t, fault.CodeAssetIDTaken, fault.CodeOf(err))
 	require.Equal(t, 1, b.count(t, `select count(*) from events where type = $1`, asset.TypeCreated))
 }
 

@@ -75,7 +75,7 @@ func (r *Reader) look(ctx context.Context, what string, fn func(pgx.Tx) error) e
 		return fn(tx)
 	})
 	if tookTooLong(err) && ctx.Err() == nil {
-		return fault.Wrap(err, fault.Invalid, "query_too_broad", "too many files would have to be looked through: ask for a tag as well")
+		return fault.Wrap(err, fault.Invalid, fault.CodeQueryTooBroad, "too many files would have to be looked through: ask for a tag as well")
 	}
 	return postgres.Classify(err, what)
 }

@@ -332,5 +332,5 @@ func TestTooBroadFilterIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	_, err = assets.NewReader(pool, registry(t), nil).Browse(t.Context(), "acme", assets.Browse{Filter: assets.Filter{Name: "x"}, Sort: assets.ByCreation, Limit: 1})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
-	require.Equal(t, "query_too_broad", fault.CodeOf(err))
+	require.Equal(t, fault.CodeQueryTooBroad, fault.CodeOf(err))
 }

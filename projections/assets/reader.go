@@ -99,7 +99,7 @@ func (r *Reader) Several(ctx context.Context, account string, ids []asset.ID) (m
 	return several, nil
 }
 
-func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such asset") }
+func notFound() error { return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset") }
 
 // readable reports whether an asset can be read at all.
 func readable(a asset.Asset, now time.Time) bool {

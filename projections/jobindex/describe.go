@@ -140,5 +140,5 @@ func Cause(f job.Failure) string {
 	line = quoted.ReplaceAllString(line, "…")
 	line = ids.ReplaceAllString(line, "…")
 	line = numbers.ReplaceAllString(line, "N")
-	return clean(cut(cmp.Or(strings.TrimSpace(line), f.ExceptionType, f.Code), maxCause))
+	return clean(cut(cmp.Or(strings.TrimSpace(line), f.ExceptionType, string(f.Code)), maxCause))
 }

@@ -125,7 +125,7 @@ func (r *row) fold(rec eventlog.Recorded, data any) {
 			return
 		}
 	case job.FailedV1:
-		r.code, r.class, r.cause = clean(e.Failure.Code), clean(e.Failure.Class), Cause(e.Failure)
+		r.code, r.class, r.cause = clean(string(e.Failure.Code)), clean(e.Failure.Class), Cause(e.Failure)
 	case job.RetiredV1:
 		r.retired = true
 	default:

@@ -64,7 +64,7 @@ func (r *Reader) read(ctx context.Context, query string, args ...any) (job.Job, 
 	return current.job, err
 }
 
-func notFound() error { return fault.New(fault.NotFound, "job_not_found", "no such job") }
+func notFound() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job") }
 
 // catchUp folds the events of a stream that a row has not seen, up to version at least.
 func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {

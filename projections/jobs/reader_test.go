@@ -190,7 +190,7 @@ func TestReadsAreScopedToTheAccount(t *testing.T) {
 		}
 		_, err := l.reader.Job(t.Context(), "other", id(1))
 		require.Equal(t, fault.NotFound, fault.KindOf(err))
-		require.Equal(t, "job_not_found", fault.CodeOf(err))
+		require.Equal(t, fault.CodeJobNotFound, fault.CodeOf(err))
 		require.Empty(t, l.active(t, "other"))
 		positions, err := l.reader.QueuePositions(t.Context(), "other", []job.ID{id(1), id(2)})
 		require.NoError(t, err)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // putText is putAsset for a text.
@@ -104,12 +105,12 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 		"user data":    c.do("POST", "/api/userdata/a.json", `{}`),
 	} {
 		require.Equal(t, 403, r.status, "%s: %s", name, r.body)
-		require.Contains(t, r.body, account.CodeStorage, name)
+		require.Contains(t, r.body, fault.CodeStorageQuotaExceeded, name)
 		require.Contains(t, r.body, "1.5 KiB", name)
 		require.Empty(t, r.header.Get("Retry-After"), "%s: to wait does not help", name)
 	}
 	refused := decode(t, c.putText("more.txt", "x", "").body)["error"].(map[string]any)
-	require.Equal(t, account.CodeStorage, refused["code"])
+	require.Equal(t, fault.CodeStorageQuotaExceeded, refused["code"])
 	run := c.do("POST", "/v2/models/sim/echo/requests", `{}`, "Authorization", "Bearer "+c.key)
 	require.Equal(t, 403, run.status, run.body)
 	require.Equal(t, "forbidden", decode(t, run.body)["error_type"])

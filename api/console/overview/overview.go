@@ -94,7 +94,7 @@ func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
 			}
 		}
 		if chosen.long == 0 {
-			return nil, fault.New(fault.Invalid, "invalid_request", "There is no range %q.", name)
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no range %q.", name)
 		}
 	}
 	ctx, now := c.Request.Context(), time.Now()

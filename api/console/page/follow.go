@@ -30,7 +30,7 @@ const (
 func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
 	owner := v.Account
 	if !s.open.Acquire(owner) {
-		return httperr.RetryLater(10*time.Second, "too_many_streams", "This account has as many pages open as it may.")
+		return httperr.RetryLater(10*time.Second, fault.CodeTooManyStreams, "This account has as many pages open as it may.")
 	}
 	defer s.open.Release(owner)
 	sub, err := s.subscribe(c.Request.Context(), v)

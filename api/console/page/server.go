@@ -163,7 +163,7 @@ func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Vi
 // sameSite refuses forms that another site's page sends.
 func (s *Server) sameSite(r *http.Request) error {
 	if err := s.crossOrigin.Check(r); err != nil {
-		return fault.Wrap(err, fault.Denied, "forbidden", "This form was sent by another site.")
+		return fault.Wrap(err, fault.Denied, fault.CodeForbidden, "This form was sent by another site.")
 	}
 	return nil
 }
@@ -179,7 +179,7 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	key := ""
 	if s.Edge.Mode() != account.ModeNone {
 		if key = edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); key == "" {
-			return Visitor{}, fault.New(fault.Unauthenticated, "unauthorized", "no cookie of this service")
+			return Visitor{}, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "no cookie of this service")
 		}
 	}
 	if s.operates(key) {
@@ -192,9 +192,9 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	v := Visitor{Identity: id, Operator: s.Edge.Mode() != account.ModeKeys, secret: key}
 	switch {
 	case need.Operator && !v.Operator:
-		err = fault.New(fault.Denied, "forbidden", "This page is for operators: sign out, and sign in with the token of the admin API.")
+		err = fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
 	case !id.Allows(need.Scope):
-		err = fault.New(fault.Denied, "forbidden", "This key may read, but not change anything.")
+		err = fault.New(fault.Denied, fault.CodeForbidden, "This key may read, but not change anything.")
 	}
 	return v, err
 }
@@ -211,7 +211,7 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 		v.Account = account.LocalID
 	}
 	if need.Account && v.Account == "" {
-		return v, fault.New(fault.Invalid, "invalid_request", "This page shows one account: name it in the address, as in ?account=NAME.")
+		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page shows one account: name it in the address, as in ?account=NAME.")
 	}
 	return v, nil
 }

@@ -141,7 +141,7 @@ func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]in
 // followEvents writes what q finds and then what is recorded, until ctx ends, which is no error.
 func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	if !q.Until.IsZero() || q.Before > 0 {
-		return fault.New(fault.Invalid, "invalid_request", "--follow has no end: it goes with neither --until nor --before")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "--follow has no end: it goes with neither --until nor --before")
 	}
 	logger, err := s.Logger()
 	if err != nil {

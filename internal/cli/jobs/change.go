@@ -59,7 +59,7 @@ func (sel *selection) by() operate.Attribution {
 var errNotOneSelection = errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
 
 func errNoMatch() error {
-	return fault.New(fault.NotFound, "no_match", "no job matches the filter; nothing was changed")
+	return fault.New(fault.NotFound, fault.CodeNoMatch, "no job matches the filter; nothing was changed")
 }
 
 // resolved is the filter with what --failed is short for.

@@ -214,5 +214,5 @@ func (c *Catalogue) WebFile(ctx context.Context, path string) (*comfyui.Download
 			}
 		}
 	}
-	return nil, fault.New(fault.NotFound, comfyui.CodeNotFound, "there is no such web file")
+	return nil, fault.New(fault.NotFound, fault.CodeServerFileNotFound, "there is no such web file")
 }

@@ -80,5 +80,5 @@ func TestOnlyTheChosenServerGivesWebFiles(t *testing.T) {
 		require.False(t, c.HasWebFile(path), path)
 	}
 	_, err = c.WebFile(t.Context(), "/extensions/sim-pack/../../queue")
-	require.Equal(t, comfyui.CodeUnsafeName, fault.CodeOf(err))
+	require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err))
 }

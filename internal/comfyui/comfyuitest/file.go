@@ -29,11 +29,11 @@ var files = map[string]func(*testing.T, *bench){
 	"LargerFileThanTheLimitIsRefused": func(t *testing.T, b *bench) {
 		saved := b.run(t, b.picture(11)).Outputs["2"].Files[0]
 		_, err := b.Fetch(b.ctx, saved, 20)
-		require.Equal(t, comfyui.CodeTooLarge, fault.CodeOf(err))
+		require.Equal(t, fault.CodeTooLarge, fault.CodeOf(err))
 	},
 	"AbsentFile": func(t *testing.T, b *bench) {
 		_, err := b.Fetch(b.ctx, comfyui.File{Name: b.name, Type: comfyui.FolderOutput}, maxFile)
-		require.Equal(t, comfyui.CodeNotFound, fault.CodeOf(err))
+		require.Equal(t, fault.CodeServerFileNotFound, fault.CodeOf(err))
 	},
 	"NamesThatLeadOutsideAreRefused": func(t *testing.T, b *bench) {
 		for _, f := range []comfyui.File{
@@ -44,9 +44,9 @@ var files = map[string]func(*testing.T, *bench){
 			{Name: "x.png", Type: "models"},
 		} {
 			_, err := b.Fetch(b.ctx, f, maxFile)
-			require.Equal(t, comfyui.CodeUnsafeName, fault.CodeOf(err), "%+v", f)
+			require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err), "%+v", f)
 			_, err = b.Put(b.ctx, comfyui.Upload{Name: f.Name, Subfolder: f.Subfolder, Folder: f.Type, Body: strings.NewReader("")})
-			require.Equal(t, comfyui.CodeUnsafeName, fault.CodeOf(err), "%+v", f)
+			require.Equal(t, fault.CodeUnsafeName, fault.CodeOf(err), "%+v", f)
 		}
 	},
 	"UploadedFileIsThere": func(t *testing.T, b *bench) {

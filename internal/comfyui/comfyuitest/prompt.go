@@ -152,7 +152,7 @@ func (b *bench) refused(t *testing.T, g graph) *comfyui.Refusal {
 	_, err := b.Submit(b.ctx, p)
 	var refusal *comfyui.Refusal
 	require.True(t, errors.As(err, &refusal), "%v", err)
-	require.Equal(t, comfyui.CodeRefused, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerRefused, fault.CodeOf(err))
 	state, err := b.Find(b.ctx, p.ID)
 	require.NoError(t, err)
 	require.Equal(t, comfyui.Unknown, state.Status)

@@ -71,7 +71,7 @@ func (c *compiled) move(ctx context.Context, value node.Value) (any, error) {
 
 // cannotCross is the error of a value that cannot be moved.
 func cannotCross(format string, args ...any) error {
-	return fault.New(fault.Invalid, "value_cannot_cross", "%s", fmt.Sprintf(format, args...))
+	return fault.New(fault.Invalid, fault.CodeValueCannotCross, "%s", fmt.Sprintf(format, args...))
 }
 
 // maxMoved bounds the frames of a batch that is moved to a server one by one.
@@ -88,7 +88,7 @@ func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error)
 // movePictures uploads the frames of an image and joins them again. Alpha is moved beside the colours.
 func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, error) {
 	if im.Frames() > maxMoved {
-		return nil, fault.New(fault.Exhausted, "value_too_large", "a batch of %d pictures is more than the %d that are moved to a server", im.Frames(), maxMoved)
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures is more than the %d that are moved to a server", im.Frames(), maxMoved)
 	}
 	frames := make([]any, im.Frames())
 	for frame := range frames {

@@ -64,12 +64,9 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 	return saved, tooLarge(err, f, d.opts.MaxOutput)
 }
 
-// CodeOutputTooLarge marks a file that is larger than the operator allows. Exhausted.
-const CodeOutputTooLarge = "output_too_large"
-
 func tooLarge(err error, f comfyui.File, most int64) error {
-	if fault.CodeOf(err) == comfyui.CodeTooLarge {
-		return fault.Wrap(err, fault.Exhausted, CodeOutputTooLarge, "%s is larger than %d bytes, which is the most that is taken from a server", f.Name, most)
+	if fault.CodeOf(err) == fault.CodeTooLarge {
+		return fault.Wrap(err, fault.Exhausted, fault.CodeOutputTooLarge, "%s is larger than %d bytes, which is the most that is taken from a server", f.Name, most)
 	}
 	return err
 }
@@ -90,7 +87,7 @@ func renamed(raw json.RawMessage, files map[string]node.File) (map[string][]any,
 	}
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &shown); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, comfyui.CodeGarbage, "what the node shows is not an object")
+		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "what the node shows is not an object")
 	}
 	ui := make(map[string][]any, len(shown))
 	for key, value := range shown {

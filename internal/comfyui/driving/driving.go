@@ -75,13 +75,6 @@ type Result struct {
 	Took    time.Duration // of the prompt on the server, from its start; of a prompt found again, since it was found
 }
 
-// CodeGivenUp marks the error of a server that is gone, silent, or keeps forgetting the prompt. What it does with the
-// prompt is not known. Unavailable.
-const CodeGivenUp = "server_given_up"
-
-// CodeInterrupted marks a prompt that somebody else cancelled on its server. Unavailable.
-const CodeInterrupted = "server_interrupted"
-
 // NodeError is the failure of a node on a server.
 type NodeError struct{ comfyui.ExecutionError }
 
@@ -166,9 +159,9 @@ func given(ctx context.Context, err error) error {
 		return context.Cause(ctx)
 	}
 	switch fault.CodeOf(err) {
-	case comfyui.CodeUnreachable, comfyui.CodeLost, comfyui.CodeSilent, comfyui.CodeServerError, comfyui.CodeGarbage,
-		comfyui.CodeCertificate, comfyui.CodeRedirect, comfyui.CodeDenied, comfyui.CodeNotComfyUI, comfyui.CodeTooOld:
-		return fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server is lost: %s", err.Error())
+	case fault.CodeServerUnreachable, fault.CodeServerLost, fault.CodeServerSilent, fault.CodeServerError, fault.CodeServerGarbage,
+		fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied, fault.CodeNotComfyUI, fault.CodeServerTooOld:
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server is lost: %s", err.Error())
 	}
 	return err
 }

@@ -78,7 +78,7 @@ func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Unavailable, comfyui.CodeGarbage, "what the server gives for %s is no such file", f.Name)
+	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "what the server gives for %s is no such file", f.Name)
 }
 
 // longestBeginning is how many bytes of a file are looked at.

@@ -31,7 +31,7 @@ func TestFileBeginsAsItsNameSays(t *testing.T) {
 		{"a", "", false},
 	} {
 		err := checkBeginning(bufio.NewReader(strings.NewReader(c.content)), comfyui.File{Name: c.name})
-		require.Equal(t, c.refused, fault.CodeOf(err) == comfyui.CodeGarbage, "%s: %q", c.name, c.content)
+		require.Equal(t, c.refused, fault.CodeOf(err) == fault.CodeServerGarbage, "%s: %q", c.name, c.content)
 	}
 }
 
@@ -54,9 +54,9 @@ func TestValuesAreCheckedAndBounded(t *testing.T) {
 	d := New(Options{MaxPixels: 10, MaxOutput: 1 << 30})
 	s := &answering{body: "<html>sign in</html>"}
 	_, err := d.frames(t.Context(), &Run{Server: s}, raster.Engine{MaxPixels: 10}, []comfyui.File{{Name: "a.png"}})
-	require.Equal(t, comfyui.CodeGarbage, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerGarbage, fault.CodeOf(err))
 	_, err = d.read(t.Context(), &Run{Server: s}, comfyui.File{Name: "a.latent"})
-	require.Equal(t, comfyui.CodeGarbage, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerGarbage, fault.CodeOf(err))
 	require.Equal(t, d.maxValueBytes(), s.limit)
 	require.Less(t, s.limit, d.opts.MaxOutput)
 }

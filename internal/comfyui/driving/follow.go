@@ -132,7 +132,7 @@ func (f *follower) first(ctx context.Context) (bool, error) {
 
 func (f *follower) send(ctx context.Context) error {
 	if f.sent > resends {
-		return fault.New(fault.Unavailable, CodeGivenUp, "the server has forgotten the prompt %d times", f.sent-1)
+		return fault.New(fault.Unavailable, fault.CodeServerGivenUp, "the server has forgotten the prompt %d times", f.sent-1)
 	}
 	prompt, err := f.c.complete(ctx)
 	if err != nil {
@@ -143,7 +143,7 @@ func (f *follower) send(ctx context.Context) error {
 	f.own = true
 	_, err = f.r.Server.Submit(ctx, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	switch fault.CodeOf(err) {
-	case comfyui.CodeLost, comfyui.CodeServerError: // it may have arrived: the next look tells
+	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next look tells
 		return nil
 	}
 	return err
@@ -161,14 +161,14 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
 	case err != nil:
-		if f.broken.IsZero() && fault.CodeOf(err) == comfyui.CodeUnreachable {
+		if f.broken.IsZero() && fault.CodeOf(err) == fault.CodeServerUnreachable {
 			f.broken = time.Now()
 		}
-		if f.misread++; fault.CodeOf(err) != comfyui.CodeLost && f.misread > maxUnreadable {
-			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server does not report the state of the prompt: %s", err.Error())
+		if f.misread++; fault.CodeOf(err) != fault.CodeServerLost && f.misread > maxUnreadable {
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s", err.Error())
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
-			return nil, fault.Wrap(err, fault.Unavailable, CodeGivenUp, "the server is lost: %s", err.Error())
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server is lost: %s", err.Error())
 		}
 		return nil, nil //nolint:nilnil // not known yet
 	}
@@ -181,7 +181,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Failed:
 		return nil, f.failed(state.Outcome)
 	case comfyui.Cancelled:
-		return nil, fault.New(fault.Unavailable, CodeInterrupted, "the prompt was interrupted on its server")
+		return nil, fault.New(fault.Unavailable, fault.CodeServerInterrupted, "the prompt was interrupted on its server")
 	case comfyui.Pending, comfyui.Running:
 		f.sent = max(f.sent, 1)
 	}
@@ -190,7 +190,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 
 func (f *follower) failed(outcome *comfyui.Outcome) error {
 	if outcome == nil || outcome.Err == nil {
-		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server reports that the prompt failed, without a reason")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt failed, without a reason")
 	}
 	e := *outcome.Err
 	id, ok := f.segmentNode(e.Node, "")
@@ -341,7 +341,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 // complete tells of the nodes that no message told of.
 func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
 	if outcome == nil {
-		return fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server reports that the prompt is done, without its outputs")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, without its outputs")
 	}
 	if err := f.answered(ctx, outcome.Cached); err != nil {
 		return err

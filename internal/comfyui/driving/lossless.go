@@ -215,7 +215,7 @@ func readPacked(r io.Reader, kind node.Type, limit int64) (*packedValue, error) 
 	}
 	v := &packedValue{tensors: file.Tensors}
 	if json.Unmarshal([]byte(file.Metadata[describedKey]), &v.described) != nil || v.Format != packFormat || v.Type != kind {
-		return nil, fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server wrote a file that holds no value of type %s", kind)
+		return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server wrote a file that holds no value of type %s", kind)
 	}
 	return v, nil
 }

@@ -37,7 +37,7 @@ const maxWAV = math.MaxUint32 - 1024
 // encodeWAV writes a WAV file of 32-bit floats.
 func encodeWAV(s *media.Sound) ([]byte, error) {
 	if s.Bytes() > maxWAV {
-		return nil, fault.New(fault.Exhausted, "value_too_large", "a sound of %d bytes is too long to be moved to a server", s.Bytes())
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a sound of %d bytes is too long to be moved to a server", s.Bytes())
 	}
 	frame, size := 4*s.Channels(), int(s.Bytes())
 	out := make([]byte, 0, 58+size)

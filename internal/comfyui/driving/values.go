@@ -33,7 +33,7 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 		case f.own: // on a server, too, a blocked value keeps what reads it from running
 			values[i] = node.Blocker{}
 		default:
-			return nil, fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server did not put out output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not put out output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
 		}
 	}
 	return values, nil
@@ -93,7 +93,7 @@ func frameCounts(shown []string) ([]int, error) {
 	for _, text := range shown {
 		n, err := strconv.Atoi(strings.TrimSpace(text))
 		if err != nil || n < 1 {
-			return nil, fault.New(fault.Unavailable, comfyui.CodeGarbage, "the server wrote %q for a number of frames", text)
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server wrote %q for a number of frames", text)
 		}
 		counts = append(counts, n)
 	}
@@ -156,7 +156,7 @@ func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files
 			return nil, err
 		}
 		if pixels += p.Image.Pixels(); pixels > d.opts.MaxPixels {
-			return nil, fault.New(fault.Exhausted, "value_too_large", "the pictures have more than the %d pixels that a value may have", d.opts.MaxPixels)
+			return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "the pictures have more than the %d pixels that a value may have", d.opts.MaxPixels)
 		}
 		frames = append(frames, p)
 	}
@@ -213,7 +213,7 @@ func texts(kind node.Type, shown []string, list bool) (node.Value, error) {
 	for _, text := range shown {
 		value, err := parse(kind, text)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.Unavailable, comfyui.CodeGarbage, "the server wrote %q for a value of type %s", text, kind)
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server wrote %q for a value of type %s", text, kind)
 		}
 		values = append(values, value)
 	}

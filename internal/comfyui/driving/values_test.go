@@ -204,7 +204,7 @@ var values = map[string]func(*testing.T, *rig){
 			"2": call("PreviewAny", map[string]any{"source": from("1", 0)}),
 		}, "2")
 		require.True(t, fault.Is(err, fault.Invalid), "%v", err)
-		require.Equal(t, "value_cannot_cross", fault.CodeOf(err))
+		require.Equal(t, fault.CodeValueCannotCross, fault.CodeOf(err))
 	},
 }
 

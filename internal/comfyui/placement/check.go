@@ -9,14 +9,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// CodeUnknownLabel marks a submission that asks for a label which no server has.
-const CodeUnknownLabel = "unknown_label"
-
 // Check reports whether the parts of a graph that only servers can run can be cut out of it: otherwise the error is a
 // *graph.PromptError that names type and node. A label that no server has is Invalid.
 func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if label := p.UnknownLabel(labels); label != "" {
-		return fault.New(fault.Invalid, CodeUnknownLabel, "no ComfyUI server has the label %q", label).WithDetails(map[string]any{"label": label})
+		return fault.New(fault.Invalid, fault.CodeUnknownLabel, "no ComfyUI server has the label %q", label).WithDetails(map[string]any{"label": label})
 	}
 	classes := p.classes.Frozen()
 	if !needsServer(accepted, classes) {

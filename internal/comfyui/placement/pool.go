@@ -279,7 +279,7 @@ func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
 	defer p.mu.Unlock()
 	at := slices.IndexFunc(p.servers, func(s *server.Server) bool { return s.ID == id })
 	if at < 0 {
-		return nil, nil, fault.New(fault.NotFound, server.CodeUnknown, "server %s is not registered any more", id)
+		return nil, nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "server %s is not registered any more", id)
 	}
 	s := p.servers[at]
 	c, ok := p.clients[id]

@@ -148,9 +148,9 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 	}
 	problem := publicProblem(err)
 	switch fault.CodeOf(err) {
-	case comfyui.CodeNotComfyUI, comfyui.CodeTooOld, comfyui.CodeCertificate, comfyui.CodeRedirect, comfyui.CodeDenied, comfyui.CodeRefused, comfyui.CodeGarbage:
+	case fault.CodeNotComfyUI, fault.CodeServerTooOld, fault.CodeServerCertificate, fault.CodeServerRedirect, fault.CodeServerDenied, fault.CodeServerRefused, fault.CodeServerGarbage:
 		s.Health, s.Problem = server.Unusable, problem
-	case comfyui.CodeUnreachable:
+	case fault.CodeServerUnreachable:
 		s.Health, s.Problem = server.Absent, problem
 	default: // it may only be slow
 		if s.Health != server.Answers || s.SeenAt == nil || time.Since(*s.SeenAt) > w.opts.Silence {

@@ -31,12 +31,6 @@ type File struct {
 	Metadata map[string]string
 }
 
-// CodeDamaged marks a file that is not in the format. Invalid.
-const CodeDamaged = "tensors_damaged"
-
-// CodeTooLarge marks a file beyond the reader's bound. Exhausted.
-const CodeTooLarge = "tensors_too_large"
-
 // maxHeader bounds the description of the tensors.
 const maxHeader = 16 << 20
 
@@ -50,7 +44,7 @@ var sizes = map[string]int{
 }
 
 func damaged(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeDamaged, "the file of tensors is damaged: %s", fmt.Sprintf(format, args...))
+	return fault.New(fault.Invalid, fault.CodeTensorsDamaged, "the file of tensors is damaged: %s", fmt.Sprintf(format, args...))
 }
 
 // entry describes a tensor in the header.
@@ -71,7 +65,7 @@ func Read(r io.Reader, limit int64) (*File, error) {
 		end = max(end, e.Offsets[1])
 	}
 	if end > limit {
-		return nil, fault.New(fault.Exhausted, CodeTooLarge, "the tensors of the file take %d bytes, more than %d", end, limit)
+		return nil, fault.New(fault.Exhausted, fault.CodeTensorsTooLarge, "the tensors of the file take %d bytes, more than %d", end, limit)
 	}
 	data, err := readBody(r, end)
 	if err != nil {

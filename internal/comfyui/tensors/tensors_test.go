@@ -93,7 +93,7 @@ func TestDamagedFilesAreRefused(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			_, err := tensors.Read(strings.NewReader(raw), 1<<20)
-			require.Equal(t, tensors.CodeDamaged, fault.CodeOf(err), "%v", err)
+			require.Equal(t, fault.CodeTensorsDamaged, fault.CodeOf(err), "%v", err)
 		})
 	}
 }
@@ -102,5 +102,5 @@ func TestFileBeyondTheBoundIsRefusedBeforeItIsRead(t *testing.T) {
 	t.Parallel()
 	announced := file(`{"a":{"dtype":"U8","shape":[1099511627776],"data_offsets":[0,1099511627776]}}`, "")
 	_, err := tensors.Read(strings.NewReader(announced), 1<<20)
-	require.Equal(t, tensors.CodeTooLarge, fault.CodeOf(err))
+	require.Equal(t, fault.CodeTensorsTooLarge, fault.CodeOf(err))
 }

@@ -50,11 +50,11 @@ func (a Access) check() error {
 
 func checkModels(patterns []string) error {
 	if len(patterns) > maxModels {
-		return fault.New(fault.Invalid, "invalid_request", "a list of models has at most %d entries", maxModels)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a list of models has at most %d entries", maxModels)
 	}
 	for _, p := range patterns {
 		if len(p) > maxPattern || !modelPattern.MatchString(p) {
-			return fault.New(fault.Invalid, "invalid_request", "%q is neither a model such as bfl/flux-2-pro nor all of a provider such as bfl/*", p)
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is neither a model such as bfl/flux-2-pro nor all of a provider such as bfl/*", p)
 		}
 	}
 	return nil

@@ -81,7 +81,7 @@ func TestTheStaticToken(t *testing.T) {
 	for _, wrong := range []string{"", "Right", "right "} {
 		_, err = auth.Authenticate(t.Context(), wrong)
 		require.True(t, fault.Is(err, fault.Unauthenticated))
-		require.Equal(t, "unauthorized", fault.CodeOf(err))
+		require.Equal(t, fault.CodeUnauthorized, fault.CodeOf(err))
 	}
 }
 

@@ -62,7 +62,7 @@ func (k *Keys) Authenticate(ctx context.Context, secret string) (Identity, error
 
 func unauthenticated(secret string) error {
 	if secret == "" {
-		return fault.New(fault.Unauthenticated, "unauthorized", "a credential is required")
+		return fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "a credential is required")
 	}
-	return fault.New(fault.Unauthenticated, "unauthorized", "the credential is not valid")
+	return fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "the credential is not valid")
 }

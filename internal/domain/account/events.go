@@ -93,7 +93,7 @@ type Change struct {
 func (c Change) Check() error {
 	if c.Tier != "" {
 		if _, err := ParseTier(string(c.Tier)); err != nil {
-			return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+			return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 	}
 	if c.Access != nil {
@@ -112,7 +112,7 @@ func (c Change) Check() error {
 		}
 	}
 	if c.Account == "" || c.Actor == "" {
-		return fault.New(fault.Invalid, "invalid_request", "a change of an account names the account and who asks for it")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of an account names the account and who asks for it")
 	}
 	return nil
 }

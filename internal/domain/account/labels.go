@@ -14,9 +14,6 @@ type Labels struct {
 	Allowed []string // nil = every label, empty = none
 }
 
-// CodeLabel is the code of a submission that asks for a label which its account may not ask for.
-const CodeLabel = "label_not_allowed"
-
 // Check returns Denied for the first of the labels that may not be asked for.
 func (l Labels) Check(asked []string) error {
 	for _, a := range asked {
@@ -27,7 +24,7 @@ func (l Labels) Check(asked []string) error {
 		if len(l.Allowed) > 0 {
 			allowed = "it may ask for " + strings.Join(l.Allowed, ", ")
 		}
-		return fault.New(fault.Denied, CodeLabel, "this account may not ask for servers with the label %q: %s", a, allowed).WithDetails(map[string]any{"label": a})
+		return fault.New(fault.Denied, fault.CodeLabelNotAllowed, "this account may not ask for servers with the label %q: %s", a, allowed).WithDetails(map[string]any{"label": a})
 	}
 	return nil
 }
@@ -44,7 +41,7 @@ func (l *Labels) check() error {
 	}
 	parsed, err := label.Parse(l.Allowed)
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 	}
 	l.Allowed = parsed
 	return nil

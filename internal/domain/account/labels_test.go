@@ -28,7 +28,7 @@ func TestLabelsThatAnAccountMayAskFor(t *testing.T) {
 		require.Equal(t, c.refused, err != nil, name)
 		if c.refused {
 			require.Equal(t, fault.Denied, fault.KindOf(err), name)
-			require.Equal(t, account.CodeLabel, fault.CodeOf(err), name)
+			require.Equal(t, fault.CodeLabelNotAllowed, fault.CodeOf(err), name)
 		}
 	}
 }

@@ -26,13 +26,10 @@ func (s Storage) Fits(bytes int64) error {
 // Full reports whether the account may store nothing more.
 func (s Storage) Full() bool { return s.Limit > 0 && s.Bytes >= s.Limit }
 
-// CodeStorage is the code of a request that exceeds the storage limit of its account.
-const CodeStorage = "storage_quota_exceeded"
-
 // StorageExceeded is the refusal of bytes beyond the storage limit of an account. It has no Retry-After, because
 // waiting does not help.
 func StorageExceeded(limit int64) error {
-	return fault.New(fault.Denied, CodeStorage, "the files of this account may take %s together, and this would exceed it: delete some to make room", Size(limit))
+	return fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account may take %s together, and this would exceed it: delete some to make room", Size(limit))
 }
 
 // StorageLimit changes how much an account may keep.
@@ -50,7 +47,7 @@ func (a Account) StorageLimit(standard int64) int64 {
 
 func (l StorageLimit) check() error {
 	if l.Bytes != nil && *l.Bytes < 0 {
-		return fault.New(fault.Invalid, "invalid_request", "a limit of storage is a number of bytes, 0 for none")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a limit of storage is a number of bytes, 0 for none")
 	}
 	return nil
 }

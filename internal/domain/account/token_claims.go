@@ -25,12 +25,12 @@ func CheckName(name string) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName ||
 		strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable) {
-		return fault.New(fault.Invalid, "invalid_request", "the name of an account is 1 to %d characters that print, without spaces around them", maxName)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the name of an account is 1 to %d characters that print, without spaces around them", maxName)
 	}
 	return nil
 }
 
 // Suspended is the refusal of every credential of a suspended account.
 func Suspended() error {
-	return fault.New(fault.Denied, "forbidden", "this account is suspended")
+	return fault.New(fault.Denied, fault.CodeForbidden, "this account is suspended")
 }

@@ -53,7 +53,7 @@ func (a Asset) ChangeEvents(c Change) ([]Event, error) {
 	}
 	events = append(events, tagged...)
 	if len(events) > 0 && a.Version+int64(len(events)) > maxVersions {
-		return nil, fault.New(fault.Invalid, "too_many_changes", "an asset can be changed %d times", maxVersions)
+		return nil, fault.New(fault.Invalid, fault.CodeTooManyChanges, "an asset can be changed %d times", maxVersions)
 	}
 	return events, nil
 }
@@ -64,7 +64,7 @@ func (a Asset) tagEvents(c Change) ([]Event, error) {
 		want = *c.Tags
 	}
 	if len(want) > MaxTags {
-		return nil, fault.New(fault.Invalid, "too_many_tags", "at most %d tags are allowed", MaxTags)
+		return nil, fault.New(fault.Invalid, fault.CodeTooManyTags, "at most %d tags are allowed", MaxTags)
 	}
 	var events []Event
 	if removed := without(a.Tags, want); len(removed) > 0 {

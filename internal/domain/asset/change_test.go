@@ -71,12 +71,12 @@ func TestChangesAreBounded(t *testing.T) {
 	}
 	state := given(t, tagged(many[:60]...))
 	_, err := state.ChangeEvents(asset.Change{Add: many})
-	require.Equal(t, "too_many_tags", fault.CodeOf(err))
+	require.Equal(t, fault.CodeTooManyTags, fault.CodeOf(err))
 	_, err = state.ChangeEvents(asset.Change{Add: many[60:64]})
 	require.NoError(t, err)
 	state.Version = 10_000
 	_, err = state.ChangeEvents(asset.Change{Name: at("x")})
-	require.Equal(t, "too_many_changes", fault.CodeOf(err))
+	require.Equal(t, fault.CodeTooManyChanges, fault.CodeOf(err))
 	events, err := state.ChangeEvents(asset.Change{Name: at("photo.png")})
 	require.NoError(t, err)
 	require.Empty(t, events)
@@ -129,7 +129,7 @@ func TestMetadataIsABoundedObject(t *testing.T) {
 		`{"a":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`, `{"a":"` + strings.Repeat("x", 20_000) + `"}`,
 	} {
 		_, err := asset.ParseMetadata([]byte(raw))
-		require.Equal(t, "invalid_metadata", fault.CodeOf(err), "%.40s", raw)
+		require.Equal(t, fault.CodeInvalidMetadata, fault.CodeOf(err), "%.40s", raw)
 	}
 }
 

@@ -43,7 +43,7 @@ func ParseMetadata(raw []byte) (Metadata, error) {
 }
 
 func invalidMetadata(why string) error {
-	return fault.New(fault.Invalid, "invalid_metadata", "the metadata is not usable: %s", why)
+	return fault.New(fault.Invalid, fault.CodeInvalidMetadata, "the metadata is not usable: %s", why)
 }
 
 // canonical writes an object with sorted keys, each once, so that equal metadata are equal bytes.

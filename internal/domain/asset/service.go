@@ -208,7 +208,7 @@ const hashMismatchRetry = time.Second
 func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, spec Spec) (Stored, error) {
 	ref, size := in.Sum()
 	if expected != nil && ref != *expected {
-		return Stored{}, fault.New(fault.Conflict, "hash_mismatch", "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
+		return Stored{}, fault.New(fault.Conflict, fault.CodeHashMismatch, "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
 	}
 	n := s.newAsset(spec, Uploaded, ref)
 	n.Size = size
@@ -267,7 +267,7 @@ func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made 
 }
 
 func bytesNotOwned() error {
-	return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+	return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no content with this hash is stored")
 }
 
 // HasBytes reports whether the account can reference these bytes.

@@ -63,7 +63,7 @@ func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 		return Call{}, err
 	}
 	if c.EndedAt != nil && s.Now().Sub(*c.EndedAt) >= Retention {
-		return Call{}, RefuseWith(fault.NotFound, CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
+		return Call{}, RefuseWith(fault.NotFound, fault.CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
 	}
 	return c, nil
 }

@@ -37,18 +37,12 @@ const (
 // that is being refused. Remaining is never negative.
 type Spend struct{ Limit, Current, Remaining int64 }
 
-// The codes of refusals whose kind and type do not say enough.
-const (
-	CodeContents = "contents" // of Invalid: the body can be read, and is not one that the model takes
-	CodeExpired  = "expired"  // of NotFound: there was such a request, and its answer is no longer kept
-)
-
 // Refusal is the answer to a call without a result of the model. Its kind, code and type decide the status; the rest is
 // shown to clients.
 type Refusal struct {
 	Kind           fault.Kind
-	Code           string // one of the codes above, or ""
-	Type           string // error_type
+	Code           fault.Code // says more than kind and type, or ""
+	Type           string     // error_type
 	Detail         string
 	Validation     json.RawMessage // the detail array of a 422; then Detail is not shown
 	RetryAfter     int             // seconds, at least 1; 0 = none
@@ -66,7 +60,7 @@ func Refuse(kind fault.Kind, errorType, format string, args ...any) *Refusal {
 }
 
 // RefuseWith is Refuse with a code.
-func RefuseWith(kind fault.Kind, code, errorType, format string, args ...any) *Refusal {
+func RefuseWith(kind fault.Kind, code fault.Code, errorType, format string, args ...any) *Refusal {
 	r := Refuse(kind, errorType, format, args...)
 	r.Code = code
 	return r

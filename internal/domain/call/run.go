@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -159,7 +158,7 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	case errors.Is(err, ErrKeyTaken):
 		rec, err := s.claimedMeanwhile(ctx, n)
 		return Admission{}, rec, err
-	case fault.CodeOf(err) == credit.CodeInsufficient:
+	case fault.CodeOf(err) == fault.CodeInsufficientCredits:
 		return Admission{}, nil, insufficient()
 	case err != nil:
 		return Admission{}, nil, err

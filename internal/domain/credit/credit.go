@@ -28,12 +28,6 @@ const MaxAmount = 100_000_000 * Dollar
 // MaxHoldID bounds the id of a reservation, in bytes.
 const MaxHoldID = 200
 
-// Codes of the faults of a ledger.
-const (
-	CodeInsufficient = "insufficient_credits" // Exhausted: less is available than asked for
-	CodeReleased     = "hold_released"        // Conflict: the reservation was released already
-)
-
 // Balance is the state of an account's ledger. Granted = Available + Held + Settled, always.
 type Balance struct {
 	Metered   bool  `json:"metered"`   // false: there is no ledger, everything else is 0
@@ -49,7 +43,7 @@ func (b Balance) Covers() bool { return !b.Metered || b.Available > 0 }
 
 // Insufficient is the refusal of an account that has less than it needs.
 func Insufficient() *fault.Error {
-	return fault.New(fault.Exhausted, CodeInsufficient, "the account has not enough credits left; add credits and try again")
+	return fault.New(fault.Exhausted, fault.CodeInsufficientCredits, "the account has not enough credits left; add credits and try again")
 }
 
 // Stream returns the name of the account's ledger stream.

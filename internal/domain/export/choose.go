@@ -193,11 +193,11 @@ func (e Entry) calledOne(names []string) bool {
 func (c Chooser) check(choice Choice) error {
 	switch {
 	case len(choice.Entries) == 0:
-		return fault.New(fault.NotFound, "nothing_to_export", "none of these files is there")
+		return fault.New(fault.NotFound, fault.CodeNothingToExport, "none of these files is there")
 	case c.Limits.Files > 0 && len(choice.Entries) > c.Limits.Files:
-		return fault.New(fault.Invalid, "export_too_large", "an archive holds at most %d files, not %d", c.Limits.Files, len(choice.Entries))
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "an archive holds at most %d files, not %d", c.Limits.Files, len(choice.Entries))
 	case c.Limits.Bytes > 0 && choice.Bytes > c.Limits.Bytes:
-		return fault.New(fault.Invalid, "export_too_large", "the files of an archive have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "the files of an archive have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
 	}
 	return nil
 }

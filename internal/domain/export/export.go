@@ -29,7 +29,7 @@ func NewID() ID { return ID(uuid.NewString()) }
 func ParseID(s string) (ID, error) {
 	u, err := uuid.Parse(s)
 	if err != nil || !strings.EqualFold(u.String(), s) {
-		return "", fault.New(fault.NotFound, "not_found", "there is no such task")
+		return "", fault.New(fault.NotFound, fault.CodeNotFound, "there is no such task")
 	}
 	return ID(u.String()), nil
 }
@@ -100,7 +100,7 @@ func (r Request) Normalize() (Request, error) {
 		r.Naming = ByJobTime
 	}
 	if !slices.Contains([]Naming{ByJobID, ByJobTime, Preserve, ByAsset}, r.Naming) {
-		return r, fault.New(fault.Invalid, "invalid_naming_strategy", "naming_strategy is group_by_job_id, group_by_job_time, preserve or asset_id")
+		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy, "naming_strategy is group_by_job_id, group_by_job_time, preserve or asset_id")
 	}
 	jobs, err := canonical(r.Jobs, "job_ids")
 	if err != nil {
@@ -158,7 +158,7 @@ func (r Request) filters() (Request, error) {
 }
 
 func invalidf(format string, args ...any) error {
-	return fault.New(fault.Invalid, "invalid_request", format, args...)
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, format, args...)
 }
 
 // Fingerprint is the same for equal requests of an account, whatever the order of their ids.

@@ -80,7 +80,7 @@ func (s Service) Get(ctx context.Context, account string, id ID) (Export, error)
 
 // Named returns the export of the account whose archive has that name.
 func (s Service) Named(ctx context.Context, account, name string) (Export, error) {
-	absent := fault.New(fault.NotFound, "not_found", "there is no such export")
+	absent := fault.New(fault.NotFound, fault.CodeNotFound, "there is no such export")
 	id, ok := IDOfName(name)
 	if !ok {
 		return Export{}, absent

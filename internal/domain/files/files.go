@@ -94,7 +94,7 @@ func (s *Service) Linked(ctx context.Context, id asset.ID, hash blob.Ref) (Entry
 	return e, err
 }
 
-func notFound() error { return fault.New(fault.NotFound, "not_found", "there is no such file") }
+func notFound() error { return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such file") }
 
 // Open returns the bytes of a file found by Lookup.
 func (s *Service) Open(ctx context.Context, e Entry) (blob.Reader, error) {
@@ -273,7 +273,7 @@ const maxSaved = 8192
 // saving checks a request to save and completes it with who saves.
 func (f *NodeFiles) saving(save node.Save) (Saving, error) {
 	if save.Index >= maxSaved {
-		return Saving{}, fault.New(fault.Exhausted, "too_many_files", "a node saves at most %d files", maxSaved)
+		return Saving{}, fault.New(fault.Exhausted, fault.CodeTooManyFiles, "a node saves at most %d files", maxSaved)
 	}
 	if err := checkFolder(save.Folder); err != nil {
 		return Saving{}, err

@@ -191,11 +191,11 @@ func TestAnAttemptThatOutlivedItsRunSavesNothing(t *testing.T) {
 	other := run
 	other.Run = 2
 	_, err = b.files.ForNode(other, "9").Save(t.Context(), png(1), content("two"))
-	require.Equal(t, "run_over", fault.CodeOf(err), "of a run that has no slot")
+	require.Equal(t, fault.CodeRunOver, fault.CodeOf(err), "of a run that has no slot")
 	_, err = jobs.End(t.Context(), job.Ending{ID: run.Job, Account: "a1", Run: 1, Type: job.TypeCanceled, Data: job.CanceledV1{Run: 1}})
 	require.NoError(t, err)
 	_, err = zombie.Save(t.Context(), png(1), content("two"))
-	require.Equal(t, "run_over", fault.CodeOf(err))
+	require.Equal(t, fault.CodeRunOver, fault.CodeOf(err))
 	require.Len(t, zombie.Saved(), 1)
 	var n int
 	require.NoError(t, b.pool.QueryRow(t.Context(), `select count(*) from files`).Scan(&n))
@@ -280,7 +280,7 @@ func TestUnsafeSavesAreRefused(t *testing.T) {
 	_, err := b.files.ForNode(newRun("a1"), "9").Save(t.Context(), node.Save{Folder: "models", Prefix: "x"}, content("c"))
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 	_, err = b.files.ForNode(newRun("a1"), "9").Save(t.Context(), png(8192), content("c"))
-	require.Equal(t, "too_many_files", fault.CodeOf(err), "a list of batches would be millions")
+	require.Equal(t, fault.CodeTooManyFiles, fault.CodeOf(err), "a list of batches would be millions")
 	_, err = b.files.ForAccount("a1").Save(t.Context(), png(0), content("c"))
 	require.Equal(t, fault.Denied, fault.KindOf(err))
 }

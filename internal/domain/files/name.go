@@ -55,7 +55,7 @@ func checkFolder(folder node.Folder) error {
 	case node.FolderInput, node.FolderOutput, node.FolderTemp:
 		return nil
 	}
-	return fault.New(fault.Invalid, "invalid_request", "the folder must be input, output or temp")
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the folder must be input, output or temp")
 }
 
 // CheckPath returns Invalid unless p is a safe relative path.
@@ -86,7 +86,7 @@ func CheckPath(p string) error {
 }
 
 func unsafePath(why string) error {
-	return fault.New(fault.Invalid, "invalid_request", "the file path is not usable: %s", why)
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the file path is not usable: %s", why)
 }
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }

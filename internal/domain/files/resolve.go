@@ -124,13 +124,13 @@ func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.Asset
 		}
 	}
 	if len(ids) > maxReferences {
-		return nil, fault.New(fault.Invalid, "invalid_workflow", "a workflow may name %d assets, not %d", maxReferences, len(ids))
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "a workflow may name %d assets, not %d", maxReferences, len(ids))
 	}
 	return s.store.ByAssets(ctx, who, ids)
 }
 
 func missing(ref graph.AssetRef, cause error) error {
-	return fault.Wrap(cause, fault.Invalid, "missing_asset", "input %s of node %s names an asset that does not exist", ref.Input, ref.Node).
+	return fault.Wrap(cause, fault.Invalid, fault.CodeMissingAsset, "input %s of node %s names an asset that does not exist", ref.Input, ref.Node).
 		WithDetails(map[string]any{"node_errors": map[string]any{
 			ref.Node: []map[string]string{{"field": ref.Input, "reason": "the asset does not exist"}},
 		}})

@@ -40,12 +40,6 @@ func (m Mode) Starts() bool { return m == Open || m == Draining }
 // Accepts reports whether new jobs are accepted.
 func (m Mode) Accepts() bool { return m == Open || m == Paused }
 
-// Error codes of refusals, as the asset API defines them.
-const (
-	CodeDraining = "deployment_not_ready"
-	CodeStopped  = "deployment_stopped"
-)
-
 // drainRetry is the Retry-After for a draining queue. Maintenance by an operator takes minutes.
 const drainRetry = 30 * time.Second
 
@@ -60,9 +54,9 @@ func (g Gate) Starts() bool { return g.Own.Starts() && g.All.Starts() }
 func (g Gate) Refusal() error {
 	switch {
 	case g.Own == Stopped || g.All == Stopped:
-		return fault.New(fault.Unavailable, CodeStopped, "an operator has stopped the intake of jobs")
+		return fault.New(fault.Unavailable, fault.CodeDeploymentStopped, "an operator has stopped the intake of jobs")
 	case g.Own == Draining || g.All == Draining:
-		return fault.New(fault.Unavailable, CodeDraining, "no new jobs are taken at the moment; try again later").WithRetryAfter(drainRetry)
+		return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady, "no new jobs are taken at the moment; try again later").WithRetryAfter(drainRetry)
 	}
 	return nil
 }
@@ -79,13 +73,13 @@ type Change struct {
 // Check returns an error if a field of the change is missing or too long.
 func (c Change) Check() error {
 	if _, err := ParseMode(string(c.Mode)); err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 	}
 	if c.Account == "" || c.Actor == "" || c.Reason == "" {
-		return fault.New(fault.Invalid, "invalid_request", "a change of a queue names the account, who asks for it and why")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of a queue names the account, who asks for it and why")
 	}
 	if len(c.Reason) > maxReason {
-		return fault.New(fault.Invalid, "invalid_request", "a reason has at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason has at most %d bytes", maxReason)
 	}
 	return nil
 }

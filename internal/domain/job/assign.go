@@ -19,7 +19,7 @@ type Assignment struct {
 func ParseAssignment(text string) (Assignment, error) {
 	target, value, ok := strings.Cut(text, "=")
 	if !ok || !strings.Contains(strings.Trim(target, "."), ".") {
-		return Assignment{}, fault.New(fault.Invalid, CodeUnknownInput, "%q is not node.input=value", text)
+		return Assignment{}, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%q is not node.input=value", text)
 	}
 	if json.Valid([]byte(value)) {
 		return Assignment{Target: target, Value: json.RawMessage(value)}, nil
@@ -40,7 +40,7 @@ type object []member
 func parseObject(raw json.RawMessage) (object, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fault.New(fault.Invalid, CodeUnknownInput, "the graph is not of objects")
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph is not of objects")
 	}
 	var o object
 	for d.More() {
@@ -93,7 +93,7 @@ func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawM
 	i := o.find(path[0])
 	switch {
 	case i < 0 && len(path) > 1:
-		return nil, fault.New(fault.Invalid, CodeUnknownInput, "the graph has no %s there", path[0])
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph has no %s there", path[0])
 	case i < 0:
 		return append(o, member{path[0], value}).encode()
 	}
@@ -109,7 +109,7 @@ func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []st
 	var changed []string
 	for _, c := range changes {
 		if !json.Valid(c.Value) {
-			return nil, nil, fault.New(fault.Invalid, CodeUnknownInput, "the value for %s is not JSON", c.Target)
+			return nil, nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the value for %s is not JSON", c.Target)
 		}
 		nodes, err := parseObject(prompt)
 		if err != nil {
@@ -117,7 +117,7 @@ func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []st
 		}
 		node, input, ok := splitTarget(nodes, c.Target)
 		if !ok {
-			return nil, nil, fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node for %q (node.input)", c.Target)
+			return nil, nil, fault.New(fault.Invalid, fault.CodeUnknownNode, "the graph has no node for %q (node.input)", c.Target)
 		}
 		if prompt, err = with(prompt, c.Value, node, "inputs", input); err != nil {
 			return nil, nil, err

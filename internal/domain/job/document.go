@@ -47,11 +47,11 @@ func (s Source) ParseLabels() ([]string, error) {
 		Labels []string `json:"labels"`
 	}
 	if err := json.Unmarshal(raw, &own); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "extra_data.millrace is an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "extra_data.millrace is an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
 	}
 	labels, err := label.Parse(own.Labels)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "extra_data.millrace.labels: %s", err.Error())
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "extra_data.millrace.labels: %s", err.Error())
 	}
 	return labels, nil
 }
@@ -141,7 +141,7 @@ func (s Sources) document(ctx context.Context, account string, id ID) (Document,
 		return Document{}, err
 	}
 	if len(recorded) == 0 || recorded[0].Account != account {
-		return Document{}, fault.New(fault.NotFound, "not_found", "no such job")
+		return Document{}, fault.New(fault.NotFound, fault.CodeNotFound, "no such job")
 	}
 	data, err := s.Registry.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {

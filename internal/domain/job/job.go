@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // ID identifies a job among all jobs of all accounts. It is a lower-case UUID. Clients know the job by its PublicID.
@@ -146,7 +148,7 @@ type OutputFile struct {
 
 // Failure says why a job failed, in the terms of both APIs. It is shown to clients.
 type Failure struct {
-	Code          string          `json:"code"` // v2 JobError code, such as node_execution_error
+	Code          fault.Code      `json:"code"` // v2 JobError code, such as node_execution_error
 	Message       string          `json:"message"`
 	Node          string          `json:"node,omitempty"`
 	Class         string          `json:"class,omitempty"`

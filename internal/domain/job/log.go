@@ -53,7 +53,7 @@ func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 		w.event(rec.RecordedAt, data)
 	}
 	if !owned {
-		return Log{}, fault.New(fault.NotFound, "job_not_found", "no such job")
+		return Log{}, fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job")
 	}
 	return w.log(), nil
 }

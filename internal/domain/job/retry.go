@@ -35,14 +35,6 @@ type Retry struct {
 	RequestID    string
 }
 
-// Codes of refused retries.
-const (
-	CodeStillRunning   = "job_not_finished"
-	CodeNeedCredential = "credential_required"
-	CodeUnknownNode    = "unknown_node"
-	CodeUnknownInput   = "invalid_assignment"
-)
-
 // maxReason bounds the reason, in bytes.
 const maxReason = 1000
 
@@ -57,10 +49,10 @@ func (r Retry) named(state Job) string {
 // check returns an error if a field of the retry is missing or too long.
 func (r Retry) check() error {
 	if r.Actor == "" {
-		return fault.New(fault.Invalid, "invalid_request", "a retry names who asks for it")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a retry names who asks for it")
 	}
 	if len(r.Reason) > maxReason {
-		return fault.New(fault.Invalid, "invalid_request", "a reason has at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason has at most %d bytes", maxReason)
 	}
 	return nil
 }
@@ -106,7 +98,7 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 		return Submission{}, errNoJob(r.Of)
 	}
 	if !state.State.Final() {
-		return Submission{}, fault.New(fault.Conflict, CodeStillRunning, "job %s is %s: cancel it first, or wait for its end", r.named(state), state.State)
+		return Submission{}, fault.New(fault.Conflict, fault.CodeJobNotFinished, "job %s is %s: cancel it first, or wait for its end", r.named(state), state.State)
 	}
 	return t.submission(ctx, r, state, first)
 }
@@ -116,7 +108,7 @@ func (t Retrier) checkCredential(r Retry, state Job, first SubmittedV1, g *graph
 	if !first.Credential || r.Credential != "" || r.NoCredential || !t.Service.usesPartners(g) {
 		return nil
 	}
-	return fault.New(fault.Invalid, CodeNeedCredential,
+	return fault.New(fault.Invalid, fault.CodeCredentialRequired,
 		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.named(state))
 }
 
@@ -140,7 +132,7 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 		return Submission{}, err
 	}
 	if _, ok := g.Node(r.FromNode); !ok && r.FromNode != "" {
-		return Submission{}, fault.New(fault.Invalid, CodeUnknownNode, "the graph has no node %q", r.FromNode)
+		return Submission{}, fault.New(fault.Invalid, fault.CodeUnknownNode, "the graph has no node %q", r.FromNode)
 	}
 	return Submission{
 		Account: state.Account, RequestID: r.RequestID, Surface: first.Surface, ClientID: first.ClientID,
@@ -169,14 +161,14 @@ func (t Retrier) checkInputs(asked json.RawMessage, set []string) error {
 		input := target[at+1:]
 		given := slices.ContainsFunc(node.Inputs, func(in graph.Given) bool { return in.Name == input })
 		if declared := t.Service.inputs(node.Class); !given && len(declared) > 0 && !slices.ContainsFunc(declared, func(name string) bool { return name == input || strings.HasPrefix(input, name+".") }) {
-			return fault.New(fault.Invalid, CodeUnknownInput, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
+			return fault.New(fault.Invalid, fault.CodeInvalidAssignment, "node %s (%s) has no input %q; it has: %s", node.ID, node.Class, input, strings.Join(declared, ", "))
 		}
 	}
 	return nil
 }
 
 func errNoJob(id ID) error {
-	return fault.New(fault.NotFound, "job_not_found", "there is no job %s", id)
+	return fault.New(fault.NotFound, fault.CodeJobNotFound, "there is no job %s", id)
 }
 
 // Read folds a job's stream and returns its state and submission. An unknown job is NotFound. Read does not check

@@ -33,9 +33,6 @@ type Lease struct {
 	Result  json.RawMessage `json:"-"` // of a segment that has ended; nil of one that has not
 }
 
-// CodeLeaseLost marks what a driver does under a lease that it has lost. Conflict.
-const CodeLeaseLost = "segment_lease_lost"
-
 // promptSpace is the namespace of prompt ids; fixed for ever, since a prompt must be found again.
 var promptSpace = uuid.MustParse("b1a3f2c6-5d64-5f0e-9c39-2f0b6f6e8d17")
 

@@ -22,13 +22,13 @@ const (
 // *.example.org stands for all below example.org. It returns each once, in one spelling.
 func ParseHosts(hosts []string) ([]string, error) {
 	if len(hosts) > maxHosts {
-		return nil, fault.New(fault.Invalid, "invalid_request", "a token has at most %d hosts", maxHosts)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a token has at most %d hosts", maxHosts)
 	}
 	parsed := []string{}
 	for _, text := range hosts {
 		host, ok := parseHost(strings.ToLower(strings.TrimSpace(text)))
 		if !ok {
-			return nil, fault.New(fault.Invalid, "invalid_request", "%q is not a host: give an address, a network such as 10.0.3.0/24, a name, or *.example.org", shorten(text))
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not a host: give an address, a network such as 10.0.3.0/24, a name, or *.example.org", shorten(text))
 		}
 		parsed = append(parsed, host)
 	}

@@ -140,13 +140,6 @@ type By struct {
 	Actor, Reason, RequestID string
 }
 
-// CodeInvalid and CodeExists mark refused registrations; CodeUnknown a server that is not registered.
-const (
-	CodeInvalid = "invalid_server"
-	CodeExists  = "server_exists"
-	CodeUnknown = "server_not_found"
-)
-
 // maxURL, maxReason and maxPrice bound what an operator writes.
 const (
 	maxURL    = 2000
@@ -159,11 +152,11 @@ func ParseURL(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil || len(text) > maxURL || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fault.New(fault.Invalid, CodeInvalid, "%q is not the address of a server: give http://HOST:PORT or https://HOST[:PORT]", shorten(text))
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is not the address of a server: give http://HOST:PORT or https://HOST[:PORT]", shorten(text))
 	case u.User != nil:
-		return "", fault.New(fault.Invalid, CodeInvalid, "the address of a server holds no user and no password: give a header instead")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server holds no user and no password: give a header instead")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fault.New(fault.Invalid, CodeInvalid, "the address of a server has no query and no fragment")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server has no query and no fragment")
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Scheme == "http" {
@@ -189,7 +182,7 @@ func shorten(text string) string {
 func ParseLabels(labels []string) ([]string, error) {
 	parsed, err := label.Parse(labels)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "%s", err.Error())
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidServer, "%s", err.Error())
 	}
 	return parsed, nil
 }
@@ -206,10 +199,10 @@ func (r *Registration) Check() (err error) {
 		r.Slots = 1
 	}
 	if r.Slots < 0 || r.Slots > 64 || r.ExpiresIn < 0 {
-		return fault.New(fault.Invalid, CodeInvalid, "a server runs 1 to 64 segments at once, and expires after a positive time")
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a server runs 1 to 64 segments at once, and expires after a positive time")
 	}
 	if r.Price < 0 || r.Price > maxPrice {
-		return fault.New(fault.Invalid, CodeInvalid, "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
 	}
 	if r.Token != nil {
 		if err := r.checkToken(); err != nil {
@@ -222,7 +215,7 @@ func (r *Registration) Check() (err error) {
 // Check reports what is missing in who asks and why.
 func (b By) Check() error {
 	if b.Actor == "" || b.Reason == "" || len(b.Reason) > maxReason {
-		return fault.New(fault.Invalid, "invalid_request", "say who asks for it and why, in at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "say who asks for it and why, in at most %d bytes", maxReason)
 	}
 	return nil
 }
@@ -239,11 +232,11 @@ func ParseFixed(text string) (Registration, error) {
 		case "price":
 			micros, err := credit.ParseDollars(strings.TrimSpace(value))
 			if err != nil {
-				return r, fault.Wrap(err, fault.Invalid, CodeInvalid, "%q is not price=DOLLARS, such as price=0.0005", shorten(part))
+				return r, fault.Wrap(err, fault.Invalid, fault.CodeInvalidServer, "%q is not price=DOLLARS, such as price=0.0005", shorten(part))
 			}
 			r.Price = micros
 		default:
-			return r, fault.New(fault.Invalid, CodeInvalid, "%q is neither label=NAME nor price=DOLLARS", shorten(part))
+			return r, fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is neither label=NAME nor price=DOLLARS", shorten(part))
 		}
 	}
 	r.By = By{Actor: "configuration", Reason: "named by --comfyui"}

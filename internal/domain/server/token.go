@@ -28,13 +28,6 @@ type Token struct {
 // Stream returns the name of the token's stream of events.
 func (t Token) Stream() string { return "server_token-" + t.ID }
 
-// Codes of what is refused about tokens.
-const (
-	CodeTokenExists  = "token_exists"
-	CodeTokenUnknown = "token_not_found"
-	CodeTooMany      = "too_many_servers"
-)
-
 // MaxByTokens is the most servers that tokens have registered at a time, so that one in wrong hands fills no table.
 const MaxByTokens = 1000
 
@@ -61,7 +54,7 @@ func NewTokenSecret() (secret, prefix string) {
 // CheckTokenName reports a name that no token can have. It has the form of a label.
 func CheckTokenName(name string) error {
 	if _, err := label.Parse([]string{name}); err != nil {
-		return fault.New(fault.Invalid, "invalid_request", "a token is named by letters, digits and . _ : / -, at most 63")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a token is named by letters, digits and . _ : / -, at most 63")
 	}
 	return nil
 }
@@ -69,14 +62,14 @@ func CheckTokenName(name string) error {
 // CheckTokenPrice reports a price that no server can have.
 func CheckTokenPrice(micros int64) error {
 	if micros < 0 || micros > maxPrice {
-		return fault.New(fault.Invalid, "invalid_request", "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
 	}
 	return nil
 }
 
 // UnknownToken is the error for a token that does not exist or was revoked.
 func UnknownToken() error {
-	return fault.New(fault.NotFound, CodeTokenUnknown, "there is no such registration token; `millrace servers tokens list` names them")
+	return fault.New(fault.NotFound, fault.CodeTokenNotFound, "there is no such registration token; `millrace servers tokens list` names them")
 }
 
 // Registrations with a token expire: after expiresByDefault where they do not say when, after maxExpiry at the latest.
@@ -91,7 +84,7 @@ func (r *Registration) checkToken() error {
 		r.ExpiresIn = expiresByDefault
 	}
 	if r.ExpiresIn > maxExpiry {
-		return fault.New(fault.Invalid, CodeInvalid, "a registration with a token expires within %s: renew it by registering again", maxExpiry)
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token expires within %s: renew it by registering again", maxExpiry)
 	}
 	if err := r.checkReach(); err != nil {
 		return err

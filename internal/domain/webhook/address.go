@@ -14,12 +14,8 @@ import (
 // maxURL bounds an address, in bytes.
 const maxURL = 2048
 
-// codeAddress is the error code of a refused address. The outbound guard checks the addresses that a name
-// resolves to, at every dial.
-const codeAddress = "webhook_url_invalid"
-
 func badAddress(why string) error {
-	return fault.New(fault.Invalid, codeAddress, "url %s", why)
+	return fault.New(fault.Invalid, fault.CodeWebhookURLInvalid, "url %s", why)
 }
 
 // checkAddress returns the host of a URL to which messages may be sent. allow lists the host:port pairs that the

@@ -101,7 +101,7 @@ func (s *Service) Remove(ctx context.Context, account string, id ID, by By) erro
 // the overlap, so that the receiver has time to switch. An overlap of 0 ends the previous key at once.
 func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap time.Duration, by By) (secret string, oldUntil time.Time, err error) {
 	if overlap < 0 || overlap > MaxOverlap {
-		return "", time.Time{}, fault.New(fault.Invalid, "invalid_request", "the old secret stays good for 0 to %d seconds", int(MaxOverlap.Seconds()))
+		return "", time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "the old secret stays good for 0 to %d seconds", int(MaxOverlap.Seconds()))
 	}
 	err = s.change(ctx, account, by, func(b Book) (Change, error) {
 		if _, err := b.Endpoint(id); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap tim
 
 // errDisabled refuses a command that needs an enabled endpoint.
 func errDisabled() error {
-	return fault.New(fault.Conflict, "webhook_disabled", "the webhook is disabled: enable it first")
+	return fault.New(fault.Conflict, fault.CodeWebhookDisabled, "the webhook is disabled: enable it first")
 }
 
 // Test puts a message of kind Test into the queue of an endpoint and returns its delivery.

@@ -100,7 +100,7 @@ func newJobData(id job.ID, rec eventlog.Recorded, data any, from Origin, base st
 	case job.SucceededV1:
 		d.Status = job.Succeeded
 	case job.FailedV1:
-		d.Status, d.Error = job.Failed, &errorData{Code: e.Failure.Code, NodeID: e.Failure.Node, ClassType: e.Failure.Class}
+		d.Status, d.Error = job.Failed, &errorData{Code: string(e.Failure.Code), NodeID: e.Failure.Node, ClassType: e.Failure.Class}
 	case job.CanceledV1:
 		d.Status = job.Canceled
 	case job.ExpiredV1:

@@ -77,5 +77,5 @@ func TestEndpointsOutliveTheSecretKey(t *testing.T) {
 	}
 	alone := webhook.NewService(webhook.Deps{Store: one, Reader: one, Sealer: present})
 	_, _, err = alone.Register(t.Context(), "acme", webhook.Request{URL: &url}, webhook.By{Actor: "acme"})
-	require.Equal(t, "webhook_exists", fault.CodeOf(err), "its address is read with the present key alone")
+	require.Equal(t, fault.CodeWebhookExists, fault.CodeOf(err), "its address is read with the present key alone")
 }

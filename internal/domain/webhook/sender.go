@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
 // Wire sends requests to permitted addresses only and follows no redirects. outbound.Client implements it.
@@ -85,9 +84,9 @@ func problem(err error) Problem {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
 	switch {
-	case fault.CodeOf(err) == outbound.CodeAddress:
+	case fault.CodeOf(err) == fault.CodeAddressNotAllowed:
 		return NotAllowed
-	case fault.CodeOf(err) == outbound.CodeName:
+	case fault.CodeOf(err) == fault.CodeNameNotAllowed:
 		return NoName
 	case errors.Is(err, context.DeadlineExceeded):
 		return TimedOut

@@ -126,7 +126,7 @@ func (w Request) check(allow []string) (Request, string, error) {
 		}
 	}
 	if w.Description != nil && (!utf8.ValidString(*w.Description) || utf8.RuneCountInString(*w.Description) > maxDescription) {
-		return w, "", fault.New(fault.Invalid, "invalid_request", "description has at most %d characters", maxDescription)
+		return w, "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "description has at most %d characters", maxDescription)
 	}
 	return w, host, nil
 }
@@ -182,7 +182,7 @@ func (s *Service) Register(ctx context.Context, account string, w Request, by By
 	}
 	err = s.change(ctx, account, by, func(b Book) (Change, error) {
 		if len(b.Endpoints) >= MaxEndpoints {
-			return Change{}, fault.New(fault.Exhausted, "webhook_limit", "an account has at most %d webhooks", MaxEndpoints)
+			return Change{}, fault.New(fault.Exhausted, fault.CodeWebhookLimit, "an account has at most %d webhooks", MaxEndpoints)
 		}
 		if err := s.unused(ctx, account, p.URL, ""); err != nil {
 			return Change{}, err
@@ -204,7 +204,7 @@ func (s *Service) unused(ctx context.Context, account, url string, but ID) error
 	}
 	for id, p := range places {
 		if p.URL == url && id != but {
-			return fault.New(fault.Conflict, "webhook_exists", "the account has a webhook with this url: %s", id)
+			return fault.New(fault.Conflict, fault.CodeWebhookExists, "the account has a webhook with this url: %s", id)
 		}
 	}
 	return nil

@@ -30,12 +30,12 @@ func ParseID(text string) (ID, error) {
 
 // ErrNoEndpoint reports that the account has no such endpoint.
 func ErrNoEndpoint() error {
-	return fault.New(fault.NotFound, "webhook_not_found", "there is no such webhook")
+	return fault.New(fault.NotFound, fault.CodeWebhookNotFound, "there is no such webhook")
 }
 
 // ErrNoDelivery reports that the account has no such delivery.
 func ErrNoDelivery() error {
-	return fault.New(fault.NotFound, "delivery_not_found", "there is no such delivery")
+	return fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "there is no such delivery")
 }
 
 // Kind is the type of a message, as its receiver sees it.
@@ -96,7 +96,7 @@ func checkEvents(list []string) ([]string, error) {
 	for _, word := range list {
 		known := slices.ContainsFunc(Kinds(), func(k Kind) bool { return word == string(k) || word == k.family() })
 		if !known {
-			return nil, fault.New(fault.Invalid, "invalid_request", "events takes job.*, call.* and %s, not %.64q", allKinds(), word)
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "events takes job.*, call.* and %s, not %.64q", allKinds(), word)
 		}
 	}
 	list = slices.Clone(list)

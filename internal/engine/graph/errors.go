@@ -35,7 +35,7 @@ func (e *PromptError) Error() string {
 
 // Unwrap classifies the error.
 func (e *PromptError) Unwrap() error {
-	return fault.New(fault.Invalid, CodeInvalid, "%s", e.Message)
+	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "%s", e.Message)
 }
 
 // NodeErrors are the errors of nodes, in the order in which they were found.

@@ -21,9 +21,6 @@ const (
 	MaxNesting = 16
 )
 
-// CodeExpansion is the code of a graph that a node returned and that cannot run.
-const CodeExpansion = "expansion_invalid"
-
 // Expansion is the graph that a node expanded to, as it is stored between activities.
 type Expansion struct {
 	Nodes  []ExpansionNode    `json:"nodes"`
@@ -107,7 +104,7 @@ func (p *ExpansionPlan) Reads() []int {
 // of the expanded node need. A broken rule is fault.Invalid with CodeExpansion.
 func (v *Validator) PlanExpansion(ctx context.Context, g *Expansion, files node.Files, pixels FilePixels) (*ExpansionPlan, error) {
 	if len(g.Nodes)+len(g.Given) > MaxExpansionNodes {
-		return nil, fault.New(fault.Exhausted, CodeExpansion, "the node expands to more than %d nodes and values", MaxExpansionNodes)
+		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "the node expands to more than %d nodes and values", MaxExpansionNodes)
 	}
 	expanded, err := v.expansionGraph(g)
 	if err != nil {
@@ -136,7 +133,7 @@ func (v *Validator) wanted(expanded *Graph, g *Expansion) []string {
 func (v *Validator) planExpansion(expanded *Graph, g *Expansion, pixels FilePixels) (*ExpansionPlan, error) {
 	b := &builder{g: expanded, classes: v.Classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
 	if err := b.visitAll(v.wanted(expanded, g)); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeExpansion, "the expansion cannot be planned: %s", err)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeExpansionInvalid, "the expansion cannot be planned: %s", err)
 	}
 	for _, id := range v.outputs(expanded, nil) {
 		b.plan.Nodes[b.units[id]].Output = true
@@ -155,7 +152,7 @@ func (v *Validator) planExpansion(expanded *Graph, g *Expansion, pixels FilePixe
 }
 
 func badExpansion(format string, args ...any) error {
-	return fault.New(fault.Invalid, CodeExpansion, "the node expands to a graph that cannot run: "+format, args...)
+	return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a graph that cannot run: "+format, args...)
 }
 
 // sources returns the nodes that the outputs of the expanded node come from, in order.

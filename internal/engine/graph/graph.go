@@ -11,12 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// Codes of the failures of Parse, as the v2 API spells them.
-const (
-	CodeInvalid  = "invalid_workflow"
-	CodeUIFormat = "workflow_format_ui"
-)
-
 // Limits bound what Parse accepts; a zero field means its default.
 type Limits struct {
 	MaxNodes  int // inclusive; default 5,000

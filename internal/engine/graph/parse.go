@@ -20,7 +20,7 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 		return nil, invalid("the workflow is nested deeper than %d levels", limits.MaxDepth)
 	}
 	if err := json.Unmarshal(raw, &json.RawMessage{}); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "the workflow is not valid JSON: %s", err)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "the workflow is not valid JSON: %s", err)
 	}
 	text := bytes.TrimSpace(raw)
 	if text[0] != '{' {
@@ -31,7 +31,7 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 		return nil, err
 	}
 	if isUIFormat(members) {
-		return nil, fault.New(fault.Invalid, CodeUIFormat,
+		return nil, fault.New(fault.Invalid, fault.CodeWorkflowFormatUI,
 			"the workflow is in the editor's save format; export it in API format")
 	}
 	if len(members) > limits.MaxNodes {
@@ -46,7 +46,7 @@ func Parse(raw json.RawMessage, limits Limits) (*Graph, error) {
 }
 
 func invalid(format string, args ...any) *fault.Error {
-	return fault.New(fault.Invalid, CodeInvalid, format, args...)
+	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, format, args...)
 }
 
 // maxName bounds the ids and classes of nodes, in bytes, because errors, events and messages repeat them.

@@ -29,27 +29,31 @@ func TestParseKeepsDocumentOrder(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
-	tests := map[string]struct{ prompt, code, says string }{
-		"nothing":                 {"", graph.CodeInvalid, "not valid JSON: unexpected end"},
-		"a list":                  {"[]", graph.CodeInvalid, "must be a JSON object"},
-		"null":                    {"null", graph.CodeInvalid, "must be a JSON object"},
-		"half an object":          {`{"1":{"class_type":"A"`, graph.CodeInvalid, "not valid JSON"},
-		"broken node":             {`{"1":{"inputs":{"a":}}}`, graph.CodeInvalid, "not valid JSON"},
-		"trailing data":           {`{} {}`, graph.CodeInvalid, "after top-level value"},
-		"trailing garbage":        {`{}x`, graph.CodeInvalid, "after top-level value"},
-		"repeated node":           {`{"1":{},"1":{}}`, graph.CodeInvalid, `"1" appears twice`},
-		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, graph.CodeInvalid, `"1" appears twice`},
-		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, graph.CodeInvalid, "appears twice"},
-		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, graph.CodeInvalid, "appears twice"},
-		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, graph.CodeInvalid, `"x" appears twice`},
-		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, graph.CodeInvalid, `"a" appears twice`},
-		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, graph.CodeInvalid, "not valid JSON"},
-		"no id":                   {`{"":{"class_type":"A"}}`, graph.CodeInvalid, "id of a node must not be empty"},
-		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, graph.CodeInvalid, "contains a NUL"},
-		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, graph.CodeInvalid, "contains a NUL"},
-		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, graph.CodeInvalid, "longer than 256 bytes"},
-		"editor's save format":    {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, graph.CodeUIFormat, "API format"},
-		"too deep":                {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, graph.CodeInvalid, "deeper than 64"},
+	tests := map[string]struct {
+		prompt string
+		code   fault.Code
+		says   string
+	}{
+		"nothing":                 {"", fault.CodeInvalidWorkflow, "not valid JSON: unexpected end"},
+		"a list":                  {"[]", fault.CodeInvalidWorkflow, "must be a JSON object"},
+		"null":                    {"null", fault.CodeInvalidWorkflow, "must be a JSON object"},
+		"half an object":          {`{"1":{"class_type":"A"`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"broken node":             {`{"1":{"inputs":{"a":}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"trailing data":           {`{} {}`, fault.CodeInvalidWorkflow, "after top-level value"},
+		"trailing garbage":        {`{}x`, fault.CodeInvalidWorkflow, "after top-level value"},
+		"repeated node":           {`{"1":{},"1":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
+		"repeated node, escaped":  {`{"1":{},"\u0031":{}}`, fault.CodeInvalidWorkflow, `"1" appears twice`},
+		"repeated field":          {`{"1":{"class_type":"A","class_type":"B"}}`, fault.CodeInvalidWorkflow, "appears twice"},
+		"repeated input":          {`{"1":{"class_type":"A","inputs":{"a":1,"a":2}}}`, fault.CodeInvalidWorkflow, "appears twice"},
+		"repeated key in a value": {`{"1":{"class_type":"A","inputs":{"a":{"__value__":[{"b":{"x":1,"x":2}}]}}}}`, fault.CodeInvalidWorkflow, `"x" appears twice`},
+		"repeated among many":     {`{"1":{"inputs":{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1,"g":1,"h":1,"\u0061":1}}}`, fault.CodeInvalidWorkflow, `"a" appears twice`},
+		"not a number":            {`{"1":{"inputs":{"a":NaN}}}`, fault.CodeInvalidWorkflow, "not valid JSON"},
+		"no id":                   {`{"":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "id of a node must not be empty"},
+		"id with a NUL":           {`{"a\u0000":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
+		"class with a NUL":        {`{"1":{"class_type":"A\u0000"}}`, fault.CodeInvalidWorkflow, "contains a NUL"},
+		"long id":                 {`{"` + strings.Repeat("i", 257) + `":{"class_type":"A"}}`, fault.CodeInvalidWorkflow, "longer than 256 bytes"},
+		"editor's save format":    {`{"last_node_id":3,"nodes":[{"id":1}],"links":[]}`, fault.CodeWorkflowFormatUI, "API format"},
+		"too deep":                {`{"1":{"inputs":{"a":` + strings.Repeat("[", 62) + strings.Repeat("]", 62) + `}}}`, fault.CodeInvalidWorkflow, "deeper than 64"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -181,18 +181,18 @@ func (b *builder) draft(id string) (*draft, error) {
 	}
 	n, ok := b.g.byID[id]
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInvalid, "the graph has no node %q", id)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "the graph has no node %q", id)
 	}
 	class, ok := n.classIn(b.classes)
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInvalid, "class %s is unknown", n.Class)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "class %s is unknown", n.Class)
 	}
 	d := &draft{class: class, constants: node.Args{}}
 	if n.given != nil {
 		d.given, d.loaded = n.given, n.given.Pixels
 	}
 	if err := d.fill(n, b.pixels); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInvalid, "node %q does not fit its class", id)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "node %q does not fit its class", id)
 	}
 	d.settleLazy()
 	b.open[id] = d
@@ -267,7 +267,7 @@ func (b *builder) unplanned(d *draft) (string, error) {
 			continue
 		}
 		if b.open[from] != nil {
-			return "", fault.New(fault.Invalid, CodeInvalid, "node %q is part of a cycle", from)
+			return "", fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "node %q is part of a cycle", from)
 		}
 		return from, nil
 	}
@@ -283,7 +283,7 @@ func (b *builder) add(id string, d *draft) error {
 	for _, l := range d.links {
 		unit := b.units[l.from.node]
 		if l.from.slot < 0 || l.from.slot >= b.plan.Nodes[unit].slots {
-			return fault.New(fault.Invalid, CodeInvalid, "node %q has no output %d", l.from.node, l.from.slot)
+			return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "node %q has no output %d", l.from.node, l.from.slot)
 		}
 		pn.Links[l.name] = Link{Unit: unit, Slot: l.from.slot}
 		upstream = max(upstream, b.plan.Nodes[unit].Pixels)

@@ -28,7 +28,7 @@ func (s *Sound) Resample(ctx context.Context, rate int) (*Sound, error) {
 		return s, nil
 	}
 	if rate < 1 || rate > MaxRate {
-		return nil, fault.New(fault.Invalid, "sound_format", "a rate of %d Hz is not supported", rate)
+		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a rate of %d Hz is not supported", rate)
 	}
 	f := newFilter(s.rate, rate)
 	out := make([][]float32, len(s.channels))

@@ -26,7 +26,7 @@ type Sound struct {
 // NewSound returns a sound of the samples and takes ownership of them: one slice for each channel, all of equal length.
 func NewSound(rate int, channels [][]float32) (*Sound, error) {
 	if rate < 1 || rate > MaxRate || len(channels) < 1 || len(channels) > MaxChannels {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels at %d Hz is not supported", len(channels), rate)
+		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels at %d Hz is not supported", len(channels), rate)
 	}
 	for _, c := range channels {
 		if len(c) != len(channels[0]) {
@@ -39,7 +39,7 @@ func NewSound(rate int, channels [][]float32) (*Sound, error) {
 // Silence returns a sound of zeros.
 func Silence(rate, channels, samples int) (*Sound, error) {
 	if channels < 1 || channels > MaxChannels || samples < 0 {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels of %d samples is not supported", channels, samples)
+		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels of %d samples is not supported", channels, samples)
 	}
 	zeros := make([]float32, samples)
 	return NewSound(rate, slices.Repeat([][]float32{zeros}, channels))
@@ -67,7 +67,7 @@ func (s *Sound) Bytes() int64 { return int64(len(s.channels)) * int64(s.Samples(
 func (s *Sound) Cut(from, to int) (*Sound, error) {
 	from, to = min(max(from, 0), s.Samples()), min(max(to, 0), s.Samples())
 	if from >= to {
-		return nil, fault.New(fault.Invalid, "sound_empty", "the part of the sound is empty: its start must be before its end, and before the end of the sound at %.3f s", s.Seconds())
+		return nil, fault.New(fault.Invalid, fault.CodeSoundEmpty, "the part of the sound is empty: its start must be before its end, and before the end of the sound at %.3f s", s.Seconds())
 	}
 	return s.each(func(c []float32) []float32 { return c[from:to:to] }), nil
 }
@@ -111,14 +111,14 @@ func (s *Sound) spread(channels int) (*Sound, error) {
 	case 1:
 		return &Sound{rate: s.rate, channels: slices.Repeat(s.channels, channels)}, nil
 	}
-	return nil, fault.New(fault.Invalid, "sound_channels", "sounds with %d and %d channels cannot be combined", len(s.channels), channels)
+	return nil, fault.New(fault.Invalid, fault.CodeSoundChannels, "sounds with %d and %d channels cannot be combined", len(s.channels), channels)
 }
 
 // fits refuses a sound of more than most bytes. Without this bound, two short files at rates far apart, or a sound that is
 // appended to itself again and again, could exhaust the memory.
 func fits(channels int, samples, most int64) error {
 	if samples > most/4/int64(channels) {
-		return fault.New(fault.Exhausted, "sound_too_long", "a sound with %d channels of %d samples is too large", channels, samples)
+		return fault.New(fault.Exhausted, fault.CodeSoundTooLong, "a sound with %d channels of %d samples is too large", channels, samples)
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (r *Reader) Float(name string) float64 {
 func take[T any](r *Reader, name string) T {
 	v, ok := r.args[name].(T)
 	if !ok && r.err == nil {
-		r.err = fault.New(fault.Invalid, "input_type", "input %s is missing or has the wrong type", name)
+		r.err = fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)
 	}
 	return v
 }

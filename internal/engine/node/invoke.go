@@ -79,7 +79,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		return inv.end([]Result{res}), nil
 	}
 	if n := inv.longest(); n > maxMapped {
-		return Result{}, fault.New(fault.Exhausted, "list_too_long", "a list has %d elements, more than %d", n, maxMapped)
+		return Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a list has %d elements, more than %d", n, maxMapped)
 	}
 	var results []Result
 	total := &weight{most: call.MaxPixels}
@@ -120,7 +120,7 @@ func (inv Invocation) end(results []Result) Result {
 func (inv Invocation) once(ctx context.Context, call Call) (res Result, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, "node_panic",
+			err = fault.Wrap(fmt.Errorf("%v\n%s", p, debug.Stack()), fault.Internal, fault.CodeNodePanic,
 				"class %s stopped unexpectedly", inv.Class.Name)
 		}
 	}()

@@ -201,9 +201,9 @@ func DecodeValue(r io.Reader, maxBytes int64) (Value, error) {
 	value, err := d.value(0)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return nil, fault.Wrap(err, fault.Exhausted, "value_too_large", "the value is larger than %d bytes", maxBytes)
+		return nil, fault.Wrap(err, fault.Exhausted, fault.CodeValueTooLarge, "the value is larger than %d bytes", maxBytes)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "the stored value ends early")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeValueDamaged, "the stored value ends early")
 	case err != nil:
 		return nil, err
 	}
@@ -268,7 +268,7 @@ func (d *decoder) value(level int) (Value, error) {
 	case kindRaster:
 		return raster.Engine{MaxPixels: d.maxBytes}.Read(d.r)
 	default:
-		return nil, fault.New(fault.Invalid, "value_damaged", "a stored value has the unknown kind %q", kind)
+		return nil, fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored value has the unknown kind %q", kind)
 	}
 }
 
@@ -289,7 +289,7 @@ func (d *decoder) length() (n uint64, err error) {
 			return n, nil
 		}
 	}
-	return 0, fault.New(fault.Invalid, "value_damaged", "a stored value has an impossible length")
+	return 0, fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored value has an impossible length")
 }
 
 func (d *decoder) bytes() ([]byte, error) {
@@ -323,7 +323,7 @@ func (d *decoder) json() (Value, error) {
 	dec.UseNumber()
 	var value any
 	if err := dec.Decode(&value); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "a stored value is not JSON")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeValueDamaged, "a stored value is not JSON")
 	}
 	return PlainJSON(value), nil
 }
@@ -335,12 +335,12 @@ func (d *decoder) video(level int) (Value, error) {
 	}
 	var head storedVideo
 	if err := json.Unmarshal(raw, &head); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, "value_damaged", "the description of a stored video cannot be read")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeValueDamaged, "the description of a stored video cannot be read")
 	}
 	v := &media.Video{File: head.File, Start: head.Start, Length: head.Length, FPS: head.FPS, Depth: head.Depth, Space: head.Space}
 	for range 2 {
 		if level == maxNested {
-			return nil, fault.New(fault.Invalid, "value_damaged", "a stored video is nested too deep")
+			return nil, fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored video is nested too deep")
 		}
 		part, err := d.value(level + 1)
 		if err != nil {
@@ -362,7 +362,7 @@ func (d *decoder) list(level int) (Value, error) {
 		return nil, err
 	}
 	if n > maxListed || level == maxNested {
-		return nil, fault.New(fault.Exhausted, "value_too_large", "a stored list is too long or nested too deep")
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a stored list is too long or nested too deep")
 	}
 	list := List{}
 	for range n {

@@ -28,7 +28,7 @@ func (w *weight) add(res Result) error {
 		most = raster.DefaultMaxPixels
 	}
 	if w.bytes/bytesPerPixel > most {
-		return fault.New(fault.Exhausted, "list_too_large", "the values of a list take more than %d bytes in total", most*bytesPerPixel)
+		return fault.New(fault.Exhausted, fault.CodeListTooLarge, "the values of a list take more than %d bytes in total", most*bytesPerPixel)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func TestTheValuesOfAListAreBoundedTogether(t *testing.T) {
 	const most = 10_000 // one value may have this many pixels
 	_, err := node.Invocation{Class: class, Inputs: node.Args{"n": list}}.Run(t.Context(), node.Call{MaxPixels: most})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err), "%v", err)
-	require.Equal(t, "list_too_large", fault.CodeOf(err))
+	require.Equal(t, fault.CodeListTooLarge, fault.CodeOf(err))
 	require.Equal(t, 6, calls, "the run ends as soon as the bound is exceeded")
 	res, err := node.Invocation{Class: class, Inputs: node.Args{"n": list[:5]}}.Run(t.Context(), node.Call{MaxPixels: most})
 	require.NoError(t, err)
@@ -47,7 +47,7 @@ func TestTextsOfAListAreBoundedTogether(t *testing.T) {
 	}
 	inv := node.Invocation{Class: joiner(), Inputs: node.Args{"a": list, "b": long}}
 	_, err := inv.Run(t.Context(), node.Call{MaxPixels: 1 << 12})
-	require.Equal(t, "list_too_large", fault.CodeOf(err))
+	require.Equal(t, fault.CodeListTooLarge, fault.CodeOf(err))
 	_, err = inv.Run(t.Context(), node.Call{MaxPixels: 1 << 14})
 	require.NoError(t, err)
 }

@@ -108,7 +108,7 @@ type Layer struct {
 // to the destination's size (bicubic, cropped at the centre). The batch is as long as the shortest of the four.
 func (e Engine) PorterDuff(ctx context.Context, source, destination Layer, mode string) (*Image, *Mask, error) {
 	if source.Image.c != destination.Image.c {
-		return nil, nil, fault.New(fault.Invalid, "channel_mismatch",
+		return nil, nil, fault.New(fault.Invalid, fault.CodeChannelMismatch,
 			"images with %d and %d channels cannot be combined", source.Image.c, destination.Image.c)
 	}
 	n := min(source.Image.n, source.Mask.n, destination.Image.n, destination.Mask.n)
@@ -126,7 +126,7 @@ func (e Engine) PorterDuff(ctx context.Context, source, destination Layer, mode 
 			return e.compose(ctx, src, dst, m.color, m.alpha)
 		}
 	}
-	return nil, nil, fault.New(fault.Invalid, "unknown_mode", "unknown mode %q", mode)
+	return nil, nil, fault.New(fault.Invalid, fault.CodeUnknownMode, "unknown mode %q", mode)
 }
 
 func (e Engine) fitLayer(ctx context.Context, l Layer, n, w, h int) (Layer, error) {

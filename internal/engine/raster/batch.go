@@ -68,12 +68,12 @@ func (e Engine) Join(ctx context.Context, images ...*Image) (*Image, error) {
 
 func (e Engine) join(ctx context.Context, parts []*grid) (grid, error) {
 	if len(parts) == 0 {
-		return grid{}, fault.New(fault.Invalid, "empty_batch", "no images to batch")
+		return grid{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "no images to batch")
 	}
 	a, frames, eight := parts[0], 0, true
 	for _, p := range parts {
 		if p.h != a.h || p.w != a.w || p.c != a.c {
-			return grid{}, fault.New(fault.Invalid, "size_mismatch",
+			return grid{}, fault.New(fault.Invalid, fault.CodeSizeMismatch,
 				"images of %d × %d × %d and %d × %d × %d cannot be batched", a.w, a.h, a.c, p.w, p.h, p.c)
 		}
 		frames += p.n
@@ -125,7 +125,7 @@ func (g *grid) slice(first, length int) grid {
 // Repeat returns the batch repeated amount times.
 func (e Engine) Repeat(ctx context.Context, im *Image, amount int) (*Image, error) {
 	if amount < 1 {
-		return nil, fault.New(fault.Invalid, "empty_batch", "a batch cannot be repeated %d times", amount)
+		return nil, fault.New(fault.Invalid, fault.CodeEmptyBatch, "a batch cannot be repeated %d times", amount)
 	}
 	if err := e.Fit(im.n*amount, im.h, im.w); err != nil {
 		return nil, err

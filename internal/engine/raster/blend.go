@@ -40,7 +40,7 @@ func (e Engine) Blend(ctx context.Context, first, second *Image, mode string, fa
 		}
 	}
 	if mix == nil {
-		return nil, fault.New(fault.Invalid, "unknown_mode", "unknown blend mode %q", mode)
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownMode, "unknown blend mode %q", mode)
 	}
 	second = second.WithChannels(first.c)
 	if second.w != first.w || second.h != first.h {

@@ -62,7 +62,7 @@ func gaussian(radius int, sigma float64) []float32 {
 // a blurred row with its source row in place.
 func (e Engine) convolve(ctx context.Context, im *Image, radius int, sigma float64, finish func(blurred, src []float32)) (*Image, error) {
 	if radius < 0 || radius >= im.w || radius >= im.h || !(sigma > 0) {
-		return nil, fault.New(fault.Invalid, "blur_radius",
+		return nil, fault.New(fault.Invalid, fault.CodeBlurRadius,
 			"a blur radius of %d is too large for an image of %d × %d", radius, im.w, im.h)
 	}
 	kernel := gaussian(radius, sigma)

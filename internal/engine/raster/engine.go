@@ -29,7 +29,7 @@ type Engine struct {
 // Fit checks the shape of a value: an empty one is fault.Invalid, one beyond the bound fault.Exhausted.
 func (e Engine) Fit(frames, height, width int) error {
 	if frames < 1 || height < 1 || width < 1 {
-		return fault.New(fault.Invalid, "empty_image", "an image of %d × %d × %d pixels is empty", frames, width, height)
+		return fault.New(fault.Invalid, fault.CodeEmptyImage, "an image of %d × %d × %d pixels is empty", frames, width, height)
 	}
 	limit := e.MaxPixels
 	if limit <= 0 {
@@ -38,7 +38,7 @@ func (e Engine) Fit(frames, height, width int) error {
 	hi, area := bits.Mul64(uint64(height), uint64(width))
 	hi2, total := bits.Mul64(area, uint64(frames))
 	if hi != 0 || hi2 != 0 || total > uint64(limit) {
-		return fault.New(fault.Exhausted, "pixel_limit",
+		return fault.New(fault.Exhausted, fault.CodePixelLimit,
 			"an image of %d × %d × %d pixels exceeds the limit of %d pixels", frames, width, height, limit)
 	}
 	return nil

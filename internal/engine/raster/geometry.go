@@ -27,7 +27,7 @@ func (e Engine) CropMask(ctx context.Context, m *Mask, x, y, width, height int) 
 
 func (e Engine) crop(ctx context.Context, g *grid, x, y, width, height int) (grid, error) {
 	if x < 0 || y < 0 || width < 1 || height < 1 {
-		return grid{}, fault.New(fault.Invalid, "empty_crop", "a crop of %d × %d at %d, %d is empty", width, height, x, y)
+		return grid{}, fault.New(fault.Invalid, fault.CodeEmptyCrop, "a crop of %d × %d at %d, %d is empty", width, height, x, y)
 	}
 	x, y = min(x, g.w-1), min(y, g.h-1)
 	width, height = min(width, g.w-x), min(height, g.h-y)

@@ -57,7 +57,7 @@ func imageOf(g grid, samples int) (*Image, error) {
 
 func (g *grid) validate(samples int) error {
 	if g.n < 1 || g.h < 1 || g.w < 1 {
-		return fault.New(fault.Invalid, "empty_image", "an image of %d × %d × %d pixels is empty", g.n, g.w, g.h)
+		return fault.New(fault.Invalid, fault.CodeEmptyImage, "an image of %d × %d × %d pixels is empty", g.n, g.w, g.h)
 	}
 	if samples != g.n*g.h*g.w*g.c {
 		return fmt.Errorf("%d samples for %d×%d×%d×%d", samples, g.n, g.h, g.w, g.c)

@@ -161,13 +161,13 @@ func (e Engine) CombineMasks(ctx context.Context, destination, source *Mask, x, 
 		}
 	}
 	if mix == nil || x < 0 || y < 0 {
-		return nil, fault.New(fault.Invalid, "unknown_mode", "unknown operation %q at %d, %d", mode, x, y)
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownMode, "unknown operation %q at %d, %d", mode, x, y)
 	}
 	if source.n != 1 && source.n != destination.n {
-		return nil, fault.New(fault.Invalid, "batch_mismatch", "batches of %d and %d masks cannot be combined", destination.n, source.n)
+		return nil, fault.New(fault.Invalid, fault.CodeBatchMismatch, "batches of %d and %d masks cannot be combined", destination.n, source.n)
 	}
 	if misses(source.h, y, destination.h) || misses(source.w, x, destination.w) {
-		return nil, fault.New(fault.Invalid, "outside", "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y, destination.w, destination.h)
+		return nil, fault.New(fault.Invalid, fault.CodeOutside, "the source, at %d, %d, lies outside the destination of %d × %d pixels", x, y, destination.w, destination.h)
 	}
 	out := destination.like()
 	err := e.move(ctx, &out, func(i int) {

@@ -17,7 +17,7 @@ func Morphologies() []string { return append([]string(nil), morphologies...) }
 // when it dilates.
 func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int) (*Image, error) {
 	if size < 1 {
-		return nil, fault.New(fault.Invalid, "kernel_size", "a square of side %d is empty", size)
+		return nil, fault.New(fault.Invalid, fault.CodeKernelSize, "a square of side %d is empty", size)
 	}
 	src := im.toFloat()
 	far, near := size/2, size-1-size/2
@@ -41,7 +41,7 @@ func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int
 	case "top_hat":
 		g, err = e.minus(ctx, src, same, func(g grid) (grid, error) { return chain(g, erode, dilate) })
 	default:
-		err = fault.New(fault.Invalid, "unknown_operation", "unknown operation %q", operation)
+		err = fault.New(fault.Invalid, fault.CodeUnknownOperation, "unknown operation %q", operation)
 	}
 	if err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ func complement(dst, src []float32) {
 // Channel returns a channel as a mask. A channel that the image does not have is fault.Invalid.
 func (e Engine) Channel(ctx context.Context, im *Image, channel int) (*Mask, error) {
 	if channel < 0 || channel >= im.c {
-		return nil, fault.New(fault.Invalid, "no_channel", "an image with %d channels has no channel %d", im.c, channel)
+		return nil, fault.New(fault.Invalid, fault.CodeNoChannel, "an image with %d channels has no channel %d", im.c, channel)
 	}
 	g, err := e.mapRows(ctx, &im.grid, 1, func(dst, src []float32) {
 		for x := range dst {
@@ -66,7 +66,7 @@ func (e Engine) MaskImage(ctx context.Context, m *Mask) (*Image, error) {
 // b, which have the same size and channels; a batch of one repeats for the other.
 func (e Engine) zipRows(ctx context.Context, a, b *grid, fn func(dst, a, b []float32)) (grid, error) {
 	if a.n != b.n && a.n != 1 && b.n != 1 {
-		return grid{}, fault.New(fault.Invalid, "batch_mismatch", "batches of %d and %d frames cannot be combined", a.n, b.n)
+		return grid{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "batches of %d and %d frames cannot be combined", a.n, b.n)
 	}
 	n := max(a.n, b.n)
 	if err := e.Fit(n, a.h, a.w); err != nil {

@@ -13,7 +13,7 @@ func (e Engine) Place(ctx context.Context, im *Image, x, y, width, height int, f
 		return nil, err
 	}
 	if x < 0 || y < 0 || x+im.w > width || y+im.h > height || len(fill) != im.c {
-		return nil, fault.New(fault.Invalid, "outside", "an image of %d × %d at %d, %d does not fit into %d × %d",
+		return nil, fault.New(fault.Invalid, fault.CodeOutside, "an image of %d × %d at %d, %d does not fit into %d × %d",
 			im.w, im.h, x, y, width, height)
 	}
 	out := floatGrid(im.n, height, width, im.c)

@@ -37,7 +37,7 @@ func ParseMethod(name string) (Method, error) {
 			return Method(i), nil
 		}
 	}
-	return 0, fault.New(fault.Invalid, "unknown_method", "unknown resize method %q", name)
+	return 0, fault.New(fault.Invalid, fault.CodeUnknownMethod, "unknown resize method %q", name)
 }
 
 // Resize returns the image at exactly width × height.
@@ -65,7 +65,7 @@ func (e Engine) Cover(ctx context.Context, im *Image, width, height int, m Metho
 	}
 	x, y := coverMargins(im.w, im.h, width, height)
 	if 2*x >= im.w || 2*y >= im.h {
-		return nil, fault.New(fault.Invalid, "nothing_left", "nothing is left of %d × %d pixels when they are cropped to the shape of %d × %d", im.w, im.h, width, height)
+		return nil, fault.New(fault.Invalid, fault.CodeNothingLeft, "nothing is left of %d × %d pixels when they are cropped to the shape of %d × %d", im.w, im.h, width, height)
 	}
 	cut := im
 	if x != 0 || y != 0 {
@@ -98,7 +98,7 @@ func (e Engine) resize(ctx context.Context, g *grid, h, w int, m Method) (grid, 
 	case m == Lanczos:
 		return e.lanczos(ctx, g, h, w)
 	case m > Lanczos:
-		return grid{}, fault.New(fault.Invalid, "unknown_method", "unknown resize method %s", m)
+		return grid{}, fault.New(fault.Invalid, fault.CodeUnknownMethod, "unknown resize method %s", m)
 	case w == g.w && h == g.h:
 		return *g, ctx.Err()
 	case m == NearestExact:

@@ -110,7 +110,7 @@ func (e Engine) ReadImage(r io.Reader) (*Image, error) {
 	}
 	im, ok := v.(*Image)
 	if !ok {
-		return nil, fault.New(fault.Invalid, "raster_kind", "the stored value is a mask, not an image")
+		return nil, fault.New(fault.Invalid, fault.CodeRasterKind, "the stored value is a mask, not an image")
 	}
 	return im, nil
 }
@@ -127,7 +127,7 @@ func (e Engine) readHeader(r io.Reader) (grid, byte, error) {
 	image := kind == kindImage && (g.c == 1 || g.c == 3 || g.c == 4)
 	mask := kind == kindMask && g.c == 1 && depth == 32
 	if !known || !image && !mask {
-		return grid{}, 0, fault.New(fault.Invalid, "raster_format", "not a serialised image or mask")
+		return grid{}, 0, fault.New(fault.Invalid, fault.CodeRasterFormat, "not a serialised image or mask")
 	}
 	if err := e.Fit(g.n, g.h, g.w); err != nil {
 		return grid{}, 0, err
@@ -173,7 +173,7 @@ func (g *grid) readSamples(r io.Reader) error {
 // truncated classifies a read that ended early; other errors come from the reader.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fault.Wrap(err, fault.Invalid, "raster_truncated", "the serialised image ends early")
+		return fault.Wrap(err, fault.Invalid, fault.CodeRasterTruncated, "the serialised image ends early")
 	}
 	return fmt.Errorf("read raster: %w", err)
 }

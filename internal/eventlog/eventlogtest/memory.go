@@ -218,7 +218,7 @@ func (h *memoryLock) Save(_ context.Context, from, to int64, _ []eventlog.Mark) 
 	h.group.mu.Lock()
 	defer h.group.mu.Unlock()
 	if h.group.position != from {
-		return fault.New(fault.Conflict, "checkpoint_moved", "the group is at %d, not %d", h.group.position, from)
+		return fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the group is at %d, not %d", h.group.position, from)
 	}
 	h.group.position = to
 	return nil

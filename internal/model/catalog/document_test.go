@@ -163,7 +163,7 @@ func TestCursorIsSignedAndExpires(t *testing.T) {
 	for _, bad := range []string{"", "x", cursor + "A", "A" + cursor[1:], strings.Repeat("A", 513), "not a cursor", others.Make("bfl/flux-2-pro")} {
 		_, err := cursors.Read(bad)
 		require.True(t, fault.Is(err, fault.Invalid), bad)
-		require.Equal(t, "invalid_input", fault.CodeOf(err))
+		require.Equal(t, fault.CodeInvalidInput, fault.CodeOf(err))
 	}
 	now = now.Add(catalog.CursorLifetime)
 	_, err = cursors.Read(cursor)

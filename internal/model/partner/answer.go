@@ -20,12 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// The codes of answers that a node cannot use.
-const (
-	CodeAnswer = "partner_answer" // the answer lacks an output that the entry declares
-	CodeFetch  = "partner_fetch"  // a file that the answer points to cannot be downloaded
-)
-
 const (
 	maxAnswer = 256 << 20 // bytes of a JSON answer, which may hold pictures as base64
 	maxImage  = 512 << 20 // bytes of a picture's file
@@ -72,7 +66,7 @@ func (r *reading) read() error {
 		return fmt.Errorf("read the answer of %s: %w", r.model.entry.ID, err)
 	}
 	if len(raw) > maxAnswer {
-		return fault.New(fault.Exhausted, "answer_limit", "the answer of %s has more than %d bytes", r.model.entry.ID, maxAnswer)
+		return fault.New(fault.Exhausted, fault.CodeAnswerLimit, "the answer of %s has more than %d bytes", r.model.entry.ID, maxAnswer)
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -84,7 +78,7 @@ func (r *reading) read() error {
 }
 
 func (r *reading) unusable(format string, args ...any) error {
-	return fault.New(fault.Conflict, CodeAnswer, "the answer of %s cannot be used: %s", r.model.entry.ID, fmt.Sprintf(format, args...))
+	return fault.New(fault.Conflict, fault.CodePartnerAnswer, "the answer of %s cannot be used: %s", r.model.entry.ID, fmt.Sprintf(format, args...))
 }
 
 func (r *reading) output(ctx context.Context, o catalog.NodeOutput, needed bool) (node.Value, error) {
@@ -234,7 +228,7 @@ func (r *reading) save(ctx context.Context, v any) (string, error) {
 	}, func(w io.Writer) error {
 		n, err := io.Copy(w, io.LimitReader(content.Content, maxFile+1))
 		if err == nil && n > maxFile {
-			err = fault.New(fault.Exhausted, "file_limit", "a file of %s has more than %d bytes", r.model.entry.ID, maxFile)
+			err = fault.New(fault.Exhausted, fault.CodeFileLimit, "a file of %s has more than %d bytes", r.model.entry.ID, maxFile)
 		}
 		return err
 	})

@@ -15,9 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// CodeInput is the code of an argument that cannot be written into a request.
-const CodeInput = "input_type"
-
 // body writes the model's request. Equal arguments give equal bytes, by which a repeated run is recognised.
 func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
 	if len(p.fields) == 0 {
@@ -56,7 +53,7 @@ func wholeBody(args node.Args) ([]byte, error) {
 	text, ok := args[bodyInput].(string)
 	raw := []byte(strings.TrimSpace(text))
 	if !ok || len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {
-		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not a JSON object", bodyInput)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s is not a JSON object", bodyInput)
 	}
 	return raw, nil
 }
@@ -77,7 +74,7 @@ func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, 
 	}
 	raw, err := json.Marshal(value)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s has the wrong type", f.input.Name)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input %s has the wrong type", f.input.Name)
 	}
 	return raw, nil
 }
@@ -93,13 +90,13 @@ func (f *field) option(value node.Value) (json.RawMessage, error) {
 	if !ok {
 		raw, err := json.Marshal(value)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not one of its choices", f.input.Name)
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input %s is not one of its choices", f.input.Name)
 		}
 		text = string(raw)
 	}
 	raw, ok := f.values[text]
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not one of its choices: %.100q", f.input.Name, text)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s is not one of its choices: %.100q", f.input.Name, text)
 	}
 	return raw, nil
 }
@@ -109,13 +106,13 @@ func (f *field) json(value node.Value) (json.RawMessage, error) {
 	if !ok {
 		raw, err := json.Marshal(value)
 		if err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON", f.input.Name)
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input %s is not JSON", f.input.Name)
 		}
 		return raw, nil
 	}
 	var out bytes.Buffer
 	if err := json.Compact(&out, []byte(text)); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "input %s is not JSON: write texts as \"…\", objects as {…} and lists as […]", f.input.Name)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input %s is not JSON: write texts as \"…\", objects as {…} and lists as […]", f.input.Name)
 	}
 	return out.Bytes(), nil
 }
@@ -131,17 +128,17 @@ const (
 func (f *field) picture(ctx context.Context, value node.Value) (json.RawMessage, error) {
 	im, ok := value.(*raster.Image)
 	if !ok {
-		return nil, fault.New(fault.Invalid, CodeInput, "input %s is not an image", f.input.Name)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s is not an image", f.input.Name)
 	}
 	if im.Frames() > 1 {
-		return nil, fault.New(fault.Invalid, CodeInput, "input %s takes one image, not a batch of %d", f.input.Name, im.Frames())
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s takes one image, not a batch of %d", f.input.Name, im.Frames())
 	}
 	var file bytes.Buffer
 	if err := codec.EncodePNG(ctx, &file, im, 0, codec.PNGOptions{Level: pictureLevel}); err != nil {
 		return nil, fmt.Errorf("encode input %s: %w", f.input.Name, err)
 	}
 	if file.Len() > maxPicture {
-		return nil, fault.New(fault.Exhausted, "picture_limit", "input %s is %d bytes long as PNG; at most %d are sent", f.input.Name, file.Len(), maxPicture)
+		return nil, fault.New(fault.Exhausted, fault.CodePictureLimit, "input %s is %d bytes long as PNG; at most %d are sent", f.input.Name, file.Len(), maxPicture)
 	}
 	text := base64.StdEncoding.EncodeToString(file.Bytes())
 	if f.media == catalog.MediaData {

@@ -29,7 +29,7 @@ func (a *answers) Run(_ context.Context, _, _ string, body []byte) (node.ModelAn
 }
 
 func (a *answers) Fetch(context.Context, string, string) (node.ModelAnswer, error) {
-	return node.ModelAnswer{}, fault.New(fault.Conflict, partner.CodeFetch, "away")
+	return node.ModelAnswer{}, fault.New(fault.Conflict, fault.CodePartnerFetch, "away")
 }
 
 func registry(t *testing.T) *node.Registry {
@@ -79,16 +79,16 @@ func TestRequestsOfClasses(t *testing.T) {
 		class string
 		args  node.Args
 		want  string // beginning of the body
-		code  string
+		code  fault.Code
 	}{
 		"in the schema's order":                   {"Partner_sim_echo", node.Args{"number": int64(3), "prompt": `say "x"`}, `{"prompt":"say \"x\"","number":3}`, ""},
 		"members that are not given are left out": {"Partner_sim_echo", node.Args{"prompt": "x"}, `{"prompt":"x"}`, ""},
 		"base64":        {"Partner_sim_image", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"iVBOR`, ""},
 		"data address":  {"Partner_stability_stable-image-ultra", node.Args{"prompt": "x", "image": im}, `{"prompt":"x","image":"data:image/png;base64,iVBOR`, ""},
 		"whole":         {"Partner_sim_open", node.Args{"body": ` {"a":[1]} `}, `{"a":[1]}`, ""},
-		"not an object": {"Partner_sim_open", node.Args{"body": `[1]`}, "", partner.CodeInput},
-		"not a choice":  {"Partner_sim_image", node.Args{"prompt": "x", "kind": "sculpture"}, "", partner.CodeInput},
-		"not JSON":      {"Partner_openai_gpt-4.1-mini", node.Args{"messages": "hello"}, "", partner.CodeInput},
+		"not an object": {"Partner_sim_open", node.Args{"body": `[1]`}, "", fault.CodeInputType},
+		"not a choice":  {"Partner_sim_image", node.Args{"prompt": "x", "kind": "sculpture"}, "", fault.CodeInputType},
+		"not JSON":      {"Partner_openai_gpt-4.1-mini", node.Args{"messages": "hello"}, "", fault.CodeInputType},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -117,14 +117,14 @@ func TestOutputsOfAnswers(t *testing.T) {
 	for name, tc := range map[string]struct {
 		class, answer string
 		frames        int
-		code          string
+		code          fault.Code
 	}{
 		"several pictures are a batch": {"Partner_openai_gpt-image-2", `{"data":[{"b64_json":"` + red + `"},{"b64_json":"` + red + `"}]}`, 2, ""},
 		"bytes":                        {"Partner_stability_stable-image-core", string(raw), 1, ""},
-		"no picture":                   {"Partner_openai_gpt-image-2", `{"data":[]}`, 0, partner.CodeAnswer},
-		"not JSON":                     {"Partner_openai_gpt-image-2", `<html>`, 0, partner.CodeAnswer},
-		"not base64":                   {"Partner_openai_gpt-image-2", `{"data":[{"b64_json":"***"}]}`, 0, partner.CodeAnswer},
-		"out of reach":                 {"Partner_sim_image", `{"result":{"url":"https://gone.example/x.png"}}`, 0, partner.CodeFetch},
+		"no picture":                   {"Partner_openai_gpt-image-2", `{"data":[]}`, 0, fault.CodePartnerAnswer},
+		"not JSON":                     {"Partner_openai_gpt-image-2", `<html>`, 0, fault.CodePartnerAnswer},
+		"not base64":                   {"Partner_openai_gpt-image-2", `{"data":[{"b64_json":"***"}]}`, 0, fault.CodePartnerAnswer},
+		"out of reach":                 {"Partner_sim_image", `{"result":{"url":"https://gone.example/x.png"}}`, 0, fault.CodePartnerFetch},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

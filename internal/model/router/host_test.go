@@ -59,7 +59,7 @@ type register map[string]asset.Stored
 func (r register) Reference(_ context.Context, n asset.New) (asset.Stored, bool, error) {
 	made, ok := r[*n.FilePath]
 	if !ok {
-		return made, false, fault.New(fault.NotFound, "blob_not_found", "not held")
+		return made, false, fault.New(fault.NotFound, fault.CodeBlobNotFound, "not held")
 	}
 	return made, true, nil
 }

@@ -167,7 +167,7 @@ func refused(violations []catalog.Violation) error {
 	if err != nil {
 		return err
 	}
-	r := call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the model's schema does not accept the body")
+	r := call.RefuseWith(fault.Invalid, fault.CodeContents, call.InvalidInput, "the model's schema does not accept the body")
 	r.Validation = raw
 	return r
 }

@@ -42,7 +42,7 @@ func (o Offers) viaAlternate(offer call.Offer, m *catalog.Model, a *catalog.Alte
 		}
 		translated, _, err := a.Request(body)
 		if err != nil {
-			return offer, call.RefuseWith(fault.Invalid, call.CodeContents, call.InvalidInput, "the body cannot be translated into a request of %s", a.Server)
+			return offer, call.RefuseWith(fault.Invalid, fault.CodeContents, call.InvalidInput, "the body cannot be translated into a request of %s", a.Server)
 		}
 		body = translated
 	}

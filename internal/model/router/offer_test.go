@@ -66,7 +66,7 @@ func TestABodyWithADuplicateMemberIsRefused(t *testing.T) {
 		_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: body})
 		require.Error(t, err, name)
 		refusal := call.RefusalOf(err)
-		require.Equal(t, []any{fault.Invalid, ""}, []any{refusal.Kind, refusal.Code}, name)
+		require.Equal(t, []any{fault.Invalid, fault.Code("")}, []any{refusal.Kind, refusal.Code}, name)
 		require.Equal(t, call.InvalidInput, refusal.Type, name)
 	}
 }
@@ -108,7 +108,7 @@ func TestACeilingIsHeldForWhatThePriceListDoesNotCover(t *testing.T) {
 			continue
 		}
 		r := call.RefusalOf(err)
-		require.Equal(t, call.CodeContents, r.Code)
+		require.Equal(t, fault.CodeContents, r.Code)
 		var fields []struct {
 			Loc  []any
 			Type string
@@ -136,7 +136,7 @@ func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 				}
 				tried++
 				_, err := offers.Offer(t.Context(), call.Invocation{Model: m.ID, Body: body, Options: call.Options{ModelProvider: a.Server, Strict: true}})
-				require.Equal(t, call.CodeContents, call.RefusalOf(err).Code, "%s at %s: %s", m.ID, a.Server, field)
+				require.Equal(t, fault.CodeContents, call.RefusalOf(err).Code, "%s at %s: %s", m.ID, a.Server, field)
 			}
 		}
 	}
@@ -152,15 +152,15 @@ func TestABodyCannotNameAnotherTask(t *testing.T) {
 	offers := router.Offers{Catalog: all, Lookup: func(string) (string, bool) { return "x", true }}
 	strict := call.Options{ModelProvider: "runware", Strict: true}
 	const size = `"width":1024,"height":1024`
-	const accepted = "accepted"
-	for body, want := range map[string]string{
+	const accepted fault.Code = "accepted"
+	for body, want := range map[string]fault.Code{
 		`{"positivePrompt":"xx",` + size + `}`: accepted,
 		`{"positivePrompt":"xx","taskType":"image\u0049nference","model":"runware:100@1",` + size + `}`: accepted,
-		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  call.CodeContents,
+		`{"positivePrompt":"xx","model":"runware:101@1",` + size + `}`:                                  fault.CodeContents,
 		`{"model":"runware:101@1","model":"runware:100@1",` + size + `}`:                                "",
-		`{"taskType":"accountManagement",` + size + `}`:                                                 call.CodeContents,
-		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     call.CodeContents,
-		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      call.CodeContents,
+		`{"taskType":"accountManagement",` + size + `}`:                                                 fault.CodeContents,
+		`{"taskType":"getResponse","taskUUID":"6f8d4d4e-0d2b-4b7c-9d55-6a8cf2b7f001",` + size + `}`:     fault.CodeContents,
+		`{"positivePrompt":"xx","includeCost":false,` + size + `}`:                                      fault.CodeContents,
 	} {
 		for model, options := range map[string]call.Options{"fal/flux-schnell": strict, "runware/flux-schnell": {}} {
 			_, err := offers.Offer(t.Context(), call.Invocation{Model: model, Body: []byte(body), Options: options})

@@ -24,7 +24,7 @@ func assetState(name string) (asset.State, error) {
 			return state, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, "invalid_request", "%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
 }
 
 // List returns the assets that f selects, the newest first.

@@ -36,7 +36,7 @@ func callStates(names []string) ([]call.State, error) {
 		switch states[i] {
 		case call.Waiting, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
 		default:
-			return nil, fault.New(fault.Invalid, "invalid_request", "%q is not the state of a call", inspect.Clean(name))
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of a call", inspect.Clean(name))
 		}
 	}
 	return states, nil
@@ -67,7 +67,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	if len(ids) == 0 {
 		page, err := calls.NewReader(pool).List(ctx, q)
 		if err == nil && len(page.Calls) == 0 {
-			err = fault.New(fault.NotFound, "no_match", "no call matches: there is nothing to replay")
+			err = fault.New(fault.NotFound, fault.CodeNoMatch, "no call matches: there is nothing to replay")
 		}
 		return page.Calls, err
 	}

@@ -39,7 +39,7 @@ func WorkflowSteps(ctx context.Context, c client.Client, runs []Execution) (step
 				break
 			}
 			if err != nil {
-				return nil, nil, fault.Wrap(err, fault.Unavailable, "engine_unavailable", "read the history of workflow %s from Temporal", run.Workflow)
+				return nil, nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "read the history of workflow %s from Temporal", run.Workflow)
 			}
 			steps = append(steps, found...)
 			if next == "" {

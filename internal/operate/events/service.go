@@ -49,13 +49,13 @@ func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, n
 	f.Limit = cmp.Or(f.Limit, DefaultLimit)
 	switch {
 	case f.Limit < 1 || f.Limit > maxListed:
-		return q, nil, fault.New(fault.Invalid, "invalid_request", "limit must be between 1 and %d, not %d", maxListed, f.Limit)
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit must be between 1 and %d, not %d", maxListed, f.Limit)
 	case f.From < 0 || f.Before < 0:
-		return q, nil, fault.New(fault.Invalid, "invalid_request", "positions begin with 1")
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "positions begin with 1")
 	case f.From > 0 && f.Before > 0:
-		return q, nil, fault.New(fault.Invalid, "invalid_request", "give the position to read from or the one to read before, not both")
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the position to read from or the one to read before, not both")
 	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
-		return q, nil, fault.New(fault.Invalid, "invalid_request", "a stream and a type are texts without NUL characters")
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a stream and a type are texts without NUL characters")
 	}
 	q = eventstore.LogSearch{Stream: f.Stream, Type: f.Type, From: f.From, Before: f.Before, Limit: f.Limit}
 	now, err := operate.Now(ctx, l.Pool)
@@ -73,12 +73,12 @@ func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, n
 			continue
 		}
 		if *moment.into, err = operate.ParseMoment(moment.name, moment.text, now); err != nil {
-			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+			return q, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 	}
 	if q.Account = f.Account; f.Account != gate.All {
 		if q.Account, err = operate.AccountNamed(f.Account, names); err != nil {
-			return q, nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", err.Error())
+			return q, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 	}
 	return q, names, nil
@@ -133,7 +133,7 @@ func (l Service) Event(ctx context.Context, position int64) (any, error) {
 func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
-		return Detail{}, fault.Wrap(err, fault.NotFound, "event_not_found",
+		return Detail{}, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound,
 			"there is no event at position %d: the position was never used, or its append was rolled back, or it left the log with its job", position)
 	}
 	if err != nil {

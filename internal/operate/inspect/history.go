@@ -121,7 +121,7 @@ var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2
 func ParsePoint(text string) (Point, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
 		if n < 1 {
-			return Point{}, fault.New(fault.Invalid, "invalid_request", "versions begin with 1, not %d", n)
+			return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "versions begin with 1, not %d", n)
 		}
 		return Point{Version: n}, nil
 	}
@@ -130,7 +130,7 @@ func ParsePoint(text string) (Point, error) {
 			return Point{Time: at}, nil
 		}
 	}
-	return Point{}, fault.New(fault.Invalid, "invalid_request", "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
+	return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is neither a version such as 12 nor a time such as 2026-01-02T15:04:05Z", Clean(text))
 }
 
 // At returns the history as it was at p. A version beyond the last event, or a time before the first
@@ -147,9 +147,6 @@ func (h History) At(p Point) (History, error) {
 	return past, nil
 }
 
-// codeVersionNotFound is the error code for a version or time outside a history.
-const codeVersionNotFound = "version_not_found"
-
 // cut returns the number of events up to p.
 func cut(events []Event, p Point) (int, error) {
 	n := 0
@@ -157,10 +154,10 @@ func cut(events []Event, p Point) (int, error) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, codeVersionNotFound, "there was nothing yet: the first event was recorded at %s", stamp(events[0].At))
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "there was nothing yet: the first event was recorded at %s", stamp(events[0].At))
 	}
 	if p.Version > events[n-1].Version {
-		return 0, fault.New(fault.NotFound, codeVersionNotFound, "it has %d versions, not %d", len(events), p.Version)
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "it has %d versions, not %d", len(events), p.Version)
 	}
 	return n, nil
 }

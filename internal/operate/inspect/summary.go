@@ -76,7 +76,7 @@ func failure(f job.Failure) string {
 	if where != "" {
 		where += ", "
 	}
-	return where + f.Code + ": " + f.Message
+	return where + string(f.Code) + ": " + f.Message
 }
 
 // shortType is an event's name without its version.

@@ -25,7 +25,7 @@ func (o *Service) Search(ctx context.Context, f Filter) ([]job.Job, error) {
 	f.Limit = cmp.Or(f.Limit, 100)
 	found, err := Search(ctx, o.Pool, names, now, f)
 	if fault.KindOf(err) == fault.Internal && err != nil { // a filter that means nothing
-		return nil, fault.Wrap(err, fault.Invalid, "invalid_request", "%s", operate.ErrorLine(err))
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", operate.ErrorLine(err))
 	}
 	return found, err
 }

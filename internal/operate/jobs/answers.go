@@ -65,7 +65,7 @@ func (t Answers) Replay(ctx context.Context, id string) (any, error) {
 	defer cancel()
 	found, err := engine.ReplayRuns(ctx, t.Engine, sdklog.NewStructuredLogger(t.Log), h)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, "engine_unavailable", "the workflow histories of job %s cannot be read from Temporal", h.Job)
+		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "the workflow histories of job %s cannot be read from Temporal", h.Job)
 	}
 	return operate.Redacted(replayedRuns{append([]engine.Replayed{}, found...)}, nil)
 }

@@ -49,7 +49,7 @@ func (o *Service) WouldRequeue(ctx context.Context, id job.ID) (Outcome, error) 
 }
 
 func errEnded(id job.ID) error {
-	return fault.New(fault.Conflict, "job_finished", "job %s has ended", id)
+	return fault.New(fault.Conflict, fault.CodeJobFinished, "job %s has ended", id)
 }
 
 // WouldEach is Each for dry runs.

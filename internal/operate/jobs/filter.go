@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
@@ -23,7 +24,7 @@ type Outcome struct {
 	Public job.PublicID `json:"public_id,omitempty"` // where a client chose one; see NameOutcomes
 	Done   string       `json:"outcome"`             // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
 	Retry  job.ID       `json:"retry,omitempty"`     // the new job
-	Code   string       `json:"code,omitempty"`      // of a refusal
+	Code   fault.Code   `json:"code,omitempty"`      // of a refusal
 	Detail string       `json:"detail,omitempty"`
 }
 

@@ -52,7 +52,7 @@ func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.His
 		return inspect.History{}, err
 	}
 	if len(all) > 0 && all[0].Version > 1 {
-		return inspect.History{}, fault.New(fault.NotFound, "job_retired", "job %s is past its retention: its events left the log", id)
+		return inspect.History{}, fault.New(fault.NotFound, fault.CodeJobRetired, "job %s is past its retention: its events left the log", id)
 	}
 	return inspect.Read(types, all)
 }
@@ -68,7 +68,7 @@ type Histories struct {
 // History reads the events of a job, those of a retired one from its archive.
 func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
 	h, err := History(ctx, t.Pool, text)
-	if fault.CodeOf(err) != "job_retired" {
+	if fault.CodeOf(err) != fault.CodeJobRetired {
 		return h, err
 	}
 	blobs, missing := t.Blobs(ctx)
@@ -84,7 +84,7 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 		return h, err
 	}
 	if all[0].Version > 1 {
-		return h, fault.New(fault.NotFound, "job_erased", "job %s is past its retention: its events were erased, or the retention of their archive is over", id)
+		return h, fault.New(fault.NotFound, fault.CodeJobErased, "job %s is past its retention: its events were erased, or the retention of their archive is over", id)
 	}
 	types, err := eventtypes.Registry()
 	if err != nil {

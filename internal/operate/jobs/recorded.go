@@ -37,7 +37,7 @@ func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.His
 		for _, s := range page {
 			q.Before = s.Position
 			h, err := History(ctx, pool, s.Stream)
-			if fault.CodeOf(err) == "job_retired" {
+			if fault.CodeOf(err) == fault.CodeJobRetired {
 				continue
 			}
 			if err != nil {
@@ -61,7 +61,7 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	store := operatestore.New(pool)
 	q := operatestore.Submitted{Class: f.Class, Limit: recordedPage}
 	if f.Limit < 1 || f.Limit > MaxListed {
-		return q, fault.New(fault.Invalid, "invalid_request", "--limit must be between 1 and %d, not %d", MaxListed, f.Limit)
+		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "--limit must be between 1 and %d, not %d", MaxListed, f.Limit)
 	}
 	now, err := store.Now(ctx)
 	if err != nil {
@@ -83,7 +83,7 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	}
 	var known bool
 	if q.Account, known = ids[f.Account]; !known {
-		return q, fault.New(fault.Invalid, "invalid_request", "there is no account %q; see `millrace accounts list`", inspect.Clean(f.Account))
+		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is no account %q; see `millrace accounts list`", inspect.Clean(f.Account))
 	}
 	return q, nil
 }

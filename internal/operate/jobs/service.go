@@ -117,7 +117,7 @@ func Each(ctx context.Context, ids []job.ID, step func(done, total int64), do fu
 		switch kind := fault.KindOf(err); {
 		case err == nil:
 		case errors.As(err, &invalid):
-			out = Outcome{Job: id, Done: "refused", Code: invalid.Type, Detail: firstProblem(invalid)}
+			out = Outcome{Job: id, Done: "refused", Code: fault.Code(invalid.Type), Detail: firstProblem(invalid)}
 		case kind == fault.Unavailable || kind == fault.Internal || kind == fault.Canceled:
 			return all, err
 		default:

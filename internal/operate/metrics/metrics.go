@@ -153,7 +153,7 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 	case job.SucceededV1:
 		m.end(rec, "succeeded")
 	case job.FailedV1:
-		m.failures.WithLabelValues(m.label(e.Failure.Code)).Inc()
+		m.failures.WithLabelValues(m.label(string(e.Failure.Code))).Inc()
 		m.end(rec, "failed")
 	case job.CanceledV1:
 		m.end(rec, "canceled")

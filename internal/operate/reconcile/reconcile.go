@@ -9,6 +9,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -156,7 +157,7 @@ func (r Reconciler) fail(ctx context.Context, ref job.RunRef, status string) err
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: r.By.Actor,
 		Reason: r.By.Reason + ": its workflow was closed from outside: " + status,
 		Data: job.FailedV1{Run: ref.Run, Failure: job.Failure{
-			Code: "upstream_error", Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
+			Code: fault.CodeUpstreamError, Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
 		}},
 	})
 	return err

@@ -21,13 +21,18 @@ const shortestID = 4
 func IDRange(noun, text string) (from, to string, err error) {
 	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", "", fault.New(fault.NotFound, noun+"_not_found", "%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
+		return "", "", fault.New(fault.NotFound, notFound[noun], "%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
 	}
 	padded := func(with string) string {
 		d := digits + strings.Repeat(with, 32-len(digits))
 		return d[:8] + "-" + d[8:12] + "-" + d[12:16] + "-" + d[16:20] + "-" + d[20:]
 	}
 	return padded("0"), padded("f"), nil
+}
+
+// notFound holds the error code of each kind.
+var notFound = map[string]fault.Code{
+	"job": fault.CodeJobNotFound, "call": fault.CodeCallNotFound, "asset": fault.CodeAssetNotFound,
 }
 
 func article(noun string) string {
@@ -53,9 +58,9 @@ func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (st
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", fault.New(fault.NotFound, noun+"_not_found", "there is no %s %s", noun, inspect.Clean(text))
+		return "", fault.New(fault.NotFound, notFound[noun], "there is no %s %s", noun, inspect.Clean(text))
 	case len(found) > 1:
-		return "", fault.New(fault.Conflict, "ambiguous_id", "%s is the beginning of several %ss: give more of the id, or the whole of it with its prefix (%s, %s, …)",
+		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID, "%s is the beginning of several %ss: give more of the id, or the whole of it with its prefix (%s, %s, …)",
 			inspect.Clean(text), noun, found[0], found[1])
 	}
 	return found[0], nil

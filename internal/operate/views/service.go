@@ -53,7 +53,7 @@ func viewNamed(all []projections.Projection, name string) (projections.Projectio
 			return p, nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, "view_not_found", "there is no view %.64q", name)
+	return nil, fault.New(fault.NotFound, fault.CodeViewNotFound, "there is no view %.64q", name)
 }
 
 // foldTimeout bounds the time in which one request folds a view. A larger log needs the command.

@@ -35,7 +35,7 @@ func (o *Service) Find(ctx context.Context, text string) (webhook.ID, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fault.New(fault.Conflict, "ambiguous", "several webhooks begin with %s", text)
+	return "", fault.New(fault.Conflict, fault.CodeAmbiguous, "several webhooks begin with %s", text)
 }
 
 // Account returns the id of the account that a flag names; "" stays "".
@@ -119,7 +119,7 @@ func (o *Service) Do(ctx context.Context, verb string, id webhook.ID, by operate
 	case "remove":
 		err = o.Endpoints.Remove(ctx, account, id, asked)
 	default:
-		err = fault.New(fault.NotFound, "not_found", "there is nothing at this path")
+		err = fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}
 	return err
 }

@@ -67,7 +67,7 @@ func scanAccount(row pgx.Row) (account.Account, error) {
 	var a account.Account
 	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed, &a.Storage, &a.CreatedAt)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return account.Account{}, fault.Wrap(err, fault.NotFound, "not_found", "no such account")
+		return account.Account{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no such account")
 	}
 	a.CreatedAt = a.CreatedAt.UTC()
 	return a, postgres.Classify(err, "read an account")
@@ -87,7 +87,7 @@ func createAccount(ctx context.Context, db accountDB, name string, tier account.
 	const uniqueViolation = "23505"
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == uniqueViolation {
-		return account.Account{}, fault.Wrap(err, fault.Conflict, "account_exists", "an account named %q exists", name)
+		return account.Account{}, fault.Wrap(err, fault.Conflict, fault.CodeAccountExists, "an account named %q exists", name)
 	}
 	if err != nil {
 		return account.Account{}, fmt.Errorf("create account %q: %w", name, err)
@@ -149,7 +149,7 @@ func (s *Store) RevokeKey(ctx context.Context, owner, id string) error {
 
 func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
 	if _, err := uuid.Parse(id); err != nil {
-		return fault.Wrap(err, fault.NotFound, "not_found", "no such key")
+		return fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no such key")
 	}
 	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
 		where account = $1 and id = $2`, owner, id)
@@ -157,7 +157,7 @@ func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
 		return fmt.Errorf("revoke key %s: %w", id, err)
 	}
 	if tag.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, "not_found", "no such key")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "no such key")
 	}
 	return nil
 }

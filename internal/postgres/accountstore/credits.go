@@ -45,7 +45,7 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 		return err
 	}
 	if account == "" || reason == "" {
-		return fault.New(fault.Invalid, "invalid_request", "a grant names an account and a reason")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a grant names an account and a reason")
 	}
 	first := uuid.New()
 	_, err := c.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
@@ -235,19 +235,19 @@ func HoldState(ctx context.Context, tx postgres.RowQueryer, account, hold string
 }
 
 func released(hold string) error {
-	return fault.New(fault.Conflict, credit.CodeReleased, "reservation %s was released before", hold)
+	return fault.New(fault.Conflict, fault.CodeHoldReleased, "reservation %s was released before", hold)
 }
 
 func checkHold(hold string, micros int64) error {
 	if hold == "" || len(hold) > credit.MaxHoldID {
-		return fault.New(fault.Invalid, "invalid_request", "the id of a reservation has at most %d bytes", credit.MaxHoldID)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the id of a reservation has at most %d bytes", credit.MaxHoldID)
 	}
 	return checkAmount(micros, 0)
 }
 
 func checkAmount(micros, least int64) error {
 	if micros < least || micros > credit.MaxAmount {
-		return fault.New(fault.Invalid, "invalid_request", "an amount of %d micros is out of bounds", micros)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "an amount of %d micros is out of bounds", micros)
 	}
 	return nil
 }

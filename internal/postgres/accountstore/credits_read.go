@@ -77,7 +77,7 @@ func (c *Credits) checkLedgerTypes(ctx context.Context, db postgres.Queryer, acc
 			return err
 		}
 		if !c.events.Types().Knows(rec.Type) {
-			return fault.Wrap(eventlog.ErrUnknownType, fault.Unavailable, "unknown_event_type",
+			return fault.Wrap(eventlog.ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType,
 				"event %d of the ledger has the type %s, which a newer version of Millrace wrote: rebuild the ledger with that version", rec.Version, rec.Type)
 		}
 	}

@@ -48,7 +48,7 @@ func TestAnAccountWithoutALedgerIsNotMetered(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, recorded)
 	require.NoError(t, credits.Grant(t.Context(), "a", 0, "operator", "metered from now"))
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(credits.Hold(t.Context(), "a", "h2", 1)))
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(credits.Hold(t.Context(), "a", "h2", 1)))
 	require.NoError(t, credits.Settle(t.Context(), "a", "h", credit.Dollar), "held before there was a ledger")
 	require.Equal(t, credit.Balance{Metered: true}, balance(t, credits, "a"))
 }
@@ -60,7 +60,7 @@ func TestALedgerFromGrantToSettlement(t *testing.T) {
 	require.NoError(t, credits.Grant(ctx, "a", 100, "ops@example.org", "trial"))
 	require.NoError(t, credits.Hold(ctx, "a", "h1", 60))
 	require.NoError(t, credits.Hold(ctx, "a", "h1", 60), "a repeated command")
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(credits.Hold(ctx, "a", "h2", 41)))
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(credits.Hold(ctx, "a", "h2", 41)))
 	require.NoError(t, credits.Hold(ctx, "a", "h2", 40), "a refused hold left nothing behind")
 	require.Equal(t, credit.Balance{Metered: true, Held: 100, Granted: 100}, balance(t, credits, "a"))
 	require.NoError(t, credits.Settle(ctx, "a", "h1", 55))
@@ -68,10 +68,10 @@ func TestALedgerFromGrantToSettlement(t *testing.T) {
 	require.NoError(t, credits.Release(ctx, "a", "h1"), "it has ended")
 	require.NoError(t, credits.Release(ctx, "a", "h2"))
 	require.NoError(t, credits.Release(ctx, "a", "h2"))
-	require.Equal(t, credit.CodeReleased, fault.CodeOf(credits.Settle(ctx, "a", "h2", 1)))
-	require.Equal(t, credit.CodeReleased, fault.CodeOf(credits.Hold(ctx, "a", "h2", 1)))
+	require.Equal(t, fault.CodeHoldReleased, fault.CodeOf(credits.Settle(ctx, "a", "h2", 1)))
+	require.Equal(t, fault.CodeHoldReleased, fault.CodeOf(credits.Hold(ctx, "a", "h2", 1)))
 	require.Equal(t, credit.Balance{Metered: true, Available: 45, Settled: 55, Granted: 100}, balance(t, credits, "a"))
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(credits.Grant(ctx, "a", -46, "ops", "correction")))
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(credits.Grant(ctx, "a", -46, "ops", "correction")))
 	require.NoError(t, credits.Grant(ctx, "a", -45, "ops", "correction"))
 	require.NoError(t, credits.Hold(ctx, "a", "free", 0), "nothing costs nothing")
 	require.NoError(t, credits.Settle(ctx, "a", "free", 7), "what was spent was spent")
@@ -97,7 +97,7 @@ func TestLedgerRefusals(t *testing.T) {
 	} {
 		require.Equal(t, fault.Invalid, fault.KindOf(err), name)
 	}
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(credits.Grant(ctx, "a", -1, "ops", "why")), "there is nothing to correct")
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(credits.Grant(ctx, "a", -1, "ops", "why")), "there is nothing to correct")
 	require.Equal(t, credit.Balance{}, balance(t, credits, "a"))
 }
 
@@ -112,7 +112,7 @@ func TestConcurrentReservationsDoNotOverdraw(t *testing.T) {
 			switch err := credits.Hold(t.Context(), "a", fmt.Sprint(i), 1); {
 			case err == nil:
 				granted.Add(1)
-			case fault.CodeOf(err) == credit.CodeInsufficient:
+			case fault.CodeOf(err) == fault.CodeInsufficientCredits:
 				refused.Add(1)
 			}
 		})
@@ -195,7 +195,7 @@ func operate(t *testing.T, credits *accountstore.Credits, rnd *rand.Rand) {
 		case 7:
 			_, _, err = credits.Rebuild(t.Context(), account)
 		}
-		if code := fault.CodeOf(err); err != nil && code != credit.CodeInsufficient && code != credit.CodeReleased {
+		if code := fault.CodeOf(err); err != nil && code != fault.CodeInsufficientCredits && code != fault.CodeHoldReleased {
 			t.Errorf("unforeseen: %v", err)
 		}
 	}
@@ -242,7 +242,7 @@ func TestReservationJoinsTheCallersTransaction(t *testing.T) {
 	require.Equal(t, credit.Balance{Metered: true, Available: 10, Granted: 10}, balance(t, credits, "a"))
 	require.NoError(t, admit("h1", nil))
 	require.NoError(t, admit("h2", nil))
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(admit("h3", nil)))
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(admit("h3", nil)))
 	require.Equal(t, credit.Balance{Metered: true, Available: 2, Held: 8, Granted: 10}, balance(t, credits, "a"))
 }
 

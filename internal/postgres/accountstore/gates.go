@@ -46,7 +46,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 		var was gate.Mode
 		err := tx.QueryRow(ctx, lockMode, c.Account).Scan(&was)
 		if errors.Is(err, pgx.ErrNoRows) {
-			return fault.New(fault.NotFound, "not_found", "no such account")
+			return fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
 		}
 		if err != nil || was == c.Mode {
 			return err

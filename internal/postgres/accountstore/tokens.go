@@ -31,7 +31,7 @@ func NewTokenAccounts(pool *pgxpool.Pool, events *eventstore.Store, newTier acco
 // issued later has said another. Absent is NotFound, suspended is Denied.
 func (s *TokenAccounts) AccountOf(ctx context.Context, n account.TokenClaims) (account.Account, error) {
 	if n.Text == account.LocalID { // it is nobody's: the modes without accounts work on it
-		return account.Account{}, fault.New(fault.NotFound, "not_found", "no such account")
+		return account.Account{}, fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
 	}
 	a, err := s.find(ctx, n)
 	switch {
@@ -47,7 +47,7 @@ func (s *TokenAccounts) AccountOf(ctx context.Context, n account.TokenClaims) (a
 
 func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (account.Account, error) {
 	if strings.ContainsRune(n.Text, 0) { // PostgreSQL takes no such text, so nothing is called so
-		return account.Account{}, fault.New(fault.NotFound, "not_found", "no such account")
+		return account.Account{}, fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
 	}
 	a, err := s.accounts.Account(ctx, n.Text)
 	if fault.Is(err, fault.NotFound) {
@@ -57,7 +57,7 @@ func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (accoun
 		return a, err
 	}
 	if err := account.CheckName(n.Text); err != nil {
-		return account.Account{}, fault.Wrap(err, fault.Denied, "forbidden", "the account that the token names cannot be made")
+		return account.Account{}, fault.Wrap(err, fault.Denied, fault.CodeForbidden, "the account that the token names cannot be made")
 	}
 	tier := s.newTier
 	if n.Tier != "" {

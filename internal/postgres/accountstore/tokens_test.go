@@ -139,7 +139,7 @@ func TestKeysFollowSuspensionAndAccess(t *testing.T) {
 	change(account.Change{Suspend: &yes})
 	_, err = keys.Authenticate(t.Context(), secret)
 	require.Equal(t, fault.Denied, fault.KindOf(err))
-	require.Equal(t, "forbidden", fault.CodeOf(err))
+	require.Equal(t, fault.CodeForbidden, fault.CodeOf(err))
 
 	recorded, err := events.ReadStream(t.Context(), account.Stream(acme.ID), 0, 10)
 	require.NoError(t, err)

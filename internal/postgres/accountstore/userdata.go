@@ -61,7 +61,7 @@ func (u *Userdata) requireDir(ctx context.Context, account, below string) error 
 		return postgres.Classify(err, "look for a directory of user data")
 	}
 	if !there {
-		return fault.New(fault.NotFound, "not_found", "there is no directory %q", strings.TrimSuffix(below, "/"))
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no directory %q", strings.TrimSuffix(below, "/"))
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func (u *Userdata) one(ctx context.Context, q postgres.Tx, p userdata.Path, sql 
 	}
 	f, err := pgx.CollectExactlyOneRow(rows, scanUserdata)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return f, fault.New(fault.NotFound, "not_found", "there is no file %q", p)
+		return f, fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
 	}
 	return f, postgres.Classify(err, "user data")
 }
@@ -135,7 +135,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 			return postgres.Classify(err, "count user data")
 		}
 		if held > most {
-			return fault.New(fault.Exhausted, "too_many_files", "an account keeps at most %d files", most)
+			return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account keeps at most %d files", most)
 		}
 		return Within(ctx, tx, account, limit, f.Size)
 	})
@@ -146,7 +146,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 func (u *Userdata) Delete(ctx context.Context, account string, p userdata.Path) error {
 	done, err := u.pool.Exec(ctx, `delete from userdata where account = $1 and path = $2`, account, p)
 	if err == nil && done.RowsAffected() == 0 {
-		return fault.New(fault.NotFound, "not_found", "there is no file %q", p)
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no file %q", p)
 	}
 	return postgres.Classify(err, "delete user data")
 }
@@ -195,9 +195,9 @@ func free(ctx context.Context, tx pgx.Tx, account string, p userdata.Path, overw
 	case err != nil:
 		return postgres.Classify(err, "look for user data")
 	case within:
-		return fault.New(fault.Conflict, "path_in_use", "a file cannot be a directory of others")
+		return fault.New(fault.Conflict, fault.CodePathInUse, "a file cannot be a directory of others")
 	case taken && !overwrite:
-		return fault.New(fault.Conflict, "path_in_use", "there is a file %q already", p)
+		return fault.New(fault.Conflict, fault.CodePathInUse, "there is a file %q already", p)
 	}
 	return nil
 }

@@ -108,11 +108,11 @@ func (s *Store) Delete(ctx context.Context, account string, id asset.ID, request
 			string(id), account).Scan(&inUse)
 		switch {
 		case errors.Is(err, pgx.ErrNoRows):
-			return fault.New(fault.NotFound, "not_found", "there is no such asset")
+			return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset")
 		case err != nil:
 			return err
 		case inUse:
-			return fault.New(fault.Conflict, "asset_in_use", "an unfinished job needs this asset")
+			return fault.New(fault.Conflict, fault.CodeAssetInUse, "an unfinished job needs this asset")
 		}
 		meta := eventlog.Meta{Actor: account, RequestID: requestID}
 		return s.end(ctx, tx, id, account, asset.TypeDeleted, asset.DeletedV1{}, meta)

@@ -91,7 +91,7 @@ func TestAnAssetThatAnUnfinishedJobNeedsIsNotDeleted(t *testing.T) {
 	require.NoError(t, err)
 	inUse := func() {
 		err := b.store.Delete(t.Context(), "acme", a.ID, "r")
-		require.Equal(t, "asset_in_use", fault.CodeOf(err), "%v", err)
+		require.Equal(t, fault.CodeAssetInUse, fault.CodeOf(err), "%v", err)
 	}
 	inUse()
 	_, err = b.jobs.Cancel(t.Context(), job.CancelRequest{Account: "acme", IDs: []job.ID{waiting}})
@@ -116,7 +116,7 @@ func TestAJobWhoseFileIsDeletedMeanwhileIsRefused(t *testing.T) {
 	_, err := b.jobs.Submit(t.Context(), job.NewJob{
 		ID: job.NewID(), Account: "acme", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}, Pins: []string{string(a.ID)},
 	})
-	require.Equal(t, "missing_asset", fault.CodeOf(err))
+	require.Equal(t, fault.CodeMissingAsset, fault.CodeOf(err))
 }
 
 func TestExpiredAssetsEndUnlessAJobNeedsThem(t *testing.T) {

@@ -42,7 +42,7 @@ func claim(ctx context.Context, tx pgx.Tx, account string, id asset.ID, c asset.
 	var there bool
 	err := tx.QueryRow(ctx, `select true from files where asset_id = $1 and account = $2 and `+alive+` for update`, string(id), account).Scan(&there)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return fault.New(fault.NotFound, "not_found", "there is no such asset")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset")
 	}
 	if err != nil || c.Preview == nil || *c.Preview == "" {
 		return err
@@ -58,7 +58,7 @@ func hasPreview(ctx context.Context, db postgres.Tx, account string, preview ass
 	var there bool
 	err := db.QueryRow(ctx, `select exists (select from files where account = $1 and `+alive+knownAs+`)`, account, string(preview)).Scan(&there)
 	if err == nil && !there {
-		return fault.New(fault.Invalid, "invalid_preview", "preview_id names no file of this account")
+		return fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id names no file of this account")
 	}
 	return err
 }

@@ -49,7 +49,7 @@ func TestOnlyItsOwnerChangesAnAsset(t *testing.T) {
 	}
 	for _, preview := range []asset.PublicID{asset.PublicID(asset.NewID()), ended.PublicID()} {
 		_, _, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Preview: &preview}, "")
-		require.Equal(t, "invalid_preview", fault.CodeOf(err))
+		require.Equal(t, fault.CodeInvalidPreview, fault.CodeOf(err))
 	}
 	require.NoError(t, b.store.Delete(t.Context(), a.Account, a.ID, ""))
 	_, _, err := b.store.Change(t.Context(), a.Account, a.ID, asset.Change{Name: &name}, "")

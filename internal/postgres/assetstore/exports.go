@@ -85,7 +85,7 @@ func (s *Exports) same(ctx context.Context, tx pgx.Tx, n export.New) (same expor
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from exports where account = $1`,
 		n.Account, n.Fingerprint).Scan(&unfinished, &same)
 	if err == nil && same == "" && unfinished >= maxExports {
-		err = fault.New(fault.Exhausted, "too_many_exports", "%d exports of the account are under way", unfinished).WithRetryAfter(exportRetry)
+		err = fault.New(fault.Exhausted, fault.CodeTooManyExports, "%d exports of the account are under way", unfinished).WithRetryAfter(exportRetry)
 	}
 	return same, err
 }
@@ -134,7 +134,7 @@ func (s *Exports) fold(ctx context.Context, db postgres.Queryer, account string,
 		return export.Export{}, err
 	}
 	if state.ID == "" || state.Account != account {
-		return export.Export{}, fault.New(fault.NotFound, "not_found", "there is no such export")
+		return export.Export{}, fault.New(fault.NotFound, fault.CodeNotFound, "there is no such export")
 	}
 	return state, nil
 }

@@ -116,15 +116,15 @@ func TestArchiveOverTheStorageLimitIsNotKept(t *testing.T) {
 	b := newExports(t)
 	ref := b.accepted(t, "x")
 	_, err := b.exports.Complete(t.Context(), ref, archive(2000), export.CompletedV1{})
-	require.Equal(t, account.CodeStorage, fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(err), "%v", err)
 	e, err := b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
 	require.Equal(t, export.Created, e.State, "the event that follows informs who asked")
-	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{Code: account.CodeStorage, Message: "m", Files: 1}))
+	require.NoError(t, b.exports.Fail(t.Context(), ref, export.FailedV1{Code: string(fault.CodeStorageQuotaExceeded), Message: "m", Files: 1}))
 	e, err = b.exports.Get(t.Context(), "acme", ref.Export)
 	require.NoError(t, err)
 	require.Equal(t, export.Failed, e.State)
-	require.Equal(t, account.CodeStorage, e.Failure.Code)
+	require.Equal(t, string(fault.CodeStorageQuotaExceeded), e.Failure.Code)
 }
 
 func TestEqualConcurrentExportsAreOne(t *testing.T) {
@@ -163,7 +163,7 @@ func TestConcurrentExportsAreBounded(t *testing.T) {
 		b.accepted(t, of)
 	}
 	_, _, err := b.ask(t, "one too many")
-	require.Equal(t, "too_many_exports", fault.CodeOf(err), "%v", err)
+	require.Equal(t, fault.CodeTooManyExports, fault.CodeOf(err), "%v", err)
 	_, _, err = b.ask(t, "7")
 	require.NoError(t, err, "one that is under way is joined all the same")
 	require.NoError(t, b.exports.Fail(t.Context(), first, export.FailedV1{}))

@@ -114,7 +114,7 @@ func (f *Files) ByAsset(ctx context.Context, who files.Viewer, id asset.PublicID
 }
 
 func errNoFile(cause error) error {
-	return fault.Wrap(cause, fault.NotFound, "not_found", "there is no such file")
+	return fault.Wrap(cause, fault.NotFound, fault.CodeNotFound, "there is no such file")
 }
 
 // OfAnyone implements files.Store.

@@ -126,7 +126,7 @@ func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) (chosen string, 
 	case err != nil:
 		return "", fmt.Errorf("look whether the job goes on: %w", err)
 	case over:
-		return "", fault.New(fault.Conflict, "run_over", "run %d of job %s is over", p.Run, p.Job)
+		return "", fault.New(fault.Conflict, fault.CodeRunOver, "run %d of job %s is over", p.Run, p.Job)
 	case ended:
 		return "", errEnded
 	}

@@ -159,7 +159,7 @@ func queueTaken(q *pgx.Batch, n asset.New) {
 }
 
 func errTaken(cause error, chosen asset.PublicID) error {
-	return fault.Wrap(cause, fault.Conflict, "asset_id_taken", "the id %s is or was in use", chosen)
+	return fault.Wrap(cause, fault.Conflict, fault.CodeAssetIDTaken, "the id %s is or was in use", chosen)
 }
 
 // Create implements asset.Store.
@@ -228,7 +228,7 @@ func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit i
 	err = postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
 		switch {
 		case !st.held || st.like.id == "":
-			return fault.New(fault.NotFound, "blob_not_found", "no content with this hash is stored")
+			return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no content with this hash is stored")
 		case st.same.id != "":
 			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
 		}

@@ -196,7 +196,7 @@ func TestUploadsAtOnceStayWithinTheLimit(t *testing.T) {
 				return nil
 			}
 			refused++
-			if fault.CodeOf(err) != account.CodeStorage || !fault.Is(err, fault.Denied) {
+			if fault.CodeOf(err) != fault.CodeStorageQuotaExceeded || !fault.Is(err, fault.Denied) {
 				return fmt.Errorf("upload %d: %w", i, err)
 			}
 			return nil
@@ -234,7 +234,7 @@ func TestSmallUploadsAtOnceStayWithinTheLimit(t *testing.T) {
 				accepted.Add(int64(size))
 				return nil
 			}
-			if fault.CodeOf(err) != account.CodeStorage {
+			if fault.CodeOf(err) != fault.CodeStorageQuotaExceeded {
 				return fmt.Errorf("upload %d: %w", i, err)
 			}
 			return nil
@@ -281,7 +281,7 @@ func TestUploadsWaitForEachOtherOnlyNearTheLimit(t *testing.T) {
 	third := begin(2)
 	upload("b", 2)
 	require.NoError(t, third.Commit(t.Context()))
-	require.Equal(t, account.CodeStorage, fault.CodeOf(<-waiting))
+	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(<-waiting))
 	kept, err := k.storage.Usage(t.Context(), "acme")
 	require.NoError(t, err)
 	require.Equal(t, account.Storage{Bytes: 1023, Files: 3, Limit: 1024}, kept)
@@ -314,9 +314,9 @@ func TestOutputsAreKeptBeyondTheLimit(t *testing.T) {
 
 	path := "again.png"
 	_, _, err = k.store.Reference(t.Context(), asset.New{Account: "acme", Origin: asset.Referenced, Hash: first.Hash, FilePath: &path})
-	require.Equal(t, account.CodeStorage, fault.CodeOf(err))
+	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(err))
 	_, err = k.upload(t.Context(), "acme", "b", 1, nil)
-	require.Equal(t, account.CodeStorage, fault.CodeOf(err))
+	require.Equal(t, fault.CodeStorageQuotaExceeded, fault.CodeOf(err))
 	require.Equal(t, int64(3), k.requireCounted(t, "acme").Files, "and nothing of what was refused")
 	var streams int
 	require.NoError(t, k.pool.QueryRow(t.Context(), `select count(*) from streams where id like 'asset-%'`).Scan(&streams))

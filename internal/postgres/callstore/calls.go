@@ -353,7 +353,7 @@ func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call
 		return call.Call{}, err
 	}
 	if len(recorded) == 0 || recorded[0].Account != account {
-		return call.Call{}, fault.New(fault.NotFound, "call_not_found", "no such call")
+		return call.Call{}, fault.New(fault.NotFound, fault.CodeCallNotFound, "no such call")
 	}
 	return s.fold(id, recorded)
 }

@@ -234,7 +234,7 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 		return err
 	}
 	if c.State != call.Unknown || c.Charged != nil {
-		return fault.New(fault.Conflict, "call_settled", "the outcome of call %s is known", id)
+		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s is known", id)
 	}
 	var l admissionState
 	e := call.Ending{
@@ -251,7 +251,7 @@ func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charg
 		return err
 	})
 	if eventstore.IsRefused(err) {
-		return fault.New(fault.Conflict, "call_settled", "the outcome of call %s became known meanwhile", id)
+		return fault.New(fault.Conflict, fault.CodeCallSettled, "the outcome of call %s became known meanwhile", id)
 	}
 	if err != nil {
 		return postgres.Classify(err, "reconcile call "+string(id))

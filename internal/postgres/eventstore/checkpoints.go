@@ -228,7 +228,7 @@ func (h *lockedGroup) Position(ctx context.Context) (int64, error) {
 	err := h.checkpoints.pool.QueryRow(ctx, `select coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0)`, h.group).Scan(&position, &head)
 	if err == nil && position > head {
-		return 0, fault.New(fault.Conflict, "checkpoint_ahead", "the checkpoint of %s is at %d, and the log ends at %d", h.group, position, head)
+		return 0, fault.New(fault.Conflict, fault.CodeCheckpointAhead, "the checkpoint of %s is at %d, and the log ends at %d", h.group, position, head)
 	}
 	return position, postgres.Classify(err, "read the checkpoint of "+h.group)
 }
@@ -275,7 +275,7 @@ func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 		return false, postgres.Classify(err, "save the checkpoint of "+name)
 	}
 	if r.Same && !r.Saved {
-		return true, fault.New(fault.Conflict, "checkpoint_moved", "the checkpoint of %s is no longer at %d", name, from)
+		return true, fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the checkpoint of %s is no longer at %d", name, from)
 	}
 	return r.Same, nil
 }

@@ -130,7 +130,7 @@ func oneEvent(ctx context.Context, db postgres.Queryer, where string, key any) (
 	}
 	rec, err := pgx.CollectExactlyOneRow(rows, ScanRecorded)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return rec, fault.Wrap(err, fault.NotFound, "event_not_found", "there is no such event in the log")
+		return rec, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "there is no such event in the log")
 	}
 	return rec, postgres.Classify(err, "read an event")
 }

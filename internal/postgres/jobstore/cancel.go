@@ -36,7 +36,7 @@ func claimed(tag pgconn.CommandTag) error {
 }
 
 func keyReused() error {
-	return fault.New(fault.Conflict, "idempotency_key_reuse", "this Idempotency-Key was already used in the last 24 hours")
+	return fault.New(fault.Conflict, fault.CodeIdempotencyKeyReuse, "this Idempotency-Key was already used in the last 24 hours")
 }
 
 // Cancel implements job.Store.
@@ -157,7 +157,7 @@ func ids(in []job.ID) []string {
 // classifySubmit names what a failed submission ran into.
 func classifySubmit(err error) error {
 	switch err = postgres.Classify(err, "submit a job"); {
-	case fault.CodeOf(err) == "missing_asset", fault.CodeOf(err) == "queue_full", fault.CodeOf(err) == "idempotency_key_reuse":
+	case fault.CodeOf(err) == fault.CodeMissingAsset, fault.CodeOf(err) == fault.CodeQueueFull, fault.CodeOf(err) == fault.CodeIdempotencyKeyReuse:
 		return err
 	case fault.Is(err, fault.Conflict), eventstore.IsRefused(err):
 		return duplicateJob(err)
@@ -167,5 +167,5 @@ func classifySubmit(err error) error {
 }
 
 func duplicateJob(cause error) error {
-	return fault.Wrap(cause, fault.Conflict, "duplicate_job", "a job with this id exists already")
+	return fault.Wrap(cause, fault.Conflict, fault.CodeDuplicateJob, "a job with this id exists already")
 }

@@ -125,7 +125,7 @@ func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 	first, second := y.must(t, job.NewJob{Bounds: bounds}), y.must(t, job.NewJob{Bounds: bounds})
 	y.set(t, account.LocalID, gate.Draining)
 	_, err := y.submit(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"})
-	require.Equal(t, gate.CodeDraining, fault.CodeOf(err))
+	require.Equal(t, fault.CodeDeploymentNotReady, fault.CodeOf(err))
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	require.Positive(t, f.RetryAfter)
@@ -135,7 +135,7 @@ func TestDrainedQueueRefusesNewJobsAndFinishesWaitingOnes(t *testing.T) {
 	y.set(t, account.LocalID, gate.Open)
 	y.must(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"}) // the refusal did not use the key up
 	_, err = y.submit(t, job.NewJob{Bounds: bounds, IdempotencyKey: "k"})
-	require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err))
+	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err))
 }
 
 func TestStoppedQueueAcceptsAndStartsNothing(t *testing.T) {
@@ -147,7 +147,7 @@ func TestStoppedQueueAcceptsAndStartsNothing(t *testing.T) {
 	y.set(t, gate.All, gate.Stopped)
 	y.set(t, account.LocalID, gate.Draining)
 	_, err := y.submit(t, job.NewJob{})
-	require.Equal(t, gate.CodeStopped, fault.CodeOf(err), "the stricter of the two counts")
+	require.Equal(t, fault.CodeDeploymentStopped, fault.CodeOf(err), "the stricter of the two counts")
 	var f *fault.Error
 	require.ErrorAs(t, err, &f)
 	require.Zero(t, f.RetryAfter, "coming back does not help")
@@ -231,15 +231,15 @@ func TestAMeteredAccountNeedsCreditToSubmit(t *testing.T) {
 	y.must(t, job.NewJob{})
 	require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 0, "ops", "metered from now"))
 	_, err := y.submit(t, job.NewJob{IdempotencyKey: "k"})
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(err))
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err))
 	_, err = y.submit(t, job.NewJob{Bounds: job.Bounds{}, Account: "another"})
 	require.NoError(t, err)
 	require.NoError(t, y.credits.Grant(t.Context(), account.LocalID, 1, "ops", "trial"))
 	y.must(t, job.NewJob{IdempotencyKey: "k"})
 	require.NoError(t, y.credits.Hold(t.Context(), account.LocalID, "call", 1))
 	_, err = y.submit(t, job.NewJob{IdempotencyKey: "k"})
-	require.Equal(t, "idempotency_key_reuse", fault.CodeOf(err), "a used key is told before the lack of credit")
+	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "a used key is told before the lack of credit")
 	full := job.Bounds{QueueDepth: -1}
 	_, err = y.submit(t, job.NewJob{Bounds: full})
-	require.Equal(t, credit.CodeInsufficient, fault.CodeOf(err), "the lack of credit is told before a full queue")
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "the lack of credit is told before a full queue")
 }

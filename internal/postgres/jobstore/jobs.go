@@ -103,7 +103,7 @@ func (l admissionState) refusal(b job.Bounds, hold int64) error {
 		return credit.Insufficient()
 	}
 	if !l.admits(b.Slots) && l.queued >= int64(b.QueueDepth) {
-		return fault.New(fault.Exhausted, "queue_full", "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
+		return fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
 			WithRetryAfter(queueFullRetry)
 	}
 	return nil
@@ -200,7 +200,7 @@ func queueClaims(q *pgx.Batch, n job.NewJob) {
 			if tag.RowsAffected() == int64(len(n.Pins)) {
 				return nil
 			}
-			return fault.New(fault.Invalid, "missing_asset", "a file that the workflow loads was deleted meanwhile")
+			return fault.New(fault.Invalid, fault.CodeMissingAsset, "a file that the workflow loads was deleted meanwhile")
 		})
 	}
 	if n.IdempotencyKey != "" {

@@ -205,7 +205,7 @@ func TestARefusedSubmissionLeavesNothing(t *testing.T) {
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		submission job.NewJob
-		code       string
+		code       fault.Code
 	}{
 		"the id is taken":            {job.NewJob{ID: one.ID, Account: "a", Bounds: one.Bounds}, "duplicate_job"},
 		"the id is another's":        {job.NewJob{ID: one.ID, Account: "b", Bounds: one.Bounds}, "duplicate_job"},

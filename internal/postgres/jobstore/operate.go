@@ -35,7 +35,7 @@ func (s *Store) HasSlot(ctx context.Context, id job.ID) error {
 }
 
 func errNoSlot(id job.ID) error {
-	return fault.New(fault.NotFound, "not_running", "job %s holds no slot: it waits for one, or has ended", id)
+	return fault.New(fault.NotFound, fault.CodeNotRunning, "job %s holds no slot: it waits for one, or has ended", id)
 }
 
 // Requeue records that an operator has a job started again that holds a slot and that nothing runs, and

@@ -72,7 +72,7 @@ func expired(id job.ID, account string) eventlog.Append {
 }
 
 // errNotEnded tells that a job is not to be retired.
-var errNotEnded = fault.New(fault.Conflict, "job_not_over", "the job has not ended")
+var errNotEnded = fault.New(fault.Conflict, fault.CodeJobNotOver, "the job has not ended")
 
 // Retire records that a job is past its retention, which takes it out of the views, and removes what is
 // kept beside its events. A job whose stream is open or that still holds a slot is Conflict; one that moved

@@ -211,7 +211,7 @@ func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog
 	mine := false
 	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) { queueFence(q, l, result, &mine) }, func(tx postgres.Tx, _ *pgx.Batch) error {
 		if !mine {
-			return fault.New(fault.Conflict, server.CodeLeaseLost, "another driver has taken the segment over")
+			return fault.New(fault.Conflict, fault.CodeSegmentLeaseLost, "another driver has taken the segment over")
 		}
 		if len(events.Events) == 0 {
 			return nil

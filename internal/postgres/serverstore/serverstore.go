@@ -120,7 +120,7 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 			return s, nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, server.CodeUnknown, "there is no server %q; `millrace servers list` names them", ref)
+	return nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "there is no server %q; `millrace servers list` names them", ref)
 }
 
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
@@ -176,7 +176,7 @@ func registered(id server.ID, r server.Registration, sealed []byte, expires *tim
 }
 
 func known(address string) error {
-	return fault.New(fault.Conflict, server.CodeExists, "the server %s is registered already", address)
+	return fault.New(fault.Conflict, fault.CodeServerExists, "the server %s is registered already", address)
 }
 
 func expiry(r server.Registration) *time.Time {

@@ -115,7 +115,7 @@ func TestDriverThatLostItsLeaseRecordsNothing(t *testing.T) {
 	require.Greater(t, second.Fence, first.Fence)
 	for _, result := range []json.RawMessage{nil, json.RawMessage(`{"values":["of the first"]}`)} {
 		_, err = r.Record(t.Context(), first, ended(id, "2"), result)
-		require.Equal(t, server.CodeLeaseLost, fault.CodeOf(err))
+		require.Equal(t, fault.CodeSegmentLeaseLost, fault.CodeOf(err))
 	}
 	require.Len(t, r.stream(id), 1, "nothing of the driver that lost the lease was recorded")
 	mine, err := r.Renew(t.Context(), first)
@@ -161,7 +161,7 @@ func TestLeaseOfARemovedServerIsLost(t *testing.T) {
 	l := r.lease(id, "first")
 	require.NoError(t, r.Remove(t.Context(), s.ID, by))
 	_, err := r.Record(t.Context(), l, ended(id, "1"), nil)
-	require.Equal(t, server.CodeLeaseLost, fault.CodeOf(err))
+	require.Equal(t, fault.CodeSegmentLeaseLost, fault.CodeOf(err))
 	_, err = r.Retake(t.Context(), l.Key, "first")
 	require.True(t, fault.Is(err, fault.NotFound))
 }
@@ -282,7 +282,7 @@ func TestOperatorsAreEvents(t *testing.T) {
 	r := newRegistry(t)
 	s := r.add("http://one:8188")
 	_, err := r.Register(t.Context(), registration(t, "http://one:8188", 0), nil)
-	require.Equal(t, server.CodeExists, fault.CodeOf(err))
+	require.Equal(t, fault.CodeServerExists, fault.CodeOf(err))
 	require.NoError(t, r.Drain(t.Context(), s.ID, true, by))
 	require.NoError(t, r.Drain(t.Context(), s.ID, true, by))
 	require.NoError(t, r.Drain(t.Context(), s.ID, false, by))

@@ -36,7 +36,7 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_tokens_name_key" {
-		return t, fault.Wrap(err, fault.Conflict, server.CodeTokenExists, "there is a registration token named %q already", t.Name)
+		return t, fault.Wrap(err, fault.Conflict, fault.CodeTokenExists, "there is a registration token named %q already", t.Name)
 	}
 	if err != nil {
 		return t, postgres.Classify(err, "add a registration token")
@@ -125,7 +125,7 @@ func roomForToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	var count int
 	err := tx.QueryRow(ctx, `select count(*) from comfyui_servers where token is not null`).Scan(&count)
 	if err == nil && count >= server.MaxByTokens {
-		return fault.New(fault.Exhausted, server.CodeTooMany, "tokens have registered %d servers, which is the most", count)
+		return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, which is the most", count)
 	}
 	return err
 }

@@ -175,7 +175,7 @@ func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed i
 		return 0, postgres.Classify(err, "replay deliveries")
 	}
 	if replayed == 0 && r.Only != nil {
-		return 0, fault.New(fault.NotFound, "delivery_not_found", "there is no such delivery that has ended")
+		return 0, fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "there is no such delivery that has ended")
 	}
 	s.events.Wake()
 	return replayed, nil

@@ -44,7 +44,7 @@ func ParseRef(s string) (Ref, error) {
 }
 
 func malformed() error {
-	return fault.New(fault.Invalid, "invalid_request", "a hash has the form blake3:<64 hex digits>")
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a hash has the form blake3:<64 hex digits>")
 }
 
 // String returns the written form, "blake3:" and 64 lower-case hex digits.

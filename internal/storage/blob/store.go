@@ -158,10 +158,10 @@ func (c contextReader) Read(p []byte) (int, error) {
 
 // Missing returns the error for an absent blob.
 func Missing(ref Ref) error {
-	return fault.New(fault.NotFound, "blob_not_found", "no blob %s", ref)
+	return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no blob %s", ref)
 }
 
 // Corrupt returns the error for a blob whose bytes are wrong.
 func Corrupt(ref Ref) error {
-	return fault.Wrap(ErrCorrupt, fault.Internal, "blob_corrupt", "blob %s is damaged", ref)
+	return fault.Wrap(ErrCorrupt, fault.Internal, fault.CodeBlobCorrupt, "blob %s is damaged", ref)
 }

@@ -148,5 +148,5 @@ func (s *Signer) Verify(asset, filename string, q url.Values) (Grant, error) {
 }
 
 func denied() error {
-	return fault.New(fault.Denied, "forbidden", "the link is invalid or has expired")
+	return fault.New(fault.Denied, fault.CodeForbidden, "the link is invalid or has expired")
 }

@@ -49,7 +49,7 @@ func readSettings(r io.Reader) (Settings, error) {
 	}
 	settings := Settings{}
 	if err := json.Unmarshal(raw, &settings); err != nil || settings == nil || len(raw) > MaxSettings {
-		return nil, fault.New(fault.Conflict, "invalid_settings", "the file %s holds no settings", SettingsPath)
+		return nil, fault.New(fault.Conflict, fault.CodeInvalidSettings, "the file %s holds no settings", SettingsPath)
 	}
 	return settings, nil
 }
@@ -77,10 +77,10 @@ func (s Service) ChangeSettings(ctx context.Context, account string, values Sett
 func (s Service) replaceSettings(ctx context.Context, account string, settings Settings, was *blob.Ref) error {
 	raw, err := json.Marshal(settings)
 	if err != nil {
-		return fault.Wrap(err, fault.Invalid, "invalid_settings", "a value is not JSON")
+		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidSettings, "a value is not JSON")
 	}
 	if len(raw) > MaxSettings {
-		return fault.New(fault.Exhausted, "body_too_large", "the settings are larger than %d bytes", MaxSettings)
+		return fault.New(fault.Exhausted, fault.CodeBodyTooLarge, "the settings are larger than %d bytes", MaxSettings)
 	}
 	ref, err := blob.PutBytes(ctx, s.Blobs, raw)
 	if err != nil {

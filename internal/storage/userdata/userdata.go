@@ -29,18 +29,18 @@ type Path string
 // a file name, is Invalid.
 func ParsePath(text string) (Path, error) {
 	if text == "" || len(text) > MaxPath || !utf8.ValidString(text) {
-		return "", fault.New(fault.Invalid, "invalid_path", "a path has 1 to %d bytes, in UTF-8", MaxPath)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path has 1 to %d bytes, in UTF-8", MaxPath)
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
-		return "", fault.New(fault.Invalid, "invalid_path", "a path holds no backslashes and no control characters")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path holds no backslashes and no control characters")
 	}
 	segments := strings.Split(text, "/")
 	if len(segments) > MaxDepth {
-		return "", fault.New(fault.Invalid, "invalid_path", "a path has at most %d segments", MaxDepth)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path has at most %d segments", MaxDepth)
 	}
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." || strings.TrimSpace(segment) != segment {
-			return "", fault.New(fault.Invalid, "invalid_path", "a path must not leave its directory, and its segments have names")
+			return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path must not leave its directory, and its segments have names")
 		}
 	}
 	return Path(text), nil
@@ -86,7 +86,7 @@ type Store interface {
 }
 
 // ErrChanged means that a file was changed since it was read.
-var ErrChanged = fault.New(fault.Conflict, "changed", "the file was changed by another request; read it again")
+var ErrChanged = fault.New(fault.Conflict, fault.CodeChanged, "the file was changed by another request; read it again")
 
 // Service keeps files of accounts: records in a Store, bytes as blobs.
 type Service struct {

@@ -101,7 +101,9 @@ func (d *Dir) Serve(w http.ResponseWriter, r *http.Request, name string) error {
 	return answer(w, r, name, f)
 }
 
-func notFound() error { return fault.New(fault.NotFound, "not_found", "there is nothing at this path") }
+func notFound() error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
+}
 
 func answer(w http.ResponseWriter, r *http.Request, name string, content io.ReadSeeker) error {
 	tag, err := etag(content)

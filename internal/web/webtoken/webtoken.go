@@ -247,5 +247,5 @@ func member(claims map[string]any, path string) any {
 }
 
 func unauthenticated(cause error) error {
-	return fault.Wrap(cause, fault.Unauthenticated, "unauthorized", "the credential is not valid")
+	return fault.Wrap(cause, fault.Unauthenticated, fault.CodeUnauthorized, "the credential is not valid")
 }

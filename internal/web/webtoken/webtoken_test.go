@@ -102,7 +102,7 @@ func refused(t *testing.T, v *webtoken.Verifier, token, why string) {
 	t.Helper()
 	id, err := v.Authenticate(t.Context(), token)
 	require.Equal(t, fault.Unauthenticated, fault.KindOf(err), "%s: %v", why, err)
-	require.Equal(t, "unauthorized", fault.CodeOf(err))
+	require.Equal(t, fault.CodeUnauthorized, fault.CodeOf(err))
 	require.Zero(t, id)
 }
 

@@ -148,7 +148,7 @@ func (t *Tool) inspect(ctx context.Context, r io.Reader, f func(dir string, d de
 func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err error) {
 	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		if length, err = strconv.ParseFloat(d.Format.Duration, 64); err != nil {
-			return fault.Wrap(err, fault.Invalid, "no_length", "the file does not contain its length")
+			return fault.Wrap(err, fault.Invalid, fault.CodeNoLength, "the file does not contain its length")
 		}
 		return nil
 	})
@@ -160,7 +160,7 @@ func (t *Tool) Sound(ctx context.Context, r io.Reader, part Part, maxBytes int64
 	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		s, err = t.sound(ctx, dir, d, part, maxBytes)
 		if err == nil && s == nil {
-			return fault.New(fault.Invalid, "no_sound", "the file has no sound")
+			return fault.New(fault.Invalid, fault.CodeNoSound, "the file has no sound")
 		}
 		return err
 	})
@@ -175,7 +175,7 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	}
 	rate, err := strconv.Atoi(found.Rate)
 	if err != nil || rate < 1 || rate > media.MaxRate || found.Channels < 1 || found.Channels > media.MaxChannels {
-		return nil, fault.New(fault.Invalid, "sound_format", "a sound with %d channels at %q Hz is not supported", found.Channels, found.Rate)
+		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels at %q Hz is not supported", found.Channels, found.Rate)
 	}
 	channels := make([][]float32, found.Channels)
 	out := &bounded{left: maxBytes, take: planes(channels)}
@@ -186,7 +186,7 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 		return nil, err
 	}
 	if len(channels[0]) == 0 {
-		return nil, fault.New(fault.Invalid, "sound_empty", "there is no sound in that part of the file")
+		return nil, fault.New(fault.Invalid, fault.CodeSoundEmpty, "there is no sound in that part of the file")
 	}
 	return media.NewSound(rate, channels)
 }
@@ -220,18 +220,18 @@ func (t *Tool) Video(ctx context.Context, r io.Reader, part Part, maxPixels int6
 func (t *Tool) video(ctx context.Context, dir string, d description, part Part, maxPixels int64) (*media.Video, error) {
 	found, ok := d.first("video")
 	if !ok {
-		return nil, fault.New(fault.Invalid, "no_video", "the file has no video")
+		return nil, fault.New(fault.Invalid, fault.CodeNoVideo, "the file has no video")
 	}
 	width, height := found.size()
 	if width < 1 || height < 1 || int64(width)*int64(height) > min(maxPixels, maxFrame) {
-		return nil, fault.New(fault.Exhausted, "pixel_limit", "the frames of the video are too large: %d × %d pixels", width, height)
+		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the frames of the video are too large: %d × %d pixels", width, height)
 	}
 	frames, err := t.frames(ctx, dir, part, width, height, maxPixels)
 	if err != nil {
 		return nil, err
 	}
 	sound, err := t.sound(ctx, dir, d, part, (maxPixels-frames.Pixels())*bytesPerPixel)
-	if err != nil && fault.CodeOf(err) != "sound_empty" {
+	if err != nil && fault.CodeOf(err) != fault.CodeSoundEmpty {
 		return nil, err
 	}
 	return &media.Video{Frames: frames, FPS: found.fps(), Sound: sound, Depth: found.depth(), Space: spaces[found.Transfer]}, nil
@@ -251,7 +251,7 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, width, height 
 	}
 	size := width * height * 3
 	if len(pix) < size {
-		return nil, fault.New(fault.Invalid, "video_empty", "there is no picture in that part of the file")
+		return nil, fault.New(fault.Invalid, fault.CodeVideoEmpty, "there is no picture in that part of the file")
 	}
 	n := len(pix) / size
 	return raster.NewImage8(n, height, width, 3, pix[:n*size])
@@ -266,7 +266,7 @@ type bounded struct {
 // Write implements io.Writer.
 func (b *bounded) Write(p []byte) (int, error) {
 	if b.left -= int64(len(p)); b.left < 0 {
-		return 0, fault.New(fault.Exhausted, "media_too_large", "the decoded file is larger than a value may be")
+		return 0, fault.New(fault.Exhausted, fault.CodeMediaTooLarge, "the decoded file is larger than a value may be")
 	}
 	b.take(p)
 	return len(p), nil

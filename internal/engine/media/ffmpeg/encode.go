@@ -69,7 +69,7 @@ func (t *Tool) WriteSound(ctx context.Context, w io.Writer, s *media.Sound, f Fo
 // number of frames done.
 func (t *Tool) WriteVideo(ctx context.Context, w io.Writer, v *media.Video, f Format, tags []Tag, progress func(done, total int)) error {
 	if !(v.FPS > 0) {
-		return fault.New(fault.Invalid, "frame_rate", "a video of %g frames per second cannot be written", v.FPS)
+		return fault.New(fault.Invalid, fault.CodeFrameRate, "a video of %g frames per second cannot be written", v.FPS)
 	}
 	return within(func(dir string) error {
 		args := []string{

@@ -98,7 +98,7 @@ func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writ
 	case taken.err != nil:
 		return taken.err
 	case errors.As(err, &exit):
-		return fault.Wrap(err, fault.Invalid, "media_unusable", "ffmpeg cannot process the file: %s", said.last())
+		return fault.Wrap(err, fault.Invalid, fault.CodeMediaUnusable, "ffmpeg cannot process the file: %s", said.last())
 	default:
 		return fmt.Errorf("run %s: %w", filepath.Base(program), err)
 	}

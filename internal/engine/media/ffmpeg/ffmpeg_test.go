@@ -83,9 +83,9 @@ func TestSoundRoundTrip(t *testing.T) {
 	require.InDelta(t, want.Channel(1)[22050/2], part.Channel(1)[0], 0.001)
 
 	_, err = tool.Sound(t.Context(), bytes.NewReader(raw), ffmpeg.Part{}, 1000)
-	require.Equal(t, "media_too_large", fault.CodeOf(err))
+	require.Equal(t, fault.CodeMediaTooLarge, fault.CodeOf(err))
 	_, err = tool.Video(t.Context(), bytes.NewReader(raw), ffmpeg.Part{}, 1<<20)
-	require.Equal(t, "no_video", fault.CodeOf(err))
+	require.Equal(t, fault.CodeNoVideo, fault.CodeOf(err))
 	length, err := tool.Length(t.Context(), bytes.NewReader(raw))
 	require.NoError(t, err)
 	require.InDelta(t, 1.5, length, 0.001)
@@ -120,7 +120,7 @@ func TestVideoRoundTrip(t *testing.T) {
 		_, err = tool.Video(t.Context(), bytes.NewReader(raw), ffmpeg.Part{}, 32*16*4)
 		require.Equal(t, fault.Exhausted, fault.KindOf(err), "more than four frames")
 		_, err = tool.Video(t.Context(), bytes.NewReader(raw), ffmpeg.Part{Start: 9}, 1<<20)
-		require.Equal(t, "video_empty", fault.CodeOf(err))
+		require.Equal(t, fault.CodeVideoEmpty, fault.CodeOf(err))
 	}
 }
 

@@ -73,5 +73,5 @@ func known(value any) (any, error) {
 }
 
 func invalid(format string, args ...any) *fault.Error {
-	return fault.New(fault.Invalid, "expression", "the expression cannot be evaluated: %s", fmt.Sprintf(format, args...))
+	return fault.New(fault.Invalid, fault.CodeExpression, "the expression cannot be evaluated: %s", fmt.Sprintf(format, args...))
 }

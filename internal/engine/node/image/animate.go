@@ -37,7 +37,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 		return node.Result{}, err
 	}
 	if !(fps > 0) || level < 0 || level > 9 { // linked values are in no range
-		return node.Result{}, fault.New(fault.Invalid, "animation", "%g frames per second at compression %d cannot be written", fps, level)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second at compression %d cannot be written", fps, level)
 	}
 	text, err := Metadata(call)
 	if err != nil {

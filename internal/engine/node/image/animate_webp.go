@@ -48,7 +48,7 @@ func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if !(fps > 0) { // a linked value is in no range
-		return node.Result{}, fault.New(fault.Invalid, "animation", "%g frames per second cannot be written", fps)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
 	}
 	text, err := Metadata(call)
 	if err != nil {

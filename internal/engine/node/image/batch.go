@@ -136,7 +136,7 @@ func RebatchImages() *node.Class {
 
 func runRebatch(ctx context.Context, call *node.Call) (node.Result, error) {
 	if len(call.Lists["batch_size"]) == 0 {
-		return node.Result{}, fault.New(fault.Invalid, "input_type", "input batch_size is missing")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input batch_size is missing")
 	}
 	size := node.Args{"batch_size": call.Lists["batch_size"][0]}.Reader()
 	length := size.Int("batch_size")
@@ -155,7 +155,7 @@ func runRebatch(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if length < 1 {
-		return node.Result{}, fault.New(fault.Invalid, "empty_batch", "batches of %d images are empty", length)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "batches of %d images are empty", length)
 	}
 	out := node.List{}
 	for at := 0; at < len(frames); at += length {

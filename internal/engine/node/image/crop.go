@@ -87,7 +87,7 @@ func region(v node.Value) (b box, err error) {
 		err = json.Unmarshal(data, &b)
 	}
 	if _, ok := v.(map[string]any); !ok || err != nil {
-		return box{}, fault.New(fault.Invalid, "input_type", "input crop_region is not a rectangle of whole numbers")
+		return box{}, fault.New(fault.Invalid, fault.CodeInputType, "input crop_region is not a rectangle of whole numbers")
 	}
 	return b, nil
 }

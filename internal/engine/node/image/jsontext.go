@@ -24,7 +24,7 @@ func asciiJSON(raw json.RawMessage) (string, error) {
 			return w.out.String(), nil
 		}
 		if err != nil {
-			return "", fault.Wrap(err, fault.Invalid, "metadata_json", "the metadata to save is not JSON")
+			return "", fault.Wrap(err, fault.Invalid, fault.CodeMetadataJSON, "the metadata to save is not JSON")
 		}
 		w.token(token)
 	}

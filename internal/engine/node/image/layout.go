@@ -30,7 +30,7 @@ func ImageRotate() *node.Class {
 					return one(engine(call).Rotate(ctx, im, i))
 				}
 			}
-			return node.Result{}, fault.New(fault.Invalid, "unknown_rotation", "unknown rotation %q", turn)
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownRotation, "unknown rotation %q", turn)
 		},
 	}
 }
@@ -60,7 +60,7 @@ func ImageFlip() *node.Class {
 			case horizontal:
 				return one(engine(call).FlipColumns(ctx, im))
 			default:
-				return node.Result{}, fault.New(fault.Invalid, "unknown_flip", "unknown flip method %q", method)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownFlip, "unknown flip method %q", method)
 			}
 		},
 	}

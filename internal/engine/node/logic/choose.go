@@ -33,7 +33,7 @@ func Switch() *node.Class {
 			if value, ok := call.Args[name]; ok {
 				return one(value, in)
 			}
-			return node.Result{}, fault.New(fault.Invalid, "input_type", "input %s is not connected", name)
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s is not connected", name)
 		},
 	}
 }

@@ -29,7 +29,7 @@ func Gate() *node.Class {
 			}
 			switch {
 			case !in.Has("value"):
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
 			case open || in.Err() != nil:
 				return one(call.Args["value"], in)
 			}

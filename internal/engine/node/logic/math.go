@@ -77,7 +77,7 @@ func numbers(value any, more ...node.Value) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if math.IsInf(f, 0) || math.IsNaN(f) {
-		return node.Result{}, fault.New(fault.Invalid, "number", "the result %g is not finite", f)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "the result %g is not finite", f)
 	}
 	n, isInt := value.(*big.Int)
 	if !isInt {
@@ -86,7 +86,7 @@ func numbers(value any, more ...node.Value) (node.Result, error) {
 		}
 	}
 	if !n.IsInt64() {
-		return node.Result{}, fault.New(fault.Invalid, "number", "the result %.32s… has more than 64 bits", n)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "the result %.32s… has more than 64 bits", n)
 	}
 	return node.Result{Outputs: append([]node.Value{f, n.Int64()}, more...)}, nil
 }
@@ -112,7 +112,7 @@ func NumberConvert() *node.Class {
 				}
 				return numbers(n)
 			default:
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing or not a number")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing or not a number")
 			}
 		},
 	}
@@ -126,7 +126,7 @@ func parseNumber(text string) (any, error) {
 	}
 	f, err := strconv.ParseFloat(digits, 64)
 	if err != nil && !math.IsInf(f, 0) || strings.ContainsAny(digits, "xX") {
-		return nil, fault.New(fault.Invalid, "number", "%.64q is not a number", text)
+		return nil, fault.New(fault.Invalid, fault.CodeNumber, "%.64q is not a number", text)
 	}
 	return f, nil
 }

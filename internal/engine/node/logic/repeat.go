@@ -55,13 +55,13 @@ func repeat(_ context.Context, call *node.Call) (node.Result, error) {
 		arguments = in.String("arguments")
 	}
 	if !in.Has("value") {
-		return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
 	}
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
 	if times < 0 || times > maxTimes || output < 0 {
-		return node.Result{}, fault.New(fault.Invalid, "input_range", "times must be 0 to %d and output 0 or more", maxTimes)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputRange, "times must be 0 to %d and output 0 or more", maxTimes)
 	}
 	others, err := argumentsOf(arguments)
 	if err != nil {
@@ -83,7 +83,7 @@ func repeat(_ context.Context, call *node.Call) (node.Result, error) {
 // argumentsOf reads a JSON object of inputs.
 func argumentsOf(text string) (node.Args, error) {
 	refused := func() (node.Args, error) {
-		return nil, fault.New(fault.Invalid, "input_type", "arguments must be one JSON object of at most %d bytes", maxArguments)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "arguments must be one JSON object of at most %d bytes", maxArguments)
 	}
 	if len(text) > maxArguments {
 		return refused()

@@ -53,7 +53,7 @@ func ResolutionSelector() *node.Class {
 				return node.Result{}, err
 			}
 			if !(size > 0 && size <= 1<<20) || multiple < 1 || multiple > 1<<20 { // linked values are in no range
-				return node.Result{}, fault.New(fault.Invalid, "number", "no size has %g megapixels in steps of %d", size, multiple)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "no size has %g megapixels in steps of %d", size, multiple)
 			}
 			for _, r := range ratios() {
 				if r.label == label {
@@ -61,7 +61,7 @@ func ResolutionSelector() *node.Class {
 					return node.Result{Outputs: []node.Value{stepped(r.width*scale, multiple), stepped(r.height*scale, multiple)}}, nil
 				}
 			}
-			return node.Result{}, fault.New(fault.Invalid, "input_type", "there is no ratio %.64q", label)
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "there is no ratio %.64q", label)
 		},
 	}
 }

@@ -22,7 +22,7 @@ func Not() *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			value, given := call.Args["value"]
 			if !given {
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input value is missing")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input value is missing")
 			}
 			holds, err := truth(value)
 			if err != nil {
@@ -89,7 +89,7 @@ func truth(value node.Value) (bool, error) {
 	case map[string]any:
 		return len(v) > 0, nil
 	case *raster.Image, *raster.Mask:
-		return false, fault.New(fault.Invalid, "input_type", "a picture counts neither as true nor as false")
+		return false, fault.New(fault.Invalid, fault.CodeInputType, "a picture counts neither as true nor as false")
 	}
 	return true, nil
 }

@@ -74,7 +74,7 @@ func CropMask() *node.Class {
 				return node.Result{}, err
 			}
 			if x >= m.Width() || y >= m.Height() {
-				return node.Result{}, fault.New(fault.Invalid, "empty_crop", "the rectangle lies outside the mask of %d × %d", m.Width(), m.Height())
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyCrop, "the rectangle lies outside the mask of %d × %d", m.Width(), m.Height())
 			}
 			return one(engine(call).CropMask(ctx, m, x, y, w, h))
 		},

@@ -29,7 +29,7 @@ func EmptyAudio() *node.Class {
 			}
 			samples := math.RoundToEven(duration * float64(rate))
 			if !(samples >= 0) || samples*4*float64(channels) > float64(maxSound(call)) {
-				return node.Result{}, fault.New(fault.Exhausted, "sound_too_long", "a sound of %g seconds at %d Hz is too large", duration, rate)
+				return node.Result{}, fault.New(fault.Exhausted, fault.CodeSoundTooLong, "a sound of %g seconds at %d Hz is too large", duration, rate)
 			}
 			return one(media.Silence(rate, channels, int(samples)))
 		},
@@ -90,7 +90,7 @@ func SplitAudioChannels() *node.Class {
 				return node.Result{}, err
 			}
 			if sound.Channels() != 2 {
-				return node.Result{}, fault.New(fault.Invalid, "sound_channels", "the sound has %d channels; 2 are needed", sound.Channels())
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundChannels, "the sound has %d channels; 2 are needed", sound.Channels())
 			}
 			return node.Result{Outputs: []node.Value{sound.Only(0), sound.Only(1)}}, nil
 		},
@@ -168,7 +168,7 @@ func AudioMerge() *node.Class {
 			}
 			mix, ok := mixes[method]
 			if !ok { // a linked value is of no list
-				return node.Result{}, fault.New(fault.Invalid, "merge_method", "unknown merge method %q", method)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeMergeMethod, "unknown merge method %q", method)
 			}
 			return one(media.Mix(ctx, a, b, maxSound(call), mix))
 		},

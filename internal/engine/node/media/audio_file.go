@@ -119,7 +119,7 @@ func (f family) saving(name, display string, format func(quality string) (audioF
 			}
 			how, ok := format(quality)
 			if !ok {
-				return node.Result{}, fault.New(fault.Invalid, "quality", "unknown quality %q", quality)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeQuality, "unknown quality %q", quality)
 			}
 			return f.save(ctx, call, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
 		},
@@ -149,7 +149,7 @@ func (f family) save(ctx context.Context, call *node.Call, folder node.Folder, p
 		return node.Result{}, err
 	}
 	if sound.Samples() == 0 {
-		return node.Result{}, fault.New(fault.Invalid, "sound_empty", "an empty sound cannot be written")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeSoundEmpty, "an empty sound cannot be written")
 	}
 	texts, err := tags(call)
 	if err != nil {

@@ -72,7 +72,7 @@ func (f family) CreateVideo() *node.Class {
 				return node.Result{}, err
 			}
 			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are in no range
-				return node.Result{}, fault.New(fault.Invalid, "frame_rate", "%g frames per second are not possible", video.FPS)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are not possible", video.FPS)
 			}
 			return node.Result{Outputs: []node.Value{video}}, nil
 		},
@@ -189,7 +189,7 @@ func (f family) SaveWEBM() *node.Class {
 				"vp9": {"-c:v", "libvpx-vp9", "-row-mt", "1"}, "av1": {"-c:v", "libaom-av1", "-cpu-used", "8"},
 			}[codec]
 			if !ok || !(crf >= 0 && crf <= 63) || !(video.FPS <= 1000) {
-				return node.Result{}, fault.New(fault.Invalid, "encoding", "codec %q at crf %g and %g frames per second is not possible", codec, crf, video.FPS)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeEncoding, "codec %q at crf %g and %g frames per second is not possible", codec, crf, video.FPS)
 			}
 			how := ffmpeg.Format{
 				Muxer: []string{"-f", "webm"},
@@ -241,7 +241,7 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 		length = min(length, duration)
 	}
 	if !(length > 0) || strict && length < duration-1e-6 {
-		return node.Result{}, fault.New(fault.Invalid, "video_part", "the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video is %.3f s long; it has no part of %.3f s that begins at %.3f s", whole, duration, start)
 	}
 	part, err := cut(video, start, length)
 	if err != nil {
@@ -278,7 +278,7 @@ func cut(video *media.Video, start, length float64) (*media.Video, error) {
 	if video.Sound != nil {
 		from := samplesOf(start, video.Sound.Rate())
 		sound, err := video.Sound.Cut(from, from+samplesOf(length, video.Sound.Rate()))
-		if err != nil && fault.CodeOf(err) != "sound_empty" { // it may be shorter than the pictures
+		if err != nil && fault.CodeOf(err) != fault.CodeSoundEmpty { // it may be shorter than the pictures
 			return nil, err
 		}
 		part.Sound = sound

@@ -115,7 +115,7 @@ func readEncoding(args node.Args, name string) (encoding, error) {
 		return e, err
 	}
 	if !(e.crf >= 0 && e.crf <= 63) {
-		return e, fault.New(fault.Invalid, "encoding", "pictures cannot be encoded at crf %g", e.crf)
+		return e, fault.New(fault.Invalid, fault.CodeEncoding, "pictures cannot be encoded at crf %g", e.crf)
 	}
 	return e, nil
 }
@@ -128,7 +128,7 @@ func (f family) runSaveVideo(ctx context.Context, call *node.Call) (node.Result,
 	}
 	i := slices.IndexFunc(containers(), func(c container) bool { return c.name == format })
 	if i < 0 {
-		return node.Result{}, fault.New(fault.Invalid, "format", "there is no format %.64q", format)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeFormat, "there is no format %.64q", format)
 	}
 	codec := "format.codec"
 	if !in.Has(codec) {
@@ -156,10 +156,10 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 	if e.codec == "" {
 		e.codec = c.codecs[1]
 	} else if !slices.Contains(c.codecs, e.codec) {
-		return ffmpeg.Format{}, fault.New(fault.Invalid, "encoding", "a %s file does not hold %.64q", c.name, e.codec)
+		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding, "a %s file does not hold %.64q", c.name, e.codec)
 	}
 	if e.space != "" && e.space != video.Colors() {
-		return ffmpeg.Format{}, fault.New(fault.Invalid, "encoding",
+		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding,
 			"the values of the pictures are %s; they are not converted to %s", video.Colors(), e.space)
 	}
 	how := ffmpeg.Format{

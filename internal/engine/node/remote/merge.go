@@ -182,7 +182,7 @@ func (d *Definition) class() (*node.Class, error) {
 		Remote: true, Uncached: true,
 		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, unknownPixels) },
 		Run: func(context.Context, *node.Call) (node.Result, error) {
-			return node.Result{}, fault.New(fault.Invalid, "runs_on_servers", "class %s runs on ComfyUI servers only", d.Name)
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeRunsOnServers, "class %s runs on ComfyUI servers only", d.Name)
 		},
 	}
 	for _, in := range d.inputs {

@@ -153,9 +153,9 @@ func orUnknown(in *node.Reader, mode string) error {
 	if err := in.Err(); err != nil {
 		return err
 	}
-	return fault.New(fault.Invalid, "input_type", "unknown mode %.64q", mode)
+	return fault.New(fault.Invalid, fault.CodeInputType, "unknown mode %.64q", mode)
 }
 
 func tooLong() error {
-	return fault.New(fault.Exhausted, "text_too_long", "the text would be longer than %d bytes", maxLength)
+	return fault.New(fault.Exhausted, fault.CodeTextTooLong, "the text would be longer than %d bytes", maxLength)
 }

@@ -47,7 +47,7 @@ func StringFormat() *node.Class {
 				return node.Result{}, tooLong()
 			}
 			if err != nil {
-				return node.Result{}, fault.New(fault.Invalid, "template", "the template cannot be filled: %s", err)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeTemplate, "the template cannot be filled: %s", err)
 			}
 			return one(text, nil)
 		},

@@ -47,7 +47,7 @@ const (
 )
 
 func badPattern(format string, args ...any) error {
-	return fault.New(fault.Invalid, "regex", "the regular expression is not valid: "+format, args...)
+	return fault.New(fault.Invalid, fault.CodeRegex, "the regular expression is not valid: "+format, args...)
 }
 
 // none means that there is nothing that a quantifier could repeat.

@@ -158,5 +158,5 @@ func (re *expression) after(match *regexp2.Match, runes []rune) (*regexp2.Match,
 }
 
 func tooSlow(cause error) error {
-	return fault.Wrap(cause, fault.Exhausted, "regex_time", "the regular expression takes longer than %s on this text", maxSearch)
+	return fault.Wrap(cause, fault.Exhausted, fault.CodeRegexTime, "the regular expression takes longer than %s on this text", maxSearch)
 }

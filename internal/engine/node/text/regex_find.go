@@ -69,7 +69,7 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 		return node.Result{}, err
 	}
 	if group < 0 {
-		return node.Result{}, fault.New(fault.Invalid, "regex", "there is no group %d", group)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeRegex, "there is no group %d", group)
 	}
 	re, err := compile(pattern, options)
 	if err != nil {

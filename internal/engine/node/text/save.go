@@ -57,7 +57,7 @@ func runSaveText(ctx context.Context, call *node.Call) (node.Result, error) {
 	}
 	kind, known := contentType(format)
 	if !known {
-		return node.Result{}, fault.New(fault.Invalid, "input_type", "there is no format %.64q", format)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "there is no format %.64q", format)
 	}
 	content := text
 	if format == formatJSON {

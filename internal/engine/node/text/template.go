@@ -14,7 +14,7 @@ func (re *expression) template(text string) ([]piece, error) {
 	var literal strings.Builder
 	group := func(n int) error {
 		if n > re.count {
-			return fault.New(fault.Invalid, "regex", "the replacement names group %d; the pattern has %d", n, re.count)
+			return fault.New(fault.Invalid, fault.CodeRegex, "the replacement names group %d; the pattern has %d", n, re.count)
 		}
 		if literal.Len() > 0 {
 			parts = append(parts, piece{text: literal.String()})
@@ -50,19 +50,19 @@ const (
 func (re *expression) escaped(rest string, literal *strings.Builder, group func(int) error) (int, error) {
 	switch {
 	case rest == "":
-		return 0, fault.New(fault.Invalid, "regex", "the replacement ends with a backslash")
+		return 0, fault.New(fault.Invalid, fault.CodeRegex, "the replacement ends with a backslash")
 	case strings.HasPrefix(rest, "g<"):
 		name, _, closed := strings.Cut(rest[2:], ">")
 		n, err := re.number(name)
 		if !closed || err != nil {
-			return 0, fault.New(fault.Invalid, "regex", "the replacement names the unknown group %.64q", name)
+			return 0, fault.New(fault.Invalid, fault.CodeRegex, "the replacement names the unknown group %.64q", name)
 		}
 		return len(name) + 3, group(n)
 	case octal(rest) > 0:
 		n := octal(rest)
 		code, err := strconv.ParseUint(rest[:n], 8, 16)
 		if err != nil || code > 0o377 {
-			return 0, fault.New(fault.Invalid, "regex", `the replacement holds the character \%s, which does not exist`, rest[:n])
+			return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement holds the character \%s, which does not exist`, rest[:n])
 		}
 		literal.WriteRune(rune(code))
 		return n, nil
@@ -73,7 +73,7 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		}
 		number, err := strconv.Atoi(rest[:n])
 		if err != nil {
-			return 0, fault.Wrap(err, fault.Invalid, "regex", "the replacement names no group")
+			return 0, fault.Wrap(err, fault.Invalid, fault.CodeRegex, "the replacement names no group")
 		}
 		return n, group(number)
 	}
@@ -82,7 +82,7 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		return 1, nil
 	}
 	if c := rest[0] | 0x20; c >= 'a' && c <= 'z' {
-		return 0, fault.New(fault.Invalid, "regex", `the replacement holds the unknown escape \%c`, rest[0])
+		return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement holds the unknown escape \%c`, rest[0])
 	}
 	literal.WriteByte('\\')
 	return 0, nil

@@ -122,12 +122,12 @@ func open(e raster.Engine, r io.Reader) (decoder, []byte, layout, error) {
 			return d, nil, l, unreadable(context.Background(), d.format, err)
 		}
 		if l.width > maxSide || l.height > maxSide {
-			return d, nil, l, fault.New(fault.Exhausted, "pixel_limit",
+			return d, nil, l, fault.New(fault.Exhausted, fault.CodePixelLimit,
 				"an image of %d × %d exceeds %d pixels a side", l.width, l.height, maxSide)
 		}
 		return d, data, l, e.Fit(l.frames, l.height, l.width)
 	}
-	return decoder{}, nil, layout{}, fault.New(fault.Invalid, "image_format", "not an image in a known format")
+	return decoder{}, nil, layout{}, fault.New(fault.Invalid, fault.CodeImageFormat, "not an image in a known format")
 }
 
 // readAll reads the rest of r, in one buffer of the right size when r can tell it.
@@ -161,7 +161,7 @@ func unreadable(ctx context.Context, f Format, err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	return fault.Wrap(err, fault.Invalid, "image_damaged", "the %s image is damaged or of an unsupported kind", f)
+	return fault.Wrap(err, fault.Invalid, fault.CodeImageDamaged, "the %s image is damaged or of an unsupported kind", f)
 }
 
 // frames are decoded frames of equal size, before their orientation is applied.

@@ -87,12 +87,12 @@ func colorType(channels int) byte {
 
 func (t Text) latin1() ([]byte, error) {
 	if len(t.Key) == 0 || len(t.Key) > 79 || strings.ContainsRune(t.Key+t.Value, 0) {
-		return nil, fault.New(fault.Invalid, "png_text", "the metadata key %q cannot be stored in a PNG", t.Key)
+		return nil, fault.New(fault.Invalid, fault.CodePNGText, "the metadata key %q cannot be stored in a PNG", t.Key)
 	}
 	out := make([]byte, 0, len(t.Key)+1+len(t.Value))
 	for _, r := range t.Key + "\x00" + t.Value {
 		if r > 0xff {
-			return nil, fault.New(fault.Invalid, "png_text", "the metadata %q is not Latin-1", t.Key)
+			return nil, fault.New(fault.Invalid, fault.CodePNGText, "the metadata %q is not Latin-1", t.Key)
 		}
 		out = append(out, byte(r))
 	}

@@ -34,7 +34,7 @@ type WebPAnimation struct {
 // Samples are clipped and truncated as in EncodePNG.
 func EncodeWebP(ctx context.Context, w io.Writer, im *raster.Image, o WebPAnimation) error {
 	if im.Width() > maxWebPSide || im.Height() > maxWebPSide {
-		return fault.New(fault.Invalid, "webp_size", "a WebP image is at most %d pixels a side; this one is %d×%d", maxWebPSide, im.Width(), im.Height())
+		return fault.New(fault.Invalid, fault.CodeWebPSize, "a WebP image is at most %d pixels a side; this one is %d×%d", maxWebPSide, im.Width(), im.Height())
 	}
 	if o.FrameMillis < 0 || o.FrameMillis > maxFrameMillis {
 		return fmt.Errorf("a frame time of %d ms is out of the range 0 to %d", o.FrameMillis, maxFrameMillis)
@@ -155,7 +155,7 @@ func exifOf(texts []Text) ([]byte, error) {
 		headBytes = 8
 	)
 	if len(texts) > firstTag {
-		return nil, fault.New(fault.Invalid, "webp_text", "%d metadata keys cannot be stored in a WebP", len(texts))
+		return nil, fault.New(fault.Invalid, fault.CodeWebPText, "%d metadata keys cannot be stored in a WebP", len(texts))
 	}
 	order := binary.LittleEndian
 	out := append([]byte("II*\x00"), headBytes, 0, 0, 0)
@@ -165,7 +165,7 @@ func exifOf(texts []Text) ([]byte, error) {
 	for i := len(texts) - 1; i >= 0; i-- { // the entries of a directory are sorted by tag
 		text := texts[i].Key + ":" + texts[i].Value
 		if texts[i].Key == "" || strings.ContainsRune(text, 0) {
-			return nil, fault.New(fault.Invalid, "webp_text", "the metadata key %q cannot be stored in a WebP", texts[i].Key)
+			return nil, fault.New(fault.Invalid, fault.CodeWebPText, "the metadata key %q cannot be stored in a WebP", texts[i].Key)
 		}
 		out = order.AppendUint16(out, uint16(firstTag-i))
 		out = order.AppendUint16(out, typeASCII)

@@ -24,7 +24,7 @@ func Dithers() []string {
 // outside 1 to 256 or an unknown dithering.
 func Quantize(ctx context.Context, e raster.Engine, im *raster.Image, colors int, dither string) (*raster.Image, error) {
 	if colors < 1 || colors > maxColors {
-		return nil, fault.New(fault.Invalid, "palette_size", "a palette has 1 to %d colors, not %d", maxColors, colors)
+		return nil, fault.New(fault.Invalid, fault.CodePaletteSize, "a palette has 1 to %d colors, not %d", maxColors, colors)
 	}
 	apply, err := ditherer(dither)
 	if err != nil {
@@ -66,7 +66,7 @@ func ditherer(name string) (func(ctx context.Context, m *mapper, pix []uint8, wi
 			return bayer(ctx, m, pix, width, order)
 		}, nil
 	default:
-		return nil, fault.New(fault.Invalid, "unknown_dither", "unknown dithering %q", name)
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownDither, "unknown dithering %q", name)
 	}
 }
 

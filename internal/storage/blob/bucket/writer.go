@@ -23,7 +23,7 @@ func (s *Store) Create(context.Context, blob.Durability) (blob.Writer, error) {
 		return nil, errors.Join(fmt.Errorf("spool a blob: %w", err), f.Close())
 	}
 	full := func(err error) error {
-		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to store files")
+		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
 	}
 	return &writer{Spool: blob.NewSpool(f, full), s: s}, nil
 }

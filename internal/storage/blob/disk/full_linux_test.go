@@ -21,7 +21,7 @@ func TestAFullDisk(t *testing.T) {
 	require.NoError(t, err)
 	_, err = blob.Put(t.Context(), s, blob.Durable, io.LimitReader(zeros{}, 8<<20))
 	require.Equal(t, fault.Exhausted, fault.KindOf(err), "%v", err)
-	require.Equal(t, "disk_full", fault.CodeOf(err))
+	require.Equal(t, fault.CodeDiskFull, fault.CodeOf(err))
 	require.Zero(t, staged(t, root), "no part of it stays")
 	_, err = blob.Verify(t.Context(), s, small)
 	require.NoError(t, err, "what was stored is served")

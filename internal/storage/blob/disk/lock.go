@@ -103,7 +103,7 @@ func classify(ref blob.Ref, verb string, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return blob.Missing(ref)
 	case full(err):
-		return fault.Wrap(err, fault.Exhausted, "disk_full", "no space left to store files")
+		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
 	case away(err):
 		return fault.Wrap(fmt.Errorf("%s blob %s: %w", verb, ref, err), fault.Unavailable, "", "the file store is not available")
 	default:
