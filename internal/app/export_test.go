@@ -36,3 +36,6 @@ var AwaitTemporal = awaitTemporal
 
 // UIPassword is what Temporal's Web UI asks for, and whether it is served.
 var UIPassword = uiPassword
+
+// Profiles are the routes of the Go runtime's profiles.
+var Profiles = profiles

@@ -1,0 +1,20 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+)
+
+// Profiles show memory and code. They are for the internal address.
+func TestClientsAreServedNoProfiles(t *testing.T) {
+	t.Parallel()
+	h := start(t, api.Options{})
+	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile", "/debug/pprof/cmdline"} {
+		answer := h.do(t, http.MethodGet, path, "")
+		require.Equal(t, http.StatusNotFound, answer.status, path)
+	}
+}
