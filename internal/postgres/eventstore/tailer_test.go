@@ -379,6 +379,39 @@ func TestWakeCrossesProcesses(t *testing.T) {
 	}
 }
 
+// A process alone notifies nobody: each notification is a commit. One that begins to listen learns of what comes.
+func TestWakeNotifiesOnlyWhereAnotherProcessListens(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	pool, quiet := storetest.OpenPool(t, dsn), slog.New(slog.DiscardHandler)
+	alone := eventstore.NewWake(dsn, quiet)
+	background(t, alone.Run)
+	writer := eventstore.New(pool, eventlogtest.Registry(t), alone)
+	heard, err := pgx.Connect(t.Context(), dsn) // its name is not that of a process that listens
+	require.NoError(t, err)
+	defer heard.Close(context.Background())
+	_, err = heard.Exec(t.Context(), `select set_config('application_name', 'spy', false)`)
+	require.NoError(t, err)
+	_, err = heard.Exec(t.Context(), `listen millrace_public`)
+	require.NoError(t, err)
+	for i := range 5 {
+		_, err := writer.Append(t.Context(), noted("s", int64(i), "x"))
+		require.NoError(t, err)
+	}
+	quietly, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	_, err = heard.WaitForNotification(quietly)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+
+	other := eventstore.NewWake(dsn, quiet)
+	tail := eventstore.NewTailer(pool, dsn, other, eventstore.TailerOptions{Poll: time.Hour})
+	l := &tailing{dsn: dsn, pool: pool, tail: tail, store: writer}
+	background(t, other.Run, tail.Run)
+	_ = within(t, tail.Settled)
+	got := l.append(t, noted("s", 5, "x"))
+	require.Equal(t, positions(got), positions(l.next(t, got[0].Position-1)))
+}
+
 func TestTailerServesOldPositionsFromTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := startTailing(t, eventstore.TailerOptions{RingEvents: 10})

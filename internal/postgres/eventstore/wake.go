@@ -19,6 +19,10 @@ const (
 	notifyEvery     = time.Millisecond
 	notifyUnderLoad = 4 * time.Millisecond
 	severalAppends  = 3
+
+	// listenersEvery is how often a process looks whether another one listens. One that begins to listen is notified of what
+	// was appended meanwhile as late as that.
+	listenersEvery = 500 * time.Millisecond
 )
 
 // Wake notifies readers that events were appended: readers in this process at once, other processes
@@ -32,6 +36,7 @@ type Wake struct {
 	news     chan struct{} // for the tailer of this one
 	signals  atomic.Int64  // since the last notification
 	notifier atomic.Uint32 // backend pid of our own notifications
+	listener atomic.Uint32 // backend pid of our own LISTEN
 }
 
 // NewWake returns a Wake on the database of dsn, which must not lead through a transaction
@@ -80,6 +85,7 @@ func (w *Wake) notify(ctx context.Context) error {
 	}
 	defer closeConn(ctx, conn)
 	w.notifier.Store(conn.PgConn().PID())
+	var looked time.Time
 	for {
 		select {
 		case <-w.dirty:
@@ -87,6 +93,17 @@ func (w *Wake) notify(ctx context.Context) error {
 			return ctx.Err()
 		}
 		w.signals.Store(0)
+		if time.Since(looked) >= listenersEvery {
+			listened, err := w.awaitListener(ctx, conn)
+			if err != nil {
+				signal(w.dirty)
+				return err
+			}
+			if !listened {
+				continue
+			}
+			looked = time.Now()
+		}
 		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
 			signal(w.dirty)
 			return postgres.Classify(err, "notify")
@@ -102,6 +119,29 @@ func (w *Wake) notify(ctx context.Context) error {
 	}
 }
 
+// otherListeners finds a session that waits for notifications as listen does. A connection string with a name of its own
+// for all sessions hides them: then there may be one.
+const otherListeners = `select current_setting('application_name') <> 'millrace notify' or exists (
+	select from pg_stat_activity where datname = current_database() and application_name = 'millrace listen' and pid <> $1)`
+
+// listened reports whether another process may listen. A deployment of one process needs no notifications, and each is a
+// commit.
+func (w *Wake) listened(ctx context.Context, conn *pgx.Conn) (others bool, err error) {
+	err = conn.QueryRow(ctx, otherListeners, int64(w.listener.Load())).Scan(&others)
+	return others, postgres.Classify(err, "look for listeners")
+}
+
+// awaitListener reports whether another process may listen, now or a little later.
+func (w *Wake) awaitListener(ctx context.Context, conn *pgx.Conn) (bool, error) {
+	if listened, err := w.listened(ctx, conn); err != nil || listened {
+		return listened, err
+	}
+	if err := postgres.Pause(ctx, listenersEvery); err != nil {
+		return false, err
+	}
+	return w.listened(ctx, conn)
+}
+
 // listen wakes the tailer of this process at notifications of others, and once after every
 // connect for what was missed before it.
 func (w *Wake) listen(ctx context.Context) error {
@@ -110,6 +150,7 @@ func (w *Wake) listen(ctx context.Context) error {
 		return err
 	}
 	defer closeConn(ctx, conn)
+	w.listener.Store(conn.PgConn().PID())
 	var channel string
 	if err := conn.QueryRow(ctx, `select 'millrace_' || current_schema()`).Scan(&channel); err != nil {
 		return postgres.Classify(err, "name the channel")
