@@ -35,18 +35,24 @@ type input struct {
 	required bool
 	options  []any
 	opts     map[string]any
+	below    map[string][]input // by choice: the inputs of a choice of inputs
+	grown    *input             // what a growing input consists of
+	prefix   string             // of the names of a growing input
+	most     int                // how many a growing input has at most
 }
 
-// skipped are shared classes whose results are not the same twice, or need what a test machine has not.
-var skipped = []string{
-	"Audio", "Video", "Webcam", "Save", "Preview", "Load", "Latent", "Random", "Noise", "Model", "Seed", "MaskPreview",
-}
+// skipped are parts of the names of shared classes that need what a test machine has not, or whose files are not compared
+// as pictures.
+var skipped = []string{"Audio", "Video", "Webcam", "Save", "Load", "Latent", "Model"}
+
+// shown are classes that are used to show values; they are no steps of a graph.
+var shown = []string{"PreviewImage", "PreviewAny"}
 
 // readClasses reads the classes of an object_info that can be compared: those in both, with inputs of simple types.
 func readClasses(info map[string]json.RawMessage, shared func(string) bool) ([]class, error) {
 	var out []class
 	for _, name := range sortedKeys(info) {
-		if !shared(name) || slices.ContainsFunc(skipped, func(s string) bool { return strings.Contains(name, s) }) {
+		if !shared(name) || slices.ContainsFunc(skipped, func(s string) bool { return strings.Contains(name, s) }) || slices.Contains(shown, name) {
 			continue
 		}
 		c, usable, err := readClass(name, info[name])
@@ -82,20 +88,76 @@ func readClass(name string, raw json.RawMessage) (class, bool, error) {
 		inputs   map[string][]json.RawMessage
 		required bool
 	}{{d.Input.Required, true}, {d.Input.Optional, false}} {
-		for _, key := range sortedKeys(part.inputs) {
-			in, known := readInput(key, part.inputs[key])
-			in.required = part.required
-			if known {
-				c.inputs = append(c.inputs, in)
-			} else if part.required {
-				usable = false
-			}
-		}
+		inputs, all := readInputs(part.inputs, part.required)
+		c.inputs, usable = append(c.inputs, inputs...), usable && (all || !part.required)
 	}
 	return c, usable, nil
 }
 
-var simple = []string{"IMAGE", "MASK", "STRING", "INT", "FLOAT", "BOOLEAN", "COMBO", "COLOR", "*", "COMFY_MATCHTYPE_V3"}
+// readInputs reads the inputs of known kinds; all is false where there are others.
+func readInputs(specs map[string][]json.RawMessage, required bool) (inputs []input, all bool) {
+	all = true
+	for _, key := range sortedKeys(specs) {
+		in, known := readInput(key, specs[key])
+		in.required = required
+		if known {
+			inputs = append(inputs, in)
+		}
+		all = all && known
+	}
+	return inputs, all
+}
+
+// readChoices reads the inputs below a choice.
+func (in *input) readChoices(raw json.RawMessage) bool {
+	var opts struct {
+		Options []struct {
+			Key    string `json:"key"`
+			Inputs struct {
+				Required map[string][]json.RawMessage `json:"required"`
+			} `json:"inputs"`
+		} `json:"options"`
+	}
+	if json.Unmarshal(raw, &opts) != nil || len(opts.Options) == 0 {
+		return false
+	}
+	in.below, in.options = map[string][]input{}, nil
+	for _, o := range opts.Options {
+		inputs, all := readInputs(o.Inputs.Required, true)
+		if !all {
+			return false
+		}
+		in.below[o.Key], in.options = inputs, append(in.options, o.Key)
+	}
+	return true
+}
+
+// readGrowing reads what a growing input consists of.
+func (in *input) readGrowing(raw json.RawMessage) bool {
+	var opts struct {
+		Template struct {
+			Prefix string `json:"prefix"`
+			Max    int    `json:"max"`
+			Input  struct {
+				Required map[string][]json.RawMessage `json:"required"`
+			} `json:"input"`
+		} `json:"template"`
+	}
+	if json.Unmarshal(raw, &opts) != nil || opts.Template.Prefix == "" {
+		return false
+	}
+	each, all := readInputs(opts.Template.Input.Required, true)
+	if !all || len(each) != 1 {
+		return false
+	}
+	in.grown, in.prefix, in.most = &each[0], opts.Template.Prefix, min(opts.Template.Max, 3)
+	return true
+}
+
+// linkedKinds are the types of values that only other nodes give.
+var linkedKinds = []string{"IMAGE", "MASK", "*", "COMFY_MATCHTYPE_V3", "IMAGE,MASK", "HISTOGRAM"}
+
+var simple = []string{"IMAGE", "MASK", "IMAGE,MASK", "HISTOGRAM", "IMAGECOMPARE", "BOUNDING_BOX", "STRING", "INT", "FLOAT", "BOOLEAN", "COMBO", "COLOR", "*", "COMFY_MATCHTYPE_V3"}
 
 func readInput(name string, spec []json.RawMessage) (input, bool) {
 	in := input{name: name, opts: map[string]any{}}
@@ -104,6 +166,14 @@ func readInput(name string, spec []json.RawMessage) (input, bool) {
 	}
 	if len(spec) > 1 {
 		_ = json.Unmarshal(spec[1], &in.opts) // options that are no object are none
+	}
+	if len(spec) > 1 && json.Unmarshal(spec[0], &in.kind) == nil {
+		switch in.kind {
+		case "COMFY_DYNAMICCOMBO_V3":
+			return in, in.readChoices(spec[1])
+		case "COMFY_AUTOGROW_V3":
+			return in, in.readGrowing(spec[1])
+		}
 	}
 	if json.Unmarshal(spec[0], &in.options) == nil {
 		in.kind = "COMBO"
@@ -183,23 +253,45 @@ func (g *generator) fill(c class) (map[string]any, bool) {
 		if !in.required && g.r.IntN(2) == 0 {
 			continue
 		}
-		value, ok := g.value(in)
-		if !ok && in.required {
+		if ok := g.give(inputs, in); !ok && in.required {
 			return nil, false
-		}
-		if ok {
-			inputs[in.name] = value
 		}
 	}
 	return inputs, true
 }
 
+// give sets the values of an input, or of those that it stands for.
+func (g *generator) give(inputs map[string]any, in input) bool {
+	if in.grown != nil {
+		given := false
+		for i := range 1 + g.r.IntN(in.most) {
+			each := *in.grown
+			each.name = fmt.Sprintf("%s.%s%d", in.name, in.prefix, i)
+			given = g.give(inputs, each) || given
+		}
+		return given
+	}
+	value, ok := g.value(in)
+	if !ok {
+		return false
+	}
+	inputs[in.name] = value
+	key, _ := value.(string)
+	for _, each := range in.below[key] {
+		each.name = in.name + "." + each.name
+		if !g.give(inputs, each) {
+			return false
+		}
+	}
+	return true
+}
+
 func (g *generator) value(in input) (any, bool) {
-	linked := in.opts["forceInput"] == true || slices.Contains([]string{"IMAGE", "MASK", "*", "COMFY_MATCHTYPE_V3"}, in.kind)
-	if linked || g.r.IntN(5) == 0 && in.kind != "COMBO" {
+	linked := in.opts["forceInput"] == true || slices.Contains(linkedKinds, in.kind)
+	if linked || g.r.IntN(5) == 0 && in.kind != "COMBO" && in.below == nil {
 		var fit []made
 		for _, m := range g.made {
-			if m.kind == in.kind || in.kind == "*" || in.kind == "COMFY_MATCHTYPE_V3" {
+			if slices.Contains(strings.Split(in.kind, ","), m.kind) || in.kind == "*" || in.kind == "COMFY_MATCHTYPE_V3" {
 				fit = append(fit, m)
 			}
 		}
@@ -222,6 +314,10 @@ func (g *generator) value(in input) (any, bool) {
 		return g.r.IntN(2) == 0, true
 	case "STRING":
 		return []string{"", "a", "Hello, wörld", "a,b,,c", "3.5", " x ", "line\nline", "{\"a\": [1, 2.0, null]}"}[g.r.IntN(8)], true
+	case "IMAGECOMPARE":
+		return "", true
+	case "BOUNDING_BOX":
+		return map[string]any{"x": g.r.IntN(30), "y": g.r.IntN(30), "width": 1 + g.r.IntN(30), "height": 1 + g.r.IntN(30)}, true
 	case "COLOR":
 		return fmt.Sprintf("#%06x", g.r.IntN(1<<24)), true
 	default:

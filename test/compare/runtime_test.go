@@ -261,8 +261,8 @@ func (r *runtime) view(ctx context.Context, q url.Values) (picture, error) {
 	return p, nil
 }
 
-// differences lists what two outcomes do not share, "" for none.
-func differences(want, got *outcome) (diffs []string) {
+// differences lists what two outcomes do not share, and the nodes whose pictures differ by 1 of 255.
+func differences(want, got *outcome) (diffs, rounded []string) {
 	differ := func(what string, want, got any) {
 		w, g := text(want), text(got)
 		if w != g {
@@ -280,7 +280,7 @@ func differences(want, got *outcome) (diffs []string) {
 	}
 	differ("outputs", want.Outputs, got.Outputs)
 	if len(diffs) > 0 {
-		return diffs
+		return diffs, nil
 	}
 	for _, key := range sortedKeys(want.pictures) {
 		if got.pictures[key].pix == nil {
@@ -289,13 +289,12 @@ func differences(want, got *outcome) (diffs []string) {
 		worst, share := distance(want.pictures[key], got.pictures[key])
 		switch {
 		case worst == 1:
-			o := strings.Fields(key)[0]
-			rounding.note("node "+o, "")
+			rounded = append(rounded, strings.Fields(key)[0])
 		case worst > 1:
 			diffs = append(diffs, fmt.Sprintf("picture %s: by up to %d of 255 in %.1f %% of the values", key, worst, share))
 		}
 	}
-	return diffs
+	return diffs, rounded
 }
 
 // common returns the outputs whose nodes the other has, too. When a node fails, which outputs were made before depends on
