@@ -99,7 +99,7 @@ func runLoadImage(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	mask, err := maskOrEmpty(ctx, pic.Mask)
+	mask, err := maskOf(ctx, pic)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -124,11 +124,16 @@ func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
 	return codec.Decode(ctx, engine(call), file)
 }
 
-func maskOrEmpty(ctx context.Context, m *raster.Mask) (*raster.Mask, error) {
-	if m != nil {
-		return m, nil
+// maskOf is what is transparent of a picture: nothing, in a small mask for each frame, of one that has no alpha.
+func maskOf(ctx context.Context, pic *codec.Picture) (*raster.Mask, error) {
+	im := pic.Image
+	switch {
+	case pic.Mask != nil:
+		return pic.Mask, nil
+	case pic.Clear:
+		return raster.Engine{}.SolidMask(ctx, im.Frames(), im.Height(), im.Width(), 0)
 	}
-	return raster.Engine{}.SolidMask(ctx, 1, noAlphaSide, noAlphaSide, 0)
+	return raster.Engine{}.SolidMask(ctx, im.Frames(), noAlphaSide, noAlphaSide, 0)
 }
 
 // LoadImageMask decodes one channel of a file as a mask.
@@ -183,14 +188,11 @@ func runLoadImageMask(ctx context.Context, call *node.Call) (node.Result, error)
 	}
 	switch channel {
 	case "red":
-		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 0))
+		return one(engine(call).Channel(ctx, pic.Image, 0))
 	case "green":
-		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 1))
+		return one(engine(call).Channel(ctx, pic.Image, 1))
 	case "blue":
-		return one(engine(call).Channel(ctx, pic.Image.Frame(0), 2))
+		return one(engine(call).Channel(ctx, pic.Image, 2))
 	}
-	if pic.Mask != nil {
-		return one(pic.Mask.Slice(0, 1), nil)
-	}
-	return one(maskOrEmpty(ctx, nil))
+	return one(maskOf(ctx, pic))
 }

@@ -7,6 +7,7 @@ type Reference string
 const (
 	Exact       Reference = "exact"       // the class moves, counts or makes values: results are exact by definition
 	Pillow      Reference = "Pillow"      // equal to golden files that Pillow made, byte for byte
+	FFmpeg      Reference = "ffmpeg"      // within rounding of what ffmpeg reads, through which ComfyUI loads files; lossless ones exactly
 	Python      Reference = "Python"      // equal to what Python's own functions gave for the same arguments
 	Formula     Reference = "formula"     // within rounding of the documented formula, done in NumPy or in the test
 	Approximate Reference = "approximate" // by a codec or a library of another version than the original's
@@ -14,7 +15,7 @@ const (
 
 // references is by class.
 var references = map[string]Reference{
-	"LoadImage": Pillow, "LoadImageMask": Pillow, "LoadImageOutput": Pillow, "ImageQuantize": Pillow,
+	"LoadImage": FFmpeg, "LoadImageMask": FFmpeg, "LoadImageOutput": FFmpeg, "ImageQuantize": Pillow,
 
 	"StringReplace": Python, "StringTrim": Python, "CaseConverter": Python, "StringFormat": Python, "RegexReplace": Python,
 	"StringSubstring": Python, "StringLength": Python, "StringContains": Python, "StringCompare": Python,
@@ -58,6 +59,8 @@ func (r Reference) Describe() string {
 	switch r {
 	case Pillow:
 		return "equal to what Pillow gives, byte for byte"
+	case FFmpeg:
+		return "within rounding of what ffmpeg reads; JPEG within 3 of 255"
 	case Python:
 		return "equal to what Python's own functions give"
 	case Formula:

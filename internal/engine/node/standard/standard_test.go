@@ -55,6 +55,6 @@ func TestReferencesNameClassesThatExist(t *testing.T) {
 		_, ok := classes.Lookup(name)
 		require.True(t, ok, name)
 	}
-	require.Equal(t, standard.Pillow, standard.ReferenceOf("LoadImage"))
+	require.Equal(t, standard.Pillow, standard.ReferenceOf("ImageQuantize"))
 	require.Equal(t, standard.Exact, standard.ReferenceOf("ImageFlip"))
 }

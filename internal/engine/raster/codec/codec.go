@@ -11,6 +11,7 @@ import (
 	"io"
 
 	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec/deep"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -19,8 +20,12 @@ const maxSide = 1 << 16
 
 // Picture is a decoded file.
 type Picture struct {
-	Image *raster.Image // RGB, 8-bit, upright, with every frame of the file
+	Image *raster.Image // RGB, upright, with every frame of the file; with as many bits as the file has
 	Mask  *raster.Mask  // 1 − alpha for each frame; nil when the file has no alpha
+
+	// Clear says of a file without alpha that its kind of pixels could be transparent, such as those of a palette. ComfyUI
+	// gives it an empty mask of its own size.
+	Clear bool
 }
 
 // Info is what the headers of a file say.
@@ -42,12 +47,14 @@ const (
 	WebP Format = "webp"
 	BMP  Format = "bmp"
 	TIFF Format = "tiff"
+	EXR  Format = "exr"
 )
 
 // layout is the result of scanning a file before any pixel is decoded.
 type layout struct {
 	width, height, frames int
 	orientation           int // EXIF, 0 = none
+	clear                 bool
 }
 
 // decoder reads one format from the bytes of a file.
@@ -66,6 +73,7 @@ func decoders() []decoder {
 		{WebP, isWebP, scanWebP, decodeWebP},
 		{BMP, prefixed("BM"), scanBMP, decodeBMP},
 		{TIFF, prefixed("II*\x00", "MM\x00*"), scanTIFF, decodeTIFF},
+		{EXR, deep.IsEXR, scanEXR, decodeEXR},
 	}
 }
 
@@ -91,7 +99,12 @@ func Decode(ctx context.Context, e raster.Engine, r io.Reader) (*Picture, error)
 	if err != nil {
 		return nil, unreadable(ctx, d.format, err)
 	}
-	return f.picture(ctx, e, l.orientation)
+	pic, err := f.picture(ctx, e, l.orientation)
+	if err != nil {
+		return nil, err
+	}
+	pic.Clear = l.clear && pic.Mask == nil
+	return pic, nil
 }
 
 // Stat reads the headers of a file without decoding pixels.
@@ -169,6 +182,9 @@ type frames struct {
 	width, height int
 	rgb           []uint8 // n frames
 	alpha         []uint8 // n frames, or nil
+
+	// of a single frame of more than eight bits, in place of those above
+	deepRGB, deepAlpha []float32
 }
 
 func newFrames(l layout, alpha bool) *frames {
@@ -181,6 +197,9 @@ func newFrames(l layout, alpha bool) *frames {
 }
 
 func (f *frames) picture(ctx context.Context, e raster.Engine, orientation int) (*Picture, error) {
+	if f.deepRGB != nil {
+		return f.deepPicture(ctx, e, orientation)
+	}
 	n := len(f.rgb) / (3 * f.width * f.height)
 	im, err := raster.NewImage8(n, f.height, f.width, 3, f.rgb)
 	if err != nil {
@@ -199,7 +218,12 @@ func (f *frames) picture(ctx context.Context, e raster.Engine, orientation int) 
 	if a, err = e.Oriented(ctx, a, orientation); err != nil {
 		return nil, err
 	}
-	mask, err := e.Channel(ctx, a, 0)
+	return masked(ctx, e, im, a)
+}
+
+// masked is a picture with its alpha.
+func masked(ctx context.Context, e raster.Engine, im, alpha *raster.Image) (*Picture, error) {
+	mask, err := e.Channel(ctx, alpha, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -207,4 +231,34 @@ func (f *frames) picture(ctx context.Context, e raster.Engine, orientation int) 
 		return nil, err
 	}
 	return &Picture{Image: im, Mask: mask}, nil
+}
+
+// deepPicture is a picture of more than eight bits.
+func (f *frames) deepPicture(ctx context.Context, e raster.Engine, orientation int) (*Picture, error) {
+	im, err := raster.NewImage(1, f.height, f.width, 3, f.deepRGB)
+	if err != nil {
+		return nil, err
+	}
+	if im, err = e.Oriented(ctx, im, orientation); err != nil || f.deepAlpha == nil {
+		return &Picture{Image: im}, err
+	}
+	a, err := raster.NewImage(1, f.height, f.width, 1, f.deepAlpha)
+	if err != nil {
+		return nil, err
+	}
+	if a, err = e.Oriented(ctx, a, orientation); err != nil {
+		return nil, err
+	}
+	return masked(ctx, e, im, a)
+}
+
+func scanEXR(data []byte) (layout, error) {
+	width, height, err := deep.SizeEXR(data)
+	return layout{width: width, height: height, frames: 1}, err
+}
+
+// decodeEXR reads values of linear light as they are, as ComfyUI does.
+func decodeEXR(ctx context.Context, data []byte, l layout) (*frames, error) {
+	rgb, alpha, err := deep.DecodeEXR(ctx, data)
+	return &frames{width: l.width, height: l.height, deepRGB: rgb, deepAlpha: alpha}, err
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,10 +41,19 @@ func tolerance(name string) float64 {
 	return 0
 }
 
+// byFFmpeg are files that ComfyUI reads otherwise than Pillow: with all their bits, with chroma as ffmpeg spreads it, without
+// the still picture of an animation, with the one colour that is transparent. The test of LoadImage holds such files to it.
+var byFFmpeg = []string{
+	"grey16.png", "rgb16.png", "rgba16.png", "sub420.jpg", "sub422.jpg", "progressive.jpg", "default_first.png", "rgb_clear.png",
+}
+
 func TestDecodeAgreesWithPillow(t *testing.T) {
 	t.Parallel()
 	for _, path := range files(t) {
 		name := filepath.Base(path)
+		if slices.Contains(byFFmpeg, name) {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			data, err := os.ReadFile(path)

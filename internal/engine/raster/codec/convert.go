@@ -51,9 +51,8 @@ func straight(im image.Image, x, y int) (r, g, b, a uint8) {
 	}
 }
 
-// cmyk mixes one ink with black.
+// cmyk mixes one ink with black. As ffmpeg does it, full light is 255 of 256.
 func cmyk(ink, black uint8) uint8 {
-	k := 255 - uint32(black)
-	v := uint32(ink)*k + 128
-	return uint8(k - (v>>8+v)>>8)
+	light := (255 - uint32(ink)) * (255 - uint32(black)) * 257 >> 16
+	return uint8((light*256 + 128) / 257)
 }

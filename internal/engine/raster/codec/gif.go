@@ -78,7 +78,7 @@ func scanGIF(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	return layout{width: f.width, height: f.height, frames: len(f.frames)}, nil
+	return layout{width: f.width, height: f.height, frames: len(f.frames), clear: true}, nil
 }
 
 // table returns the colour table at the start of b that packed flags announce.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"image/color"
 	"image/jpeg"
 	"io"
 
@@ -16,7 +17,16 @@ func scanJPEG(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("jpeg header: %w", err)
 	}
-	return layout{c.Width, c.Height, 1, jpegOrientation(data)}, nil
+	return layout{c.Width, c.Height, 1, turned(jpegOrientation(data)), c.ColorModel == color.CMYKModel}, nil
+}
+
+// turned is an orientation without its mirroring: the library that ComfyUI loads files with turns pictures and does not
+// mirror them.
+func turned(orientation int) int {
+	if without, mirrored := map[int]int{2: 3, 4: 1, 5: 6, 7: 8}[orientation]; mirrored {
+		return without
+	}
+	return orientation
 }
 
 func decodeJPEG(ctx context.Context, data []byte, l layout) (*frames, error) {
@@ -26,7 +36,7 @@ func decodeJPEG(ctx context.Context, data []byte, l layout) (*frames, error) {
 	}
 	if y, ok := im.(*image.YCbCr); ok {
 		out := newFrames(l, false)
-		return out, chromaJPEG.convert(ctx, y, out.rgb)
+		return out, convertJPEG(ctx, y, out.rgb)
 	}
 	return convert(ctx, im, l, false)
 }

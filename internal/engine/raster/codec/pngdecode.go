@@ -16,10 +16,13 @@ func decodePNG(ctx context.Context, data []byte, l layout) (*frames, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.animation) > 1 {
+	if len(f.animation) > 1 || f.apart && len(f.animation) == 1 {
 		return f.decodeAnimation(ctx, l)
 	}
 	out := newFrames(l, f.hasAlpha())
+	if f.depth == 16 {
+		out = deepFrames(l, f.hasAlpha())
+	}
 	return out, f.decodeInto(ctx, chunks(f.idat), out)
 }
 
@@ -165,7 +168,7 @@ func (u *unpacker) pass(in *inflater, p pass, w, h int) error {
 	n := u.f.rowBytes(w)
 	bpp := max(1, u.f.samples()*int(u.f.depth)/8)
 	prev, cur := make([]byte, n), make([]byte, n)
-	direct := u.f.color == colorRGB && u.f.depth == 8 && p.dx == 1 && p.dy == 1
+	direct := u.f.color == colorRGB && u.f.depth == 8 && !u.f.keyed() && p.dx == 1 && p.dy == 1
 	for i := range h {
 		line, err := in.next(n + 1)
 		if err != nil {

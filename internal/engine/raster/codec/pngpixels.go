@@ -1,8 +1,21 @@
 package codec
 
-// expand writes a restored row of w pixels to every step-th pixel of the output, from pixel at on. Sixteen-bit samples keep
-// their high byte, except plain grey: Pillow reads it as 32-bit integers, which ComfyUI divides by 255 and clips at 255.
+// deepFrames is a single frame of more than eight bits.
+func deepFrames(l layout, alpha bool) *frames {
+	f := &frames{width: l.width, height: l.height, deepRGB: make([]float32, 3*l.width*l.height)}
+	if alpha {
+		f.deepAlpha = make([]float32, l.width*l.height)
+	}
+	return f
+}
+
+// expand writes a restored row of w pixels to every step-th pixel of the output, from pixel at on. Sixteen-bit samples of
+// an animation keep their high byte.
 func (u *unpacker) expand(row []byte, w, at, step int) {
+	if u.out.deepRGB != nil {
+		u.deep(row, w, at, step)
+		return
+	}
 	switch u.f.color {
 	case colorGrey:
 		u.grey(row, w, at, step)
@@ -14,19 +27,59 @@ func (u *unpacker) expand(row []byte, w, at, step int) {
 }
 
 func (u *unpacker) grey(row []byte, w, at, step int) {
-	depth := int(u.f.depth)
+	depth, key := int(u.f.depth), -1
+	if u.f.keyed() {
+		key = u.f.key(0)
+	}
 	for x := range w {
 		var v uint8
+		var sample int
 		switch depth {
 		case 16:
-			v = uint8(min(255, (int(row[2*x])<<8|int(row[2*x+1]))/255))
+			v, sample = row[2*x], word(row[2*x:])
 		case 8:
-			v = row[x]
+			v, sample = row[x], int(row[x])
 		default:
-			v = uint8(int(bitsAt(row, x, depth)) * 255 / (1<<depth - 1))
+			sample = int(bitsAt(row, x, depth))
+			v = uint8(sample * 255 / (1<<depth - 1))
 		}
-		d := u.out.rgb[3*(at+x*step):][:3]
+		p := at + x*step
+		d := u.out.rgb[3*p:][:3]
 		d[0], d[1], d[2] = v, v, v
+		if key >= 0 {
+			u.out.alpha[p] = opaqueUnless(sample == key)
+		}
+	}
+}
+
+func word(b []byte) int { return int(b[0])<<8 | int(b[1]) }
+
+func opaqueUnless(clear bool) uint8 {
+	if clear {
+		return 0
+	}
+	return 255
+}
+
+// deep is expand for samples of sixteen bits.
+func (u *unpacker) deep(row []byte, w, at, step int) {
+	n := u.f.samples()
+	var s [4]int
+	for x := range w {
+		for i := range n {
+			s[i] = word(row[2*(x*n+i):])
+		}
+		p := at + x*step
+		for i := range 3 {
+			u.out.deepRGB[3*p+i] = float32(s[i*(n/3)]) / 65535
+		}
+		switch {
+		case u.f.keyed():
+			clear := s[0] == u.f.key(0) && (n == 1 || s[1] == u.f.key(1) && s[2] == u.f.key(2))
+			u.out.deepAlpha[p] = float32(opaqueUnless(clear)) / 255
+		case u.out.deepAlpha != nil:
+			u.out.deepAlpha[p] = float32(s[n-1]) / 65535
+		}
 	}
 }
 
@@ -61,10 +114,27 @@ func (u *unpacker) channels(row []byte, w, at, step int) {
 		} else {
 			d[0], d[1], d[2] = s[0], s[size], s[2*size]
 		}
-		if alpha {
+		switch {
+		case u.f.keyed():
+			u.out.alpha[p] = opaqueUnless(u.isKey(s))
+		case alpha:
 			u.out.alpha[p] = s[(n-1)*size]
 		}
 	}
+}
+
+// isKey reports whether the samples of a pixel are the colour that is transparent.
+func (u *unpacker) isKey(s []byte) bool {
+	for i := range 3 {
+		sample := int(s[i])
+		if u.f.depth == 16 {
+			sample = word(s[2*i:])
+		}
+		if sample != u.f.key(i) {
+			return false
+		}
+	}
+	return true
 }
 
 // bitsAt returns sample x of a row of 1, 2, 4 or 8 bits a sample.

@@ -34,6 +34,7 @@ type pngFile struct {
 	clear       []byte // tRNS
 	orientation int
 	animated    bool
+	apart       bool       // the still picture is none of the animation
 	animation   []pngFrame // the frames of an animation; empty for a still image
 	idat        [][]byte
 }
@@ -147,11 +148,9 @@ func (f *pngFile) chunk(kind string, b []byte) (err error) {
 	case "acTL":
 		f.animated = true
 	case "IDAT":
-		if f.animated && len(f.animation) == 0 { // the still picture before the animation is not one of its frames
-			f.animation = append(f.animation, pngFrame{width: f.width, height: f.height, dispose: disposeBackground})
-		}
+		f.apart = f.apart || f.animated && len(f.animation) == 0
 		f.idat = append(f.idat, b)
-		if len(f.animation) == 1 {
+		if len(f.animation) == 1 && !f.apart {
 			f.animation[0].data = append(f.animation[0].data, b)
 		}
 	case "fdAT":
@@ -179,11 +178,18 @@ func (f *pngFile) control(b []byte) error {
 // frames returns the number of frames.
 func (f *pngFile) frames() int { return max(1, len(f.animation)) }
 
-// hasAlpha reports whether the file has an alpha channel or a palette with transparency. The transparent colour of other
-// colour types does not count.
+// hasAlpha reports whether the file has an alpha channel, a palette with transparency or a colour that is transparent.
 func (f *pngFile) hasAlpha() bool {
-	return f.color == colorGreyAlpha || f.color == colorRGBA || f.color == colorPalette && f.clear != nil
+	return f.color == colorGreyAlpha || f.color == colorRGBA || f.color == colorPalette && f.clear != nil || f.keyed()
 }
+
+// keyed reports whether one colour of the file is transparent.
+func (f *pngFile) keyed() bool {
+	return f.color == colorGrey && len(f.clear) >= 2 || f.color == colorRGB && len(f.clear) >= 6
+}
+
+// key is a sample of the colour that is transparent.
+func (f *pngFile) key(channel int) int { return int(binary.BigEndian.Uint16(f.clear[2*channel:])) }
 
 func scanPNG(data []byte) (layout, error) {
 	f, err := parsePNG(data)
@@ -193,7 +199,7 @@ func scanPNG(data []byte) (layout, error) {
 	if len(f.idat) == 0 {
 		return layout{}, fmt.Errorf("%w: no pixels", errPNG)
 	}
-	return layout{f.width, f.height, f.frames(), f.orientation}, nil
+	return layout{f.width, f.height, f.frames(), f.orientation, f.color == colorPalette}, nil
 }
 
 // chunks reads several chunks as one stream.

@@ -19,7 +19,7 @@ func scanBMP(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("bmp header: %w", err)
 	}
-	return layout{c.Width, c.Height, 1, 0}, nil
+	return layout{width: c.Width, height: c.Height, frames: 1}, nil
 }
 
 func decodeBMP(ctx context.Context, data []byte, l layout) (*frames, error) {
@@ -36,7 +36,7 @@ func scanTIFF(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, fmt.Errorf("tiff header: %w", err)
 	}
-	return layout{c.Width, c.Height, 1, exifOrientation(data)}, nil
+	return layout{width: c.Width, height: c.Height, frames: 1, orientation: exifOrientation(data)}, nil
 }
 
 func decodeTIFF(ctx context.Context, data []byte, l layout) (*frames, error) {

@@ -165,7 +165,7 @@ func scanWebP(data []byte) (layout, error) {
 	if err != nil {
 		return layout{}, err
 	}
-	return layout{f.width, f.height, len(f.tiles), f.orientation}, nil
+	return layout{f.width, f.height, len(f.tiles), f.orientation, len(f.tiles) == 1 && f.tiles[0].lossless}, nil
 }
 
 func decodeWebP(ctx context.Context, data []byte, l layout) (*frames, error) {

@@ -9,7 +9,6 @@ import (
 	"math"
 	"strings"
 
-	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -49,14 +48,19 @@ func (c exrChannel) size() int {
 	return 4
 }
 
-// DecodeEXR reads the values of an EXR file as they are, and its alpha if it has one.
-func DecodeEXR(ctx context.Context, e raster.Engine, data []byte) (*raster.Image, *raster.Mask, error) {
+// SizeEXR returns the size of the picture of an EXR file.
+func SizeEXR(data []byte) (width, height int, err error) {
+	f := &exr{data: data}
+	_, err = f.head()
+	return f.width, f.height, err
+}
+
+// DecodeEXR reads the values of an EXR file as they are: three of each pixel, and its alpha if it has one. The caller has
+// bounded the size.
+func DecodeEXR(ctx context.Context, data []byte) (rgb, alpha []float32, err error) {
 	f := &exr{data: data}
 	rest, err := f.head()
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := e.Fit(1, f.height, f.width); err != nil {
 		return nil, nil, err
 	}
 	planes, err := f.planes(ctx, rest)
@@ -100,7 +104,7 @@ func (f *exr) head() (int, error) {
 			known++
 		}
 	}
-	if known != 3 {
+	if known != 3 || f.width < 1 || f.height < 1 {
 		return 0, damaged("its header lacks the channels, the compression or the window")
 	}
 	return at, nil
@@ -293,8 +297,8 @@ func half(v uint16) float32 {
 	return math.Float32frombits(sign | math.Float32bits(float32(math.Ldexp(1024+fraction, exponent-25))))
 }
 
-// assemble makes an image of the colours, or of the brightness, and a mask of what is transparent.
-func (f *exr) assemble(planes map[string][]float32) (*raster.Image, *raster.Mask, error) {
+// assemble returns the colours, pixel by pixel, or the brightness in their place, and what is opaque, nil if it is all.
+func (f *exr) assemble(planes map[string][]float32) (rgb, alpha []float32, err error) {
 	r, g, b := planes["R"], planes["G"], planes["B"]
 	if y := planes["Y"]; y != nil && r == nil {
 		r, g, b = y, y, y
@@ -302,18 +306,9 @@ func (f *exr) assemble(planes map[string][]float32) (*raster.Image, *raster.Mask
 	if r == nil || g == nil || b == nil {
 		return nil, nil, fault.New(fault.Invalid, "image_format", "the EXR file has neither R, G and B nor Y")
 	}
-	pix := make([]float32, 3*len(r))
+	rgb = make([]float32, 3*len(r))
 	for i := range r {
-		pix[3*i], pix[3*i+1], pix[3*i+2] = r[i], g[i], b[i]
+		rgb[3*i], rgb[3*i+1], rgb[3*i+2] = r[i], g[i], b[i]
 	}
-	im, err := raster.NewImage(1, f.height, f.width, 3, pix)
-	alpha := planes["A"]
-	if err != nil || alpha == nil {
-		return im, nil, err
-	}
-	for i := range alpha {
-		alpha[i] = 1 - alpha[i]
-	}
-	mask, err := raster.NewMask(1, f.height, f.width, alpha)
-	return im, mask, err
+	return rgb, planes["A"], nil
 }

@@ -1,0 +1,69 @@
+package image_test
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
+)
+
+// loadedFiles holds files and, beside each, the picture and the mask that LoadImage of ComfyUI 0.33.0 made of it.
+const loadedFiles = "../../raster/testdata/loaded/"
+
+func TestFilesAreLoadedAsComfyUIDoes(t *testing.T) {
+	t.Parallel()
+	paths, err := filepath.Glob(loadedFiles + "*.rgb.npy")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		name := strings.TrimSuffix(filepath.Base(path), ".rgb.npy")
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			files := nodetest.NewFiles()
+			files.Saved[name], err = os.ReadFile(loadedFiles + name)
+			require.NoError(t, err)
+			res, err := node.Invocation{Class: image.LoadImage(), Inputs: node.Args{"image": name}}.Run(t.Context(), node.Call{Files: files})
+			require.NoError(t, err)
+			most := 1.0
+			if strings.HasSuffix(name, ".jpg") && name != "cmyk.jpg" {
+				most = jpegSteps
+			}
+			im, mask := res.Outputs[0].(*raster.Image), res.Outputs[1].(*raster.Mask)
+			requireLoaded(t, most, rastertest.Load(t, path), im.Frames(), im.Height(), im.Width(), 3, im.Row)
+			requireLoaded(t, 1, rastertest.Load(t, loadedFiles+name+".mask.npy"), mask.Frames(), mask.Height(), mask.Width(), 1, mask.Row)
+		})
+	}
+}
+
+// jpegSteps is how far values of JPEG files may be: decoders differ by 1 in the transforms of each plane.
+const jpegSteps = 3
+
+// requireLoaded holds every value to the original's within so many of 255, and those of deep files within 1 of 1000.
+func requireLoaded(t *testing.T, most float64, want rastertest.Array, frames, height, width, channels int, row func([]float32, int, int) []float32) {
+	t.Helper()
+	shape := []int{frames, height, width, channels}
+	require.Equal(t, want.Shape, shape[:len(want.Shape)])
+	i, worst := 0, 0.0
+	for f := range frames {
+		for y := range height {
+			for _, v := range row(nil, f, y) {
+				if want.Bytes != nil {
+					worst = max(worst, math.Abs(math.Round(float64(v)*255)-float64(want.Bytes[i])))
+				} else {
+					worst = max(worst, math.Abs(float64(v-want.Floats[i]))*1000)
+				}
+				i++
+			}
+		}
+	}
+	require.LessOrEqual(t, worst, most)
+}
