@@ -69,7 +69,11 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 			DefaultHeartbeatThrottleInterval:        2 * time.Second,
 		})
 		register(w, graph)
-		return services{w, newShort(c, graph, opts)}
+		return services{
+			w,
+			newBatches(c, graph, opts, workflows.ShortQueue, opts.Nodes),        // short ones wait for each other, and never for a long one
+			newBatches(c, graph, opts, workflows.PartnerQueue, maxPartnerNodes), // they wait for models
+		}
 	}
 	return &Worker{build: build}
 }
@@ -87,12 +91,14 @@ func ActivitiesWait(c client.Client, namespace string) func(ctx context.Context,
 	}
 }
 
-// newShort returns the worker for short batches. It has slots of its own: short batches wait for each other, and never
-// for a long one.
-func newShort(c client.Client, graph *activities.Graph, opts Options) worker.Worker {
-	w := worker.New(c, opts.TaskQueue+workflows.ShortQueue, worker.Options{
+// maxPartnerNodes bounds the partner nodes that wait in this process for their models.
+const maxPartnerNodes = 1024
+
+// newBatches returns the worker for batches that have a task queue and slots of their own.
+func newBatches(c client.Client, graph *activities.Graph, opts Options, queue string, slots int) worker.Worker {
+	w := worker.New(c, opts.TaskQueue+queue, worker.Options{
 		DisableWorkflowWorker:              true,
-		MaxConcurrentActivityExecutionSize: opts.Nodes,
+		MaxConcurrentActivityExecutionSize: slots,
 		MaxConcurrentActivityTaskPollers:   2, // as for long ones
 		WorkerStopTimeout:                  opts.StopAfter,
 		MaxHeartbeatThrottleInterval:       2 * time.Second,

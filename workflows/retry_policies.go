@@ -50,7 +50,7 @@ var longNodes = workflow.ActivityOptions{
 // them beside the long ones, so that a graph of short nodes does not wait for graphs of long ones.
 const ShortQueue = "-short"
 
-// shortNodes is for batches of ShortQueue. One that no worker takes within a minute, because all are of an earlier
+// shortNodes is for batches of ShortQueue and PartnerQueue. One that no worker takes within a minute, because all are of an earlier
 // version or have a long backlog, runs with longNodes.
 var shortNodes = workflow.ActivityOptions{
 	ScheduleToStartTimeout: time.Minute,
@@ -59,6 +59,10 @@ var shortNodes = workflow.ActivityOptions{
 	WaitForCancellation:    true,
 	RetryPolicy:            &retryForever,
 }
+
+// PartnerQueue is the end of the name of the task queue of partner nodes: they wait for a model rather than work, for
+// minutes in case of a video, and must not keep the few slots of nodes that work.
+const PartnerQueue = "-partners"
 
 // SegmentQueue is the end of the name of the task queue of segments: they wait for servers rather than work, so that many
 // of them may stand beside the few nodes that a machine can run at once.

@@ -223,10 +223,8 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, onServers), a.RunSegment, params)
 	case b.Local:
 		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, cheapNodes), a.RunCheap, params)
-	case b.Short:
-		short := shortNodes
-		short.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + ShortQueue
-		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, short), a.RunLong, params)
+	case b.Short || b.Waits:
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ownQueue(ctx, b)), a.RunLong, params)
 	default:
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, longNodes), a.RunLong, params)
 	}
@@ -235,8 +233,8 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		r.inFlight--
 		var res activities.RunResult
 		err := f.Get(ctx, &res)
-		if b.Short && neverStarted(err) && !r.over(ctx) {
-			b.Short = false
+		if (b.Short || b.Waits) && neverStarted(err) && !r.over(ctx) {
+			b.Short, b.Waits = false, false
 			r.dispatch(ctx, selector, b)
 			return
 		}
@@ -248,6 +246,16 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		}
 		r.settle(ctx, b, &res, err)
 	})
+}
+
+// ownQueue returns the options of a batch that does not wait behind long ones.
+func ownQueue(ctx workflow.Context, b graph.Batch) workflow.ActivityOptions {
+	options, queue := shortNodes, ShortQueue
+	if b.Waits {
+		queue = PartnerQueue
+	}
+	options.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + queue
+	return options
 }
 
 // neverStarted reports that no worker took an activity in time.

@@ -409,18 +409,19 @@ func TestABatchThatOutgrowsItsTimeRunsAsALongOne(t *testing.T) {
 	require.True(t, slices.ContainsFunc(e.log, func(line string) bool { return strings.HasPrefix(line, "long [0") }))
 }
 
-// A graph of short nodes does not wait behind long ones: its batches have a queue of their own. Where no worker takes
+// A graph of short nodes does not wait behind long ones, and nodes that work do not wait behind those that wait for a
+// partner's model: the batches of either have a queue of their own. Where no worker takes
 // them from there, they run with the long ones.
 func TestShortBatchesHaveAQueueOfTheirOwn(t *testing.T) {
 	t.Parallel()
-	queues := func(millis int64, waits bool) (seen []string) {
-		shape := graph.Shape{Units: []graph.Unit{{Millis: millis, Output: true}}}
+	queues := func(millis int64, partner, waits bool) (seen []string) {
+		shape := graph.Shape{Units: []graph.Unit{{Millis: millis, Output: true, Waits: partner}}}
 		e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: shape})}
 		env := e.environment()
 		env.OnActivity("RunLong", mock.Anything, mock.Anything).Return(func(ctx context.Context, p activities.RunParams) (activities.RunResult, error) {
 			queue := activity.GetInfo(ctx).TaskQueue
 			seen = append(seen, strings.TrimPrefix(queue, "default-test-taskqueue"))
-			if waits && strings.HasSuffix(queue, workflows.ShortQueue) {
+			if waits && queue != "default-test-taskqueue" {
 				return activities.RunResult{}, temporal.NewTimeoutError(enums.TIMEOUT_TYPE_SCHEDULE_TO_START, nil)
 			}
 			return done(p), nil
@@ -429,7 +430,9 @@ func TestShortBatchesHaveAQueueOfTheirOwn(t *testing.T) {
 		require.Equal(t, activities.Succeeded, e.finish.Outcome)
 		return seen
 	}
-	require.Equal(t, []string{workflows.ShortQueue}, queues(1000, false))
-	require.Equal(t, []string{""}, queues(20_000, false))
-	require.Equal(t, []string{workflows.ShortQueue, ""}, queues(1000, true))
+	require.Equal(t, []string{workflows.ShortQueue}, queues(1000, false, false))
+	require.Equal(t, []string{""}, queues(20_000, false, false))
+	require.Equal(t, []string{workflows.ShortQueue, ""}, queues(1000, false, true))
+	require.Equal(t, []string{workflows.PartnerQueue}, queues(600_000, true, false))
+	require.Equal(t, []string{workflows.PartnerQueue, ""}, queues(600_000, true, true))
 }

@@ -77,3 +77,34 @@ func TestLongJobsTakeTurnsAndShortOnesDoNotWait(t *testing.T) {
 	}
 	other.await(late, "cancelled")
 }
+
+// Nodes of partners' models wait, for minutes in case of a video. However many there are, they take no slot of a node
+// that works.
+func TestNodesThatWaitForModelsLeaveTheirSlotsToOthers(t *testing.T) {
+	t.Parallel()
+	waiting, working := newClient(t, "pro"), newClient(t, "standard")
+	var ids []string
+	for i := range runtime.NumCPU() + 1 {
+		ids = append(ids, waiting.ordered(fmt.Sprintf(`{"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"%d [sim:delay=10m]"}},
+			"2":{"class_type":"PreviewImage","inputs":{"images":["1",0]}}}`, i)))
+	}
+	progress := func(c *client, id string) map[string]any {
+		p, _ := c.json("GET", "/api/v2/jobs/"+id, "")["progress"].(map[string]any)
+		return p
+	}
+	for _, id := range ids {
+		require.Eventually(t, func() bool { return progress(waiting, id)["current_node"] == "1" }, patience, 50*time.Millisecond)
+	}
+	long := working.submit(longGraph(7))
+	require.Eventually(t, func() bool {
+		n, _ := progress(working, long)["nodes_done"].(float64)
+		return n >= 2
+	}, patience, 50*time.Millisecond)
+	for _, c := range []*client{waiting, working} {
+		require.Equal(t, 200, c.do("POST", "/api/interrupt", "").status)
+	}
+	working.await(long, "cancelled")
+	for _, id := range ids {
+		waiting.await(id, "cancelled")
+	}
+}

@@ -30,6 +30,7 @@ type PlanNode struct {
 	Digest    string          `json:"digest,omitempty"`  // digest of the given value's content
 	Cost      time.Duration   `json:"-"`                 // bound on the run time; estimates are not part of a plan's identity
 	Pixels    int64           `json:"-"`                 // bound on the pixels of the largest value
+	Waits     bool            `json:"-"`                 // it waits for a partner's model, and hardly works
 	Segment   *Segment        `json:"segment,omitempty"` // a part of the graph that one server runs, in place of a node
 
 	slots int // number of outputs
@@ -301,9 +302,9 @@ func (b *builder) add(id string, d *draft) error {
 // maxPixels bounds estimates. No value is that large, and products with it do not overflow.
 const maxPixels = 1 << 40
 
-// estimate bounds a node's values and run time from its constants and the pixels of its inputs.
+// estimate bounds a node's values and run time from its constants and the pixels of its inputs, and says what it waits for.
 func (n *PlanNode) estimate(class *node.Class, upstream int64) {
-	n.Pixels = upstream
+	n.Pixels, n.Waits = upstream, class.Partner
 	if class.Pixels != nil {
 		n.Pixels = class.Pixels(n.Constants, upstream)
 	}

@@ -48,6 +48,7 @@ type Batch struct {
 	Units  []int
 	Local  bool  // the units are cheap and run in one local activity
 	Short  bool  // the units are not cheap, but together they take a few seconds at most
+	Waits  bool  // one unit, which waits for a partner's model
 	Keep   []int // units whose values must be stored, because other batches read them
 	Remote bool  // one segment, which a server runs
 	Needs  []int // units outside the batch whose stored values it reads
@@ -176,8 +177,11 @@ func (s *Scheduler) eachInput(u int, f func(int)) {
 }
 
 func (s *Scheduler) cheap(u int) bool {
-	return s.units[u].Millis <= cheapMillis && !s.units[u].Segment
+	return s.units[u].Millis <= cheapMillis && !s.alone(u)
 }
+
+// alone reports whether a unit has a batch of its own: it waits for another machine rather than works.
+func (s *Scheduler) alone(u int) bool { return s.units[u].Segment || s.units[u].Waits }
 
 // stored reports whether the values of a unit can be read by a later batch.
 func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].kept }
@@ -223,12 +227,12 @@ func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
 		readers := s.consumers[u]
-		if len(readers) != 1 || s.units[u].Segment {
+		if len(readers) != 1 || s.alone(u) {
 			return units
 		}
 		u = readers[0]
 		millis += s.units[u].Millis
-		if millis > chainMillis || s.units[u].Segment || !s.ready(u, needed, batch) {
+		if millis > chainMillis || s.alone(u) || !s.ready(u, needed, batch) {
 			return units
 		}
 		batch[u] = true
@@ -243,7 +247,8 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 		s.states[u].status = running
 	}
 	b := Batch{ID: len(s.batches), Units: units, Local: local, Remote: s.units[units[0]].Segment}
-	b.Short = !b.Local && !b.Remote && s.millis(units) <= shortMillis
+	b.Waits = !b.Local && s.units[units[0]].Waits
+	b.Short = !b.Local && !b.Remote && !b.Waits && s.millis(units) <= shortMillis
 	for _, u := range units {
 		if s.readLater(u, in) {
 			b.Keep = append(b.Keep, u)

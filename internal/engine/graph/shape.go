@@ -17,6 +17,7 @@ type Unit struct {
 	Given  bool      `json:"g,omitempty"` // a given value of an expansion: nothing runs
 
 	Segment bool `json:"s,omitempty"` // it runs on a server, by itself
+	Waits   bool `json:"w,omitempty"` // it waits for a partner's model, by itself, and needs no processor
 }
 
 // LazyDep is the unit of a lazy input.
@@ -30,7 +31,7 @@ func (p *Plan) Shape() Shape {
 	s := Shape{Units: make([]Unit, len(p.Nodes))}
 	for i := range p.Nodes {
 		n := &p.Nodes[i]
-		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != "", Segment: n.Segment != nil}
+		u := Unit{Millis: int64((n.Cost + time.Millisecond - 1) / time.Millisecond), Output: n.Output, Given: n.Given != "", Segment: n.Segment != nil, Waits: n.Waits}
 		seen := map[int]bool{}
 		for _, name := range n.LinkNames() {
 			link := n.Links[name]
