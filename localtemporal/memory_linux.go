@@ -7,14 +7,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Bounds of the heap, as a share of the machine's memory: the server is one of three programs that share it.
+// Bounds of the memory, which three programs share. What the server needs at once is far less than the least.
 const (
-	lazyCollection = 400 // heap growth between two collections, in percent, while memory is plenty
-	memoryShare    = 8
+	lazyCollection = 400 // heap growth between two collections, in percent, below the bound
+	memoryShare    = 8   // of the machine's memory
 	leastMemory    = 256 << 20
+	mostMemory     = 384 << 20
 )
 
-// tuneMemory lets the collector be lazy while memory is plenty: the live heap of a small server is small, and it would
+// tuneMemory lets the collector be lazy up to a bound: the live heap of a small server is small, and it would
 // spend a good part of its time collecting it. GOGC and GOMEMLIMIT win.
 func tuneMemory() {
 	var info unix.Sysinfo_t
@@ -22,6 +23,6 @@ func tuneMemory() {
 		return
 	}
 	total := int64(info.Totalram) * int64(info.Unit) // far below 63 bits; types differ by platform
-	debug.SetMemoryLimit(max(leastMemory, total/memoryShare))
+	debug.SetMemoryLimit(min(max(leastMemory, total/memoryShare), mostMemory))
 	debug.SetGCPercent(lazyCollection)
 }
