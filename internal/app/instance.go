@@ -44,6 +44,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/starter"
 )
 
 // Instance is one process: the parts that its roles share.
@@ -179,9 +180,9 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	deliver := &starter{client: in.client, queue: in.cfg.TaskQueue, eager: in.has(API) && in.has(Worker)}
+	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Eager: in.has(API) && in.has(Worker)}
 	if in.traces != nil {
-		deliver.traced = in.traced
+		deliver.Traced = in.traced
 	}
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
 	return nil

@@ -24,8 +24,8 @@ func longGraph(seed int) string {
 }
 
 // shortGraph has four nodes, of which one is too long to be fused with others.
-const shortGraph = `{"0":{"class_type":"EmptyImage","inputs":{"width":768,"height":768,"batch_size":1,"color":9}},
-	"1":{"class_type":"ImageBlur","inputs":{"image":["0",0],"blur_radius":9,"sigma":3.0}},
+const shortGraph = `{"0":{"class_type":"EmptyImage","inputs":{"width":1024,"height":1024,"batch_size":1,"color":9}},
+	"1":{"class_type":"ImageBlur","inputs":{"image":["0",0],"blur_radius":31,"sigma":9.0}},
 	"2":{"class_type":"ImageScale","inputs":{"image":["1",0],"upscale_method":"bilinear","width":64,"height":64,"crop":"disabled"}},
 	"3":{"class_type":"PreviewImage","inputs":{"images":["2",0]}}}`
 
@@ -63,7 +63,9 @@ func TestLongJobsTakeTurnsAndShortOnesDoNotWait(t *testing.T) {
 
 	before := all()
 	short.await(short.submit(shortGraph), "completed")
-	require.Less(t, all()-before, 0.25*longNodes*float64(len(ids)), "a job of short nodes waited for long ones")
+	meanwhile := all() - before
+	t.Logf("the long jobs did %.0f nodes meanwhile", meanwhile)
+	require.Less(t, meanwhile, 0.15*longNodes*float64(len(ids)), "a job of short nodes waited for long ones")
 
 	before = all()
 	late := other.submit(longGraph(99))

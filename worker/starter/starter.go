@@ -1,4 +1,6 @@
-package app
+// Package starter hands the intents of the outbox to Temporal: it starts and cancels workflows. It promises that an intent
+// delivered again starts nothing twice. When an intent is delivered, and how often, is left to the outbox.
+package starter
 
 import (
 	"context"
@@ -20,53 +22,53 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// starter delivers the intents of the outbox to Temporal: it starts and cancels workflows.
-type starter struct {
-	client client.Client
-	queue  string
-	traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
-	eager  bool                                                     // a worker in this process shares the client: start without a task round trip
+// Starter delivers the intents of the outbox to Temporal.
+type Starter struct {
+	Client client.Client
+	Queue  string                                                   // task queue of jobs
+	Traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
+	Eager  bool                                                     // a worker in this process shares the client: start without a task round trip
 }
 
-var _ outbox.Starter = (*starter)(nil)
+var _ outbox.Starter = (*Starter)(nil)
 
 // Deliver implements outbox.Starter.
-func (c *starter) Deliver(ctx context.Context, in outbox.Intent) error {
+func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 	switch in.Kind {
 	case outbox.StartRunGraph:
 		var start job.Start
 		if err := json.Unmarshal(in.Payload, &start); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		if c.traced != nil {
-			ctx = c.traced(ctx, start.Job.Stream())
+		if c.Traced != nil {
+			ctx = c.Traced(ctx, start.Job.Stream())
 		}
-		to := target{queue: c.queue, account: start.Account, again: start.Again}
+		to := target{queue: c.Queue, account: start.Account, again: start.Again}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
 		if err := json.Unmarshal(in.Payload, &r); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		if c.traced != nil {
-			ctx = c.traced(ctx, r.Call.Stream())
+		if c.Traced != nil {
+			ctx = c.Traced(ctx, r.Call.Stream())
 		}
-		return c.startOn(ctx, target{queue: worker.ModelQueue(c.queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
+		return c.startOn(ctx, target{queue: worker.ModelQueue(c.Queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
-		return ignoreGone(c.client.CancelWorkflow(ctx, in.WorkflowID, ""))
+		return ignoreGone(c.Client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
 		var ref asset.IngestRef
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.AssetQueue(c.queue), account: ref.Account, again: true}
+		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	case outbox.StartExport:
 		var ref export.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.ExportQueue(c.queue), account: ref.Account, again: true}
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
@@ -90,13 +92,13 @@ func (t target) fairness() temporal.Priority {
 }
 
 // startOn begins a workflow once: an id that is running is success, and one that was used before unless to says otherwise.
-func (c *starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
+func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if to.again {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
-	_, err := c.client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: to.queue, EnableEagerStart: c.eager, Priority: to.fairness(),
+	_, err := c.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
+		ID: id, TaskQueue: to.queue, EnableEagerStart: c.Eager, Priority: to.fairness(),
 		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,
