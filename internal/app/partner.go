@@ -30,7 +30,11 @@ func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 	if err != nil {
 		return err
 	}
-	return in.classes.Extend(classes...)
+	originals, err := partner.Originals(s, in.offers().Runnable)
+	if err != nil {
+		return err
+	}
+	return in.classes.Extend(append(classes, originals...)...)
 }
 
 // partners are what nodes of partner models run through.

@@ -31,16 +31,17 @@ type reading struct {
 	model    *model
 	call     *node.Call
 	answer   node.ModelAnswer
-	document any    // decoded, of a JSON answer
-	raw      []byte // the bytes of the answer
-	saved    int    // number of files saved so far
+	document any         // decoded, of a JSON answer
+	raw      []byte      // the bytes of the answer
+	saved    int         // number of files saved so far
+	folder   node.Folder // of saved files
 	ui       map[string][]any
 }
 
 // result makes the declared outputs from an answer. Where the answer lacks an output, a text is empty, and a picture
 // or file that another node reads is an error.
 func (p *model) result(ctx context.Context, call *node.Call, answer node.ModelAnswer) (node.Result, error) {
-	r := &reading{model: p, call: call, answer: answer, ui: map[string][]any{}}
+	r := &reading{model: p, call: call, answer: answer, folder: node.FolderOutput, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
 		if err := r.read(); err != nil {
 			return node.Result{}, err
@@ -224,7 +225,7 @@ func (r *reading) save(ctx context.Context, v any) (string, error) {
 	media, extension := kindOf(content.ContentType)
 	prefix := strings.ReplaceAll(r.model.entry.ID, "/", "_")
 	file, err := r.call.Files.Save(ctx, node.Save{
-		Folder: node.FolderOutput, Prefix: prefix, Suffix: "_" + extension, ContentType: media, Index: r.saved,
+		Folder: r.folder, Prefix: prefix, Suffix: "_" + extension, ContentType: media, Index: r.saved,
 	}, func(w io.Writer) error {
 		n, err := io.Copy(w, io.LimitReader(content.Content, maxFile+1))
 		if err == nil && n > maxFile {

@@ -19,7 +19,7 @@ const prefix = "Partner_"
 // Name is the class of a model: "bfl/flux-2-pro" is Partner_bfl_flux-2-pro. It depends on the id alone.
 func Name(model string) string {
 	provider, name, _ := strings.Cut(model, "/")
-	return prefix + provider + "_" + name
+	return prefix + provider + "_" + strings.ReplaceAll(name, "/", "_") // of a variant
 }
 
 // Classes returns the classes of all models of a snapshot, in the order of their ids.

@@ -1,0 +1,223 @@
+package partner
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/millrace-dev/millrace/internal/engine/media"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/remote"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+)
+
+// original is a partner node of ComfyUI as the table has it.
+type original struct {
+	Class  string
+	Model  string            // id of the model behind it
+	Models map[string]string // in place of Model: choice of the input "model" -> id
+	Media  string            // how pictures are written into the request: catalog.MediaData or catalog.MediaBase64
+	Refuse struct {
+		When catalog.Expr
+		Says string
+	}
+	Body map[string]catalog.Expr // member of the request -> its value
+}
+
+//go:embed originals.yaml
+var originalsTable []byte
+
+//go:embed originals.json
+var originalsDefinitions []byte
+
+// originals reads the table and the definitions of its classes, which are those of ComfyUI, key by key.
+var originals = sync.OnceValues(func() ([]original, error) {
+	var list []original
+	d := yaml.NewDecoder(bytes.NewReader(originalsTable))
+	d.KnownFields(true)
+	if err := d.Decode(&list); err != nil {
+		return nil, fmt.Errorf("table of ComfyUI's partner nodes: %w", err)
+	}
+	return list, nil
+})
+
+// Originals returns ComfyUI's own partner nodes for which the snapshot has a model that is served, under their own names and
+// with their own definitions, so that graphs that name them run unchanged.
+func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool) ([]*node.Class, error) {
+	list, err := originals()
+	if err != nil {
+		return nil, err
+	}
+	definitions, err := definitionsOf(list)
+	if err != nil {
+		return nil, err
+	}
+	var classes []*node.Class
+	for i, o := range list {
+		models := map[string]*model{}
+		for choice, id := range o.ids() {
+			if m, ok := s.Find(id); ok && served(m) {
+				models[choice] = &model{entry: m}
+			}
+		}
+		if len(models) > 0 {
+			classes = append(classes, o.class(definitions[i], models))
+		}
+	}
+	return classes, nil
+}
+
+// ids returns the models by choice; "" is the choice of a node without one.
+func (o original) ids() map[string]string {
+	if o.Model != "" {
+		return map[string]string{"": o.Model}
+	}
+	return o.Models
+}
+
+// definitionsOf returns the classes of the table as ComfyUI defines them.
+func definitionsOf(list []original) ([]*node.Class, error) {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(originalsDefinitions, &all); err != nil {
+		return nil, fmt.Errorf("definitions of ComfyUI's partner nodes: %w", err)
+	}
+	names := make([]string, len(list))
+	for i, o := range list {
+		names[i] = o.Class
+	}
+	document, err := remote.ParseDocument("", names, all)
+	if err != nil {
+		return nil, err
+	}
+	return remote.Merge([]*remote.Document{document})
+}
+
+// class completes a definition with what runs it.
+func (o original) class(c *node.Class, models map[string]*model) *node.Class {
+	longest := time.Duration(0)
+	for _, m := range models {
+		longest = max(longest, m.entry.Limits.Total)
+	}
+	c.Remote, c.Partner, c.Uncached = false, true, false
+	c.Inputs = slices.DeleteFunc(c.Inputs, func(in node.Input) bool { return in.Section == node.Hidden }) // credentials, which stay with the service
+	c.Cost = func(node.Args, int64) time.Duration { return longest }
+	c.Pixels = func(_ node.Args, upstream int64) int64 { return max(upstream, answerPixels) }
+	output := c.Outputs[0].Type
+	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
+		return o.run(ctx, call, models, output)
+	}
+	return c
+}
+
+func (o original) run(ctx context.Context, call *node.Call, models map[string]*model, output node.Type) (node.Result, error) {
+	if call.Models == nil {
+		return node.Result{}, fmt.Errorf("node %s cannot run here: models are not available", call.NodeID)
+	}
+	choice := ""
+	if o.Model == "" {
+		choice, _ = call.Args["model"].(string)
+	}
+	p, ok := models[choice]
+	if !ok {
+		return node.Result{}, fault.New(fault.NotFound, "model_not_found", "the model %q of %s is not served here", choice, o.Class)
+	}
+	body, err := o.body(ctx, call.Args)
+	if err != nil {
+		return node.Result{}, err
+	}
+	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
+	if err != nil {
+		return node.Result{}, err
+	}
+	defer answer.Content.Close()
+	value, err := p.first(ctx, call, answer, output)
+	if err != nil {
+		return node.Result{}, err
+	}
+	return node.Result{Outputs: []node.Value{value}}, nil
+}
+
+// body writes the model's request. Equal arguments give equal bytes, by which a repeated run is recognised.
+func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
+	input := map[string]any{}
+	for name, value := range args {
+		im, ok := value.(*raster.Image)
+		if !ok {
+			input[name] = value
+			continue
+		}
+		frames, err := o.frames(ctx, name, im)
+		if err != nil {
+			return nil, err
+		}
+		input[name] = frames
+	}
+	scope := catalog.Scope{Input: input}
+	if o.Refuse.When.Set() && o.Refuse.When.Holds(scope) {
+		return nil, fault.New(fault.Invalid, CodeInput, "%s %s", o.Class, o.Refuse.Says)
+	}
+	request := map[string]any{}
+	for name, e := range o.Body {
+		if value := e.Eval(scope); value != nil {
+			request[name] = value
+		}
+	}
+	var out bytes.Buffer
+	w := json.NewEncoder(&out) // members in the order of their names
+	w.SetEscapeHTML(false)
+	if err := w.Encode(request); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "the inputs of %s cannot be written as JSON", o.Class)
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// frames writes each frame of a picture.
+func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]any, error) {
+	f := field{input: node.Input{Name: name}, media: o.Media}
+	frames := make([]any, im.Frames())
+	for i := range frames {
+		raw, err := f.picture(ctx, im.Frame(i))
+		if err != nil {
+			return nil, err
+		}
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return nil, err
+		}
+		frames[i] = text
+	}
+	return frames, nil
+}
+
+// first makes the value of ComfyUI's output from the first output of the model: its pictures, or its video, which is a file
+// until another node saves it.
+func (p *model) first(ctx context.Context, call *node.Call, answer node.ModelAnswer, output node.Type) (node.Value, error) {
+	r := &reading{model: p, call: call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
+	if p.entry.Protocol != catalog.Bytes {
+		if err := r.read(); err != nil {
+			return nil, err
+		}
+	}
+	o := p.entry.NodeOutputs()[0]
+	found := r.found(o)
+	if output == node.Image {
+		return r.images(ctx, o, found)
+	}
+	if len(found) == 0 {
+		return nil, r.unusable("it has no %s", o.Name)
+	}
+	name, err := r.save(ctx, found[0])
+	if err != nil {
+		return nil, err
+	}
+	return &media.Video{File: name}, nil
+}

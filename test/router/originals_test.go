@@ -1,0 +1,44 @@
+package router_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A graph that names ComfyUI's own partner nodes runs as it is, with the credential under the name that its editor sends it by;
+// clients read the definitions that ComfyUI has. A node whose model has no credential is not there.
+func TestGraphsWithComfyUIsOwnPartnerNodesRun(t *testing.T) {
+	t.Parallel()
+	c := newClient(t)
+	raw, err := os.ReadFile("../../internal/model/partner/originals.json")
+	require.NoError(t, err)
+	var definitions map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(raw, &definitions))
+	for class, inputs := range map[string]string{
+		"FluxProUltraImageNode": `"prompt":"a lighthouse","prompt_upsampling":false,"seed":7,"aspect_ratio":"16:9","raw":false`,
+		"OpenAIGPTImage1":       `"prompt":"a lighthouse","seed":0,"quality":"low","background":"auto","size":"auto","n":1,"model":"gpt-image-2","custom_width":1024,"custom_height":1024`,
+	} {
+		defined := c.do("GET", "/object_info/"+class, "")
+		require.JSONEq(t, `{"`+class+`":`+string(definitions[class])+`}`, defined.body)
+		graph := fmt.Sprintf(`{"1":{"class_type":%q,"inputs":{%s}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"original"}}}`, class, inputs)
+		refused := c.do("POST", "/prompt", `{"prompt":`+graph+`}`)
+		require.Equal(t, http.StatusBadRequest, refused.status, "it is paid for, so it asks for a credential: %s", refused.body)
+		made := c.do("POST", "/prompt", `{"prompt":`+graph+`,"extra_data":{"api_key_comfy_org":"`+c.key+`"}}`)
+		require.Equal(t, http.StatusOK, made.status, made.body)
+		id := decode(t, made.body)["prompt_id"].(string)
+		var entry map[string]any
+		require.Eventually(t, func() bool {
+			entry, _ = decode(t, c.do("GET", "/history/"+id, "").body)[id].(map[string]any)
+			return entry != nil
+		}, patience, 50*time.Millisecond)
+		require.Equal(t, "success", entry["status"].(map[string]any)["status_str"], entry["status"])
+		require.Len(t, entry["outputs"].(map[string]any)["2"].(map[string]any)["images"], 1)
+	}
+	require.JSONEq(t, `{}`, c.do("GET", "/object_info/KlingTextToVideoWithAudio", "").body)
+}
