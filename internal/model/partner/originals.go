@@ -163,7 +163,7 @@ func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
 	}
 	scope := catalog.Scope{Input: input}
 	if o.Refuse.When.Set() && o.Refuse.When.Holds(scope) {
-		return nil, fault.New(fault.Invalid, CodeInput, "%s %s", o.Class, o.Refuse.Says)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "%s %s", o.Class, o.Refuse.Says)
 	}
 	request := map[string]any{}
 	for name, e := range o.Body {
@@ -175,7 +175,7 @@ func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
 	w := json.NewEncoder(&out) // members in the order of their names
 	w.SetEscapeHTML(false)
 	if err := w.Encode(request); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, CodeInput, "the inputs of %s cannot be written as JSON", o.Class)
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
