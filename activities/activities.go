@@ -75,6 +75,7 @@ type Graph struct {
 	Deps
 	plans  *lru.Cache[job.ID, *planned]
 	panics *panics
+	watch  watch
 }
 
 // NewGraph returns the activities over their dependencies.
@@ -85,5 +86,5 @@ func NewGraph(deps Deps) *Graph {
 	if deps.Turn == 0 {
 		deps.Turn = longTurn
 	}
-	return &Graph{Deps: deps, plans: newPlans(), panics: newPanics()}
+	return &Graph{Deps: deps, plans: newPlans(), panics: newPanics(), watch: watch{lasts: deathWatch, every: watchEvery}}
 }

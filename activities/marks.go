@@ -67,11 +67,16 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	return clear, nil
 }
 
+// watch is how long processes are watched, and how often they are looked at.
+type watch struct {
+	lasts, every time.Duration
+}
+
 // deaths watches the processes that left a mark at the node until it is known which of them are dead.
 func (c *chain) deaths(ctx context.Context, pn *graph.PlanNode) (int, error) {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(c.g.watch.every)
 	defer tick.Stop()
-	for until := time.Now().Add(deathWatch); ; {
+	for until := time.Now().Add(c.g.watch.lasts); ; {
 		dead, err := c.g.Marks.Dead(ctx, c.params.RunRef, pn.ID)
 		if err != nil || dead >= maxDeaths || time.Now().After(until) {
 			return dead, err

@@ -123,8 +123,9 @@ func TestUnknownErrorIsRetriedForever(t *testing.T) {
 	}
 }
 
-// marks are those of processes that died at node 1.
+// marks are those of other processes at node 1: of living ones, and of those that died there.
 type marks struct {
+	alive int
 	dead  int
 	err   error
 	mine  atomic.Int32
@@ -136,7 +137,7 @@ func (m *marks) Set(context.Context, job.RunRef, string) (int, error) {
 		return 0, m.err
 	}
 	m.mine.Add(1)
-	return m.dead, nil
+	return m.alive + m.dead, nil
 }
 
 func (m *marks) Clear(context.Context, job.RunRef, string) { m.mine.Add(-1) }
@@ -169,6 +170,24 @@ func TestNodeThatKilledItsWorkersFails(t *testing.T) {
 	require.Equal(t, "OOMError", failed.Failure.ExceptionType)
 	require.Contains(t, failed.Failure.Message, "lost 5 times")
 	require.Zero(t, m.mine.Load(), "marks are taken back")
+}
+
+// Processes that live leave marks, too, when an outage cuts attempts off before they take them back. However many there
+// are, they say nothing against the node, which runs once they have been watched.
+func TestMarksOfLivingProcessesDoNotEndANode(t *testing.T) {
+	t.Parallel()
+	ran := 0
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { ran++; return nil }))
+	plan := b.begin(t)
+	m := &marks{alive: 20, dead: 4}
+	b.activities.Marks = m
+	b.activities.WatchProcesses(50*time.Millisecond, time.Millisecond)
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+	require.Equal(t, 1, ran)
+	require.Greater(t, m.looks, 1, "only silence that is watched counts")
+	require.Zero(t, m.mine.Load())
 }
 
 // A node of a partner's model waits rather than works: it asks for no memory, and no worker dies of it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
@@ -213,8 +214,30 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 	}
 }
 
+// A client that leaves in the middle of its file has made no asset, and its key is free again.
+func TestUploadCutOffReleasesItsKey(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	body, kind := formOf(t, strings.Repeat("x", 300_000))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	require.NoError(t, err)
+	defer conn.Close()
+	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-a\r\nIdempotency-Key: k\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
+		kind, len(body), body[:200_000])
+	require.NoError(t, err)
+	claimed := func() (n int) {
+		require.NoError(t, h.pool.QueryRow(t.Context(), `select count(*) from idempotency_keys where key = 'k'`).Scan(&n))
+		return n
+	}
+	until(t, "the key is claimed", func() bool { return claimed() == 1 })
+	require.NoError(t, conn.Close())
+	until(t, "the key is free", func() bool { return claimed() == 0 })
+	require.Empty(t, h.list(t, ""))
+	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("x")...).status)
+}
+
 // A client that leaves when its last byte is sent has used its key up with an asset, never without one.
-func TestDisconnectedUploadReleasesItsKey(t *testing.T) {
+func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
 	blocking, err := h.pool.Begin(t.Context())

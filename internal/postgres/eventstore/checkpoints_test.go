@@ -30,6 +30,8 @@ func TestACheckpointMovesOnlyOverEventsThatTheLogHas(t *testing.T) {
 	}
 	require.ErrorIs(t, save(0, 3, another), eventlog.ErrRewound, "another event has the position")
 	require.ErrorIs(t, save(0, 40, beyond), eventlog.ErrRewound, "there is no event at the position")
+	require.ErrorContains(t, save(0, 3, []eventlog.Mark{real[0], real[2]}), "1 other events up to position 3", "an event that was not read")
+	require.ErrorIs(t, save(0, 3, real[:2]), eventlog.ErrRewound, "an event at the position itself that was not read")
 	require.NoError(t, save(0, 3, real), "and the refusals have saved nothing")
 	require.True(t, fault.Is(save(0, 3, real), fault.Conflict))
 }
