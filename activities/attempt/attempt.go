@@ -27,7 +27,7 @@ func Error(err error) error {
 	if err == nil || errors.As(err, &app) || IsOutage(err) || fault.KindOf(err) == fault.Internal {
 		return err
 	}
-	return temporal.NewNonRetryableApplicationError(err.Error(), ErrFinal, nil)
+	return temporal.NewNonRetryableApplicationError(fault.Sentence(err), ErrFinal, nil)
 }
 
 // IsOutage reports an error that lies in a part of ours and passes: something is away, or a disk is full, or the work

@@ -10,8 +10,10 @@ type stateError interface {
 
 // Sentence returns the text of err for an operator. Where a database's own words would stand, which may repeat names of
 // tables and values of rows, it says what their SQLSTATE means. The words are in the log.
-func Sentence(err error) string {
-	text := err.Error()
+func Sentence(err error) string { return SentenceOf(err.Error(), err) }
+
+// SentenceOf is Sentence of a text that repeats err, or a part of it.
+func SentenceOf(text string, err error) string {
 	for _, of := range stateErrors(err, nil) {
 		text = strings.ReplaceAll(text, of.Error(), stateSentence(of.SQLState()))
 	}
