@@ -157,3 +157,37 @@ func TestPanicWhileReadingAnAnswerEndsOneCallOnly(t *testing.T) {
 	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
 	require.Equal(t, 409, statusOf(refused(t, err)), "nobody knows what became of it")
 }
+
+// leaving is a store of calls whose caller leaves once the first call is about to be recorded, and is given up by whoever
+// gives up what it does.
+type leaving struct {
+	call.Store
+	leave context.CancelFunc
+}
+
+func (l leaving) Accept(ctx context.Context, n call.NewCall) (call.Admission, error) {
+	l.leave()
+	return l.Store.Accept(ctx, n)
+}
+
+// A caller that leaves while its call is being recorded is answered by its key: the call is sent, and once only.
+func TestCallWhoseCallerLeavesWhileItIsRecordedIsSent(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, openTiers)
+	s.work(t)
+	_, err := s.Run(t.Context(), invocation("a", "", "fast x")) // until the worker beats, workflows send
+	require.NoError(t, err)
+	store := s.Store
+	ctx, leave := context.WithCancel(t.Context())
+	s.Store = leaving{store, leave}
+	inv := invocation("a", "k", "gate y")
+	_, err = s.Run(ctx, inv)
+	require.Equal(t, call.ClientDisconnected, refused(t, err).Type)
+	s.Store = store
+	close(s.provider.gate("y"))
+	res, err := s.Run(t.Context(), invocation("a", "k", "gate y"))
+	require.NoError(t, err)
+	require.True(t, res.Replayed)
+	require.Equal(t, call.ID(inv.RequestID), res.Call)
+	require.Equal(t, 1, s.provider.count("y"))
+}

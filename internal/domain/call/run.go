@@ -151,8 +151,18 @@ func insufficient() *Refusal {
 	return Refuse(fault.Exhausted, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
 }
 
-// accept records the call. If another request just claimed the key, it returns that key's record instead.
+// acceptWithin bounds the recording of a call, also of one whose caller leaves meanwhile.
+const acceptWithin = 30 * time.Second
+
+// accept records the call. If another request just claimed the key, it returns that key's record instead. It finishes
+// what it begins also when ctx ends meanwhile: the caller is answered by its key, and whether a transaction that is
+// given up is recorded is not known.
 func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
+	if err := ctx.Err(); err != nil {
+		return Admission{}, nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), acceptWithin)
+	defer cancel()
 	admission, err := s.Store.Accept(ctx, n)
 	switch {
 	case errors.Is(err, ErrKeyTaken):
@@ -276,6 +286,16 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 	}
 }
 
+// stillQueued reports whether a call that was queued at its acceptance, which only that of a node is while its caller
+// waits, may be queued yet. Nothing is recorded about such a call before its admission, which is the second event of its stream.
+func (s *Service) stillQueued(ctx context.Context, c Call) bool {
+	if c.State != Waiting {
+		return false
+	}
+	now, err := s.Store.Load(ctx, c.Account, c.ID)
+	return err != nil || now.State == Waiting
+}
+
 // noteWithin bounds the time to record that the client of a call disconnected.
 const noteWithin = 10 * time.Second
 
@@ -284,9 +304,11 @@ const noteWithin = 10 * time.Second
 func (s *Service) detach(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)
 	defer cancel()
-	err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: EventID(c.ID, 0, eventType), Type: eventType, Data: event})
-	if err != nil && !errors.Is(err, eventlog.ErrClosed) {
-		s.Log.Warn("client disconnection not recorded", "call_id", c.ID, "error", err)
+	if !s.stillQueued(ctx, c) {
+		err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: EventID(c.ID, 0, eventType), Type: eventType, Data: event})
+		if err != nil && !errors.Is(err, eventlog.ErrClosed) {
+			s.Log.Warn("client disconnection not recorded", "call_id", c.ID, "error", err)
+		}
 	}
 	now, err := s.Store.Load(ctx, c.Account, c.ID)
 	if err != nil {

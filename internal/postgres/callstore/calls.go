@@ -182,9 +182,13 @@ func classifyAccept(err error) error {
 	return postgres.Classify(err, "pass the gates of a call")
 }
 
-// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can.
+// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can. The call of a node is
+// queued, however many wait: every place that comes free is given to the queue, so that a node which asked again and again
+// would get none for as long as requests are queued. Beyond the ceiling of its account a node's call is refused.
 func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	switch {
+	case n.Accepted.Mode == call.Node && refused != nil && refused.Kind == fault.Exhausted && refused.Spend == nil:
+		return nil
 	case n.Accepted.Mode != call.Queued:
 		if refused == nil {
 			return nil
@@ -245,8 +249,15 @@ func holdID(id call.ID) string { return id.Stream() }
 func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Accepted.Request.Ref[:])
 	u := unit{id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly, payload: payloadOf(n.Run(admittedVersion))}
-	return s.slots.Place(q, u, admit, n.Limits.QueueFor)
+	within := n.Limits.QueueFor
+	if n.Accepted.Mode == call.Node {
+		within = nodeQueueFor
+	}
+	return s.slots.Place(q, u, admit, within)
 }
+
+// nodeQueueFor is how long the call of a node may wait for a place: longer than any job runs. It ends with its job.
+const nodeQueueFor = 10 * 365 * 24 * time.Hour
 
 // admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
 // always its first two events: the only other event of a queued call is the one that ends it.

@@ -58,13 +58,15 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 	return intents, err
 }
 
-// Stray returns the calls in flight that a node of a job asked for and whose job run is over, oldest first. It
-// leaves out calls whose cancellation was requested.
+// Stray returns the calls, in flight or queued, that a node of a job asked for and whose job run is over, oldest first.
+// It leaves out calls whose cancellation was requested.
 func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
 	return postgres.Collect(ctx, s.pool, "read calls of jobs that ended", scanRun,
-		`select payload from call_slots c
-		where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
-		  and not exists (select from job_slots j
+		`select payload from (
+			select payload, admitted_at from call_slots where payload ? 'for' and not payload ? 'canceling' and admitted_at <= now() - $1::interval
+			union all
+			select payload, '-infinity' from call_queue where payload ? 'for') c
+		where not exists (select from job_slots j
 			where j.job_id = (c.payload->'for'->>'job')::uuid and j.run = (c.payload->'for'->>'run')::int)
 		order by admitted_at limit $2`, age, limit)
 }
@@ -72,8 +74,9 @@ func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call
 // OfJob implements call.Store.
 func (s *Store) OfJob(ctx context.Context, account string, of call.JobRun) ([]call.ID, error) {
 	return postgres.Collect(ctx, s.pool, "read the calls of a job", pgx.RowTo[call.ID],
-		`select call_id::text from call_slots
-		where account = $1 and payload->'for'->>'job' = $2 and payload->'for'->>'run' = $3::int::text order by admitted_at`, account, of.Job, of.Run)
+		`select call_id::text from (
+			select call_id, account, payload from call_slots union all select call_id, account, payload from call_queue) c
+		where account = $1 and payload->'for'->>'job' = $2 and payload->'for'->>'run' = $3::int::text`, account, of.Job, of.Run)
 }
 
 // Waiting returns up to limit accounts with queued calls, in order, from the first one after the given account.

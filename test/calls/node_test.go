@@ -1,0 +1,138 @@
+package calls_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+)
+
+// onePlace are the limits of an account with a single call in flight.
+var onePlace = limits(func(string) call.Limits {
+	return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 10, QueueFor: time.Hour}
+})
+
+// awaitQueued waits until so many calls are queued.
+func (s *deployment) awaitQueued(t *testing.T, n int) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var queued int
+		require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from call_queue`).Scan(&queued))
+		return queued == n
+	}, patience, 10*time.Millisecond)
+}
+
+// full takes the only place of account a with the call x, and queues the call b behind it.
+func (s *deployment) full(t *testing.T) {
+	t.Helper()
+	for _, name := range []string{"x", "b"} {
+		_, err := s.Enqueue(t.Context(), invocation("a", "", "gate "+name))
+		require.NoError(t, err)
+	}
+	require.Equal(t, "x", <-s.provider.begun)
+	s.awaitQueued(t, 1)
+}
+
+// ofNode is the invocation of a node of a job that runs.
+func ofNode(body string) call.Invocation {
+	inv := invocation("a", "node", body)
+	inv.For = &call.JobRun{Job: string(call.NewID()), Run: 1}
+	return inv
+}
+
+// Every place that comes free is given to the queue. A node takes its turn there: it would otherwise wait for as long as
+// requests are queued, and keep the slot of its job.
+func TestACallOfANodeTakesItsTurnAmongQueuedRequests(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, onePlace)
+	s.work(t)
+	s.full(t)
+	answered := make(chan *call.Result, 1)
+	go func() {
+		res, err := s.RunNode(t.Context(), ofNode("fast n"))
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- res
+	}()
+	s.awaitQueued(t, 2)
+	_, err := s.Enqueue(t.Context(), invocation("a", "", "gate c"))
+	require.NoError(t, err)
+	s.awaitQueued(t, 3)
+	close(s.provider.gate("x"))
+	close(s.provider.gate("b"))
+	res := <-answered // and c keeps its place for as long as it likes
+	require.NotNil(t, res)
+	require.Equal(t, answerTo("n"), read(t, res))
+	require.Equal(t, 1, s.provider.count("n"))
+	close(s.provider.gate("c"))
+}
+
+// A node whose worker dies, or stops, while its call is queued finds the same call again; nothing is recorded about the
+// call before it is admitted.
+func TestAQueuedCallOfANodeIsFoundAgain(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, onePlace)
+	s.work(t)
+	s.full(t)
+	ctx, stop := context.WithCancel(t.Context())
+	stopped := make(chan error, 1)
+	first := ofNode("fast n")
+	go func() {
+		_, err := s.RunNode(ctx, first)
+		stopped <- err
+	}()
+	s.awaitQueued(t, 2)
+	stop()
+	require.Equal(t, call.ClientDisconnected, refused(t, <-stopped).Type)
+	again := first
+	again.RequestID = string(call.NewID())
+	_, err := s.RunNode(t.Context(), again)
+	require.Equal(t, call.ConcurrencyLimit, refused(t, err).Type, "it asks again after a while")
+	s.awaitQueued(t, 2)
+	close(s.provider.gate("x"))
+	close(s.provider.gate("b"))
+	s.awaitEnd(t, "a", call.ID(first.RequestID))
+	res, err := s.RunNode(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, call.ID(first.RequestID), res.Call)
+	require.Equal(t, 1, s.provider.count("n"))
+	var second string
+	require.NoError(t, s.pool.QueryRow(t.Context(), `select type from events where stream = $1 and version = 2`, res.Call.Stream()).Scan(&second))
+	require.Equal(t, call.TypeAdmitted, second)
+}
+
+// The queued calls of a job that ended are canceled, and never sent.
+func TestQueuedCallsOfAnEndedJobAreCanceled(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, onePlace)
+	s.work(t)
+	s.full(t)
+	stopped := make(chan error, 2)
+	for _, name := range []string{"n", "m"} {
+		inv := ofNode("fast " + name)
+		inv.Key = name
+		go func() {
+			_, err := s.RunNode(t.Context(), inv)
+			stopped <- err
+		}()
+		if name == "n" {
+			s.awaitQueued(t, 2)
+			require.NoError(t, s.StopJob(t.Context(), "a", *inv.For, "r"))
+			require.Error(t, <-stopped)
+			s.awaitQueued(t, 1)
+		}
+	}
+	s.awaitQueued(t, 2) // that of m, whose job holds no slot: the sweep finds it
+	sweeper := s.sweeper()
+	sweeper.Tiers = onePlace
+	require.NoError(t, sweeper.Sweep(t.Context()))
+	require.Error(t, <-stopped)
+	s.awaitQueued(t, 1)
+	close(s.provider.gate("x"))
+	close(s.provider.gate("b"))
+	require.Zero(t, s.provider.count("n")+s.provider.count("m"))
+}
