@@ -108,6 +108,24 @@ func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
 	require.Equal(t, call.RequestNotFound, unknown.json(t)["error_type"])
 }
 
+// An alias is another id of a model on every route; lists have the model's own.
+func TestAnAliasIsAnotherIDOfAModel(t *testing.T) {
+	t.Parallel()
+	h := startCatalog(t, api.Options{}, `provider: acme
+base: https://api.acme.test
+auth: {kind: none}
+models:
+  - {model: painter, aliases: [artists/painter-1], submit: {url: /run}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object, required: [prompt]}}
+`)
+	require.NotContains(t, h.do(t, "GET", "/v2/models?limit=100&all=true", "").body, "artists/")
+	require.Equal(t, "acme/painter", h.do(t, "GET", "/v2/models/artists/painter-1", "").json(t)["id"])
+	require.Equal(t, 502, h.do(t, "POST", "/v2/models/artists/painter-1", `{"prompt":"x"}`).status, "accepted")
+	require.Equal(t, 422, h.do(t, "POST", "/v1/models/artists/painter-1", `{}`).status)
+	require.Equal(t, 0.5, h.do(t, "POST", "/v2/models/artists/painter-1/estimate", `{"prompt":"x"}`).json(t)["amount"])
+	require.Equal(t, 200, h.do(t, "GET", "/v2/models/artists/painter-1/openapi.json", "").status)
+	require.Equal(t, "vertexai/veo-3.1-generate-001", h.do(t, "GET", "/v2/models/veo/veo-3.1-generate-001?all=true", "").json(t)["id"])
+}
+
 // A model's detail names the other servers that may be asked for.
 func TestDetailNamesTheOtherServers(t *testing.T) {
 	t.Parallel()

@@ -34,13 +34,21 @@ func (s *Surface) request(c *gin.Context, id call.ID) queuedRequest {
 	return queuedRequest{ID: id, StatusURL: base + "/status", ResultURL: base, CancelURL: base + "/cancel"}
 }
 
+// canonical returns the id of the model that an id or an alias names; an unknown one stays as it is.
+func (s *Surface) canonical(id string) string {
+	if m, ok := s.Models.Snapshot().Find(id); ok {
+		return m.ID
+	}
+	return id
+}
+
 // handle returns the request that the path names. An id in another spelling is nobody's.
 func (s *Surface) handle(c *gin.Context) (call.Handle, error) {
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
 		return call.Handle{}, s.unknownRequest(c, call.Refuse(fault.NotFound, call.RequestNotFound, "there is no such request"))
 	}
-	return call.Handle{Account: edge.Caller(c).Account, Call: id, Model: modelID(c)}, nil
+	return call.Handle{Account: edge.Caller(c).Account, Call: id, Model: s.canonical(modelID(c))}, nil
 }
 
 // unknownRequest is err, or what is wrong with the model in the path where there is no such request. A

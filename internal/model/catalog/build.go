@@ -93,7 +93,7 @@ func (f *file) model(i int, base string) (*Model, error) {
 
 func (e *entry) compile(f *file) *Model {
 	m := &Model{
-		ID: f.Provider + "/" + e.Model, Provider: f.Provider, Name: e.Model, Variant: e.Variant,
+		ID: f.Provider + "/" + e.Model, Provider: f.Provider, Name: e.Model, Variant: e.Variant, Aliases: e.Aliases,
 		Title: or(e.Title, e.Model), Docs: e.Docs, Settings: f.Settings, Auth: f.Auth,
 		Protocol: or(e.Protocol, Sync),
 		Submit:   e.Submit.compile("POST"), Accepted: e.Accepted, Handle: e.Handle,
@@ -154,8 +154,10 @@ func (m *Model) inconsistent() string {
 	switch {
 	case len(m.ID)-len(m.Variant) > maxIDLength+1:
 		return fmt.Sprintf("the id %s has more than %d characters", m.ID, maxIDLength)
-	case reserved[m.Name], reserved[m.Variant]:
-		return fmt.Sprintf("%q and %q: a route of the API cannot be the name of a model or of a variant", m.Name, m.Variant)
+	case reserved[m.Name]:
+		return fmt.Sprintf("%q is a route of the API and cannot be the name of a model", m.Name)
+	case reserved[m.Variant]:
+		return fmt.Sprintf("%q is a route of the API and cannot be the name of a variant", m.Variant)
 	case !m.Submit.URL.Set():
 		return "needs submit.url, the address that calls are sent to"
 	case polls && (!m.Handle.Set() || !m.Poll.URL.Set() || !m.Done.Set()):

@@ -25,6 +25,7 @@ type file struct {
 type entry struct {
 	Model       string
 	Variant     string
+	Aliases     []string
 	Title       string
 	Docs        string
 	Protocol    Protocol

@@ -33,13 +33,14 @@ const (
 
 // Model is one runnable model. It is immutable; a reload makes new ones.
 type Model struct {
-	ID       string // "<provider>/<model>" or "<provider>/<model>/<variant>", the address of the run route
-	Provider string // the first segment of ID
-	Name     string // the second segment of ID
-	Variant  string // the third segment of ID; a variant is run by its id and in no list; "" = none
-	Title    string // display name
-	Docs     string // the provider's public documentation, an https address
-	State    string // hash of the snapshot that the model belongs to
+	ID       string   // "<provider>/<model>" or "<provider>/<model>/<variant>", the address of the run route
+	Provider string   // the first segment of ID
+	Name     string   // the second segment of ID
+	Aliases  []string // other ids by which it is found
+	Variant  string   // the third segment of ID; a variant is run by its id and in no list; "" = none
+	Title    string   // display name
+	Docs     string   // the provider's public documentation, an https address
+	State    string   // hash of the snapshot that the model belongs to
 
 	Protocol Protocol
 	Base     string   // the provider's address, without a trailing slash

@@ -19,12 +19,17 @@ func newSnapshot(models []*Model, hash string) *Snapshot {
 	s := &Snapshot{models: models, byID: make(map[string]*Model, len(models)), hash: hash}
 	slices.SortFunc(s.models, func(a, b *Model) int { return strings.Compare(a.ID, b.ID) })
 	for _, m := range s.models {
+		for _, alias := range m.Aliases {
+			s.byID[alias] = m
+		}
+	}
+	for _, m := range s.models { // an id is stronger than an alias
 		s.byID[m.ID] = m
 	}
 	return s
 }
 
-// Find returns the model with this id.
+// Find returns the model with this id, or this alias.
 func (s *Snapshot) Find(id string) (*Model, bool) {
 	m, ok := s.byID[id]
 	return m, ok

@@ -12,6 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	calls "github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
@@ -128,7 +129,7 @@ func (o original) run(ctx context.Context, call *node.Call, models map[string]*m
 	}
 	p, ok := models[choice]
 	if !ok {
-		return node.Result{}, fault.New(fault.NotFound, "model_not_found", "the model %q of %s is not served here", choice, o.Class)
+		return node.Result{}, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound), "the model %q of %s is not served here", choice, o.Class)
 	}
 	body, err := o.body(ctx, call.Args)
 	if err != nil {

@@ -112,8 +112,8 @@ func (o Offers) find(s *catalog.Snapshot, id string, access account.Access) (*ca
 	switch {
 	case !ok:
 		return nil, o.notFound(s, id, access)
-	case !access.Allows(id):
-		return nil, call.Refuse(fault.Denied, call.Forbidden, "this account is not entitled to the model %s", id)
+	case !access.Allows(m.ID):
+		return nil, call.Refuse(fault.Denied, call.Forbidden, "this account is not entitled to the model %s", m.ID)
 	}
 	return m, nil
 }
