@@ -43,21 +43,37 @@ type service struct {
 // start runs a service with so many servers.
 func start(t *testing.T, options ...comfyui.Options) *service {
 	t.Helper()
+	var machines []*comfyui.Machine
+	for _, o := range options {
+		machines = append(machines, simulate(t, o))
+	}
+	return serve(t, machines)
+}
+
+// simulate starts a simulated server.
+func simulate(t *testing.T, o comfyui.Options) *comfyui.Machine {
+	t.Helper()
+	m, err := comfyui.Start("127.0.0.1:0", o)
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// serve runs a service with these servers and further arguments.
+func serve(t *testing.T, machines []*comfyui.Machine, more ...string) *service {
+	t.Helper()
 	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test
 	dir, err := scratch.New("mr-servers")
 	require.NoError(t, err)
 	addr, err := ports.Address()
 	require.NoError(t, err)
-	s := &service{t: t, base: "http://" + addr, data: filepath.Join(dir.Path, "data")}
+	s := &service{t: t, base: "http://" + addr, data: filepath.Join(dir.Path, "data"), machines: machines}
 	require.NoError(t, ports.ForServers(s.data))
 	args := []string{"dev", "--data", s.data, "--addr", addr, "--log", "warn", "--slots", "32", "--admin-token", adminToken}
-	for _, o := range options {
-		m, err := comfyui.Start("127.0.0.1:0", o)
-		require.NoError(t, err)
-		t.Cleanup(m.Close)
-		s.machines = append(s.machines, m)
-		args = append(args, "--comfyui", m.URL())
+	for i, m := range machines {
+		args = append(args, "--comfyui", fmt.Sprintf("%s,label=%s", m.URL(), label(i)))
 	}
+	args = append(args, more...)
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() {
@@ -76,6 +92,9 @@ func start(t *testing.T, options ...comfyui.Options) *service {
 	})
 	return s
 }
+
+// label is that of the server of a number.
+func label(i int) string { return fmt.Sprintf("server-%d", i) }
 
 // await waits for a condition.
 func (s *service) await(what string, condition func() bool) {
@@ -137,7 +156,18 @@ func text2img(seed, steps int) graph {
 // submit queues a graph and returns its job.
 func (s *service) submit(g graph) string {
 	s.t.Helper()
-	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g})
+	return s.submitWith(g, map[string]any{})
+}
+
+// on is the extra_data of a job for the server of a number.
+func on(i int) map[string]any {
+	return map[string]any{"millrace": map[string]any{"labels": []string{label(i)}}}
+}
+
+// submitWith queues a graph with its extra_data and returns its job.
+func (s *service) submitWith(g graph, extra map[string]any) string {
+	s.t.Helper()
+	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "extra_data": extra})
 	require.Equal(s.t, http.StatusOK, status, body)
 	var answer struct {
 		ID string `json:"prompt_id"`

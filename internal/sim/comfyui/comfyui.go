@@ -119,6 +119,9 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 	return s, nil
 }
 
+// Offer changes the classes that the server has beside those of its options, without a restart, as some custom nodes do.
+func (s *Server) Offer(classes ...*node.Class) error { return s.classes.Extend(classes...) }
+
 // Close ends the execution thread, in the middle of whatever it does, and cuts every socket.
 func (s *Server) Close() {
 	s.stop()

@@ -264,6 +264,9 @@ func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invoc
 	if e.queue.isInterrupted() {
 		return node.Result{}, errInterrupted
 	}
+	if class == "LoadImage" && e.faults.take(UnreadableInput) {
+		return node.Result{}, &classes.Exception{Kind: "PIL.UnidentifiedImageError", Text: "cannot identify image file '/home/somebody/ComfyUI/input/a.png'"}
+	}
 	return inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
 		NodeID: id, Prompt: e.item.prompt, ExtraPNGInfo: e.pngInfo(), SubmittedAt: e.begun, Files: e.files, Live: e.live(id, class),
 	})

@@ -42,6 +42,10 @@ const (
 	// Hang keeps a sampler from going on, while the server goes on to answer. An interrupt does not
 	// reach it.
 	Hang
+	// LostInput loses all files of the input folder before it validates a prompt.
+	LostInput
+	// UnreadableInput fails a LoadImage over its file.
+	UnreadableInput
 	// Forget leaves a prompt out of the history when it ends.
 	Forget
 	// Mute sends no message of a prompt.
@@ -52,7 +56,7 @@ const (
 var faultNames = map[string]Fault{
 	"garbage": Garbage, "redirect": Redirect, "broken": Broken, "accept_and_fail": AcceptAndFail, "accept_and_drop": AcceptAndDrop,
 	"duplicate": Duplicate, "half_file": HalfFile, "large_file": LargeFile, "oversize_file": OversizeFile, "lost_file": LostFile, "unsafe_name": UnsafeName, "out_of_memory": OutOfMemory,
-	"raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
+	"lost_input": LostInput, "unreadable_input": UnreadableInput, "raise": Raise, "hang": Hang, "forget": Forget, "mute": Mute,
 }
 
 // Always is the number of times of a fault that stays until it is cleared.

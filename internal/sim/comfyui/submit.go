@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
 // sensitive are the members of extra_data that queue and history do not show.
@@ -106,6 +107,9 @@ func (r *request) secrets() map[string]string {
 
 // validate returns the outputs that run, or the body of a refusal.
 func (s *Server) validate(r *http.Request, req request) (*graph.Accepted, map[string]any) {
+	if s.faults.take(LostInput) {
+		s.files.wipe(node.FolderInput)
+	}
 	g, err := graph.Parse(req.Prompt, graph.Limits{MaxBytes: int(s.opts.MaxUpload)})
 	if err == nil {
 		var accepted *graph.Accepted
