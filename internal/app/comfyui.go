@@ -47,8 +47,7 @@ func (in *Instance) fixedServers() []server.Registration {
 		r, err := server.ParseFixed(text)
 		if err != nil {
 			in.log.Error("configured ComfyUI server cannot be used", "server", server.Unnamed(text), "error", err)
-			r.URL = server.Unnamed(text)
-			r.Labels, r.Slots = nil, 1
+			r = server.UnusableFixed(text)
 		}
 		all = append(all, r)
 	}

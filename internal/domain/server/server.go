@@ -239,9 +239,17 @@ func ParseFixed(text string) (Registration, error) {
 			return r, fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is neither label=NAME nor price=DOLLARS", shorten(part))
 		}
 	}
-	r.By = By{Actor: "configuration", Reason: "named by --comfyui"}
+	r.By = configured()
 	return r, r.Check()
 }
+
+// UnusableFixed is the registration of a configured server that cannot be used: it is listed, and never given a segment.
+func UnusableFixed(text string) Registration {
+	return Registration{URL: Unnamed(text), Labels: []string{}, Slots: 1, Fixed: true, By: configured()}
+}
+
+// configured says that the configuration asks.
+func configured() By { return By{Actor: "configuration", Reason: "named by --comfyui"} }
 
 // Unnamed is an address that cannot be used, as it may be shown: without a user and a password.
 func Unnamed(text string) string {
