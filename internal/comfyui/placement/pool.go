@@ -273,7 +273,7 @@ func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
 	}
 }
 
-// Server returns the client of a server.
+// Server returns the client of a server, and the server also where it can have no client.
 func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -286,7 +286,7 @@ func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
 	if !ok || c.url != s.URL || c.sealed != string(s.Sealed) {
 		made, err := p.dial(s)
 		if err != nil {
-			return nil, nil, err
+			return nil, s, err
 		}
 		c = client{made, s.URL, string(s.Sealed)}
 		p.clients[id] = c
