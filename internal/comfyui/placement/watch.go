@@ -163,6 +163,9 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 const maxProblem = 300
 
 func publicProblem(err error) string {
+	if errors.Is(err, context.DeadlineExceeded) && fault.CodeOf(err) == "" { // of the whole look
+		return "the server does not answer in time"
+	}
 	text := err.Error()
 	var f *fault.Error
 	if errors.As(err, &f) {
