@@ -35,7 +35,7 @@ func TestOtherServersOfAModel(t *testing.T) {
 		"does not serve it":             {"?model_provider=fal", `{"prompt":"x"}`, 404, "model_not_found", "", ""},
 		"nobody knows it":               {"?model_provider=nobody", `{"prompt":"x"}`, 400, "invalid_input", "", ""},
 		"taken over":                    {"?fallback_provider=true", `{"prompt":"[sim:busy@sim]","number":11}`, 200, `"model":"mirror"`, "runware", `["number"]`},
-		"not asked to":                  {"", `{"prompt":"[sim:busy@sim]"}`, 503, "service_unavailable", "", ""},
+		"taken over without a word":     {"", `{"prompt":"[sim:busy@sim]"}`, 200, `"model":"mirror"`, "runware", ""},
 		"asked not to":                  {"?fallback_provider=false", `{"prompt":"[sim:busy@sim]"}`, 503, "service_unavailable", "", ""},
 		"strict, so not taken over":     {"?fallback_provider=true&strict_mode=true", `{"prompt":"[sim:busy@sim]"}`, 503, "service_unavailable", "", ""},
 		"it may have run":               {"?fallback_provider=true", `{"prompt":"[sim:drop@sim]"}`, 502, "provider_error", "", ""},

@@ -96,7 +96,7 @@ func TestAModelAndItsSchemaAreRead(t *testing.T) { // R-31 to R-35, R-83 to R-91
 	c := newClient(t, "creator")
 	got := c.do("GET", echo, "")
 	identified(t, got)
-	require.JSONEq(t, `{"id":"sim/echo","provider":"sim","model":"echo","billing":{"charges_on_policy_rejection":"no"}}`, got.body) // R-32: the service is not on https
+	require.JSONEq(t, `{"id":"sim/echo","provider":"sim","model":"echo","billing":{"charges_on_policy_rejection":"no"},"alternates":["runware"]}`, got.body) // R-32: the service is not on https
 	for _, id := range []string{"sim/ecko", "sim/ECHO", "smi/echo"} {
 		r := c.do("GET", "/v2/models/"+id, "")
 		turnedDown(t, r, 404, "model_not_found")
