@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
+	"go.temporal.io/api/common/v1"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/taskqueue/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
@@ -57,11 +60,33 @@ func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *
 		if _, err := c.CheckHealth(ctx, nil); err != nil {
 			return err
 		}
-		_, err := c.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace})
+		err := knowNamespace(ctx, c.WorkflowService(), namespace)
 		var absent *serviceerror.NamespaceNotFound
 		if errors.As(err, &absent) {
 			return fmt.Errorf("there is no namespace %s yet: %w", namespace, err)
 		}
 		return err
 	}, func(err error) { log.Warn("waiting for Temporal", "namespace", namespace, "error", err) })
+}
+
+// knowNamespace returns no error when Temporal has the namespace and its services know it. Each of them reads the list of
+// namespaces every few seconds; until then it refuses polls and starts, which would end the worker.
+func knowNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace string) error {
+	if _, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
+		return err
+	}
+	_, err := service.DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{ // asks the frontend and matching
+		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: "namespace-check"}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
+	})
+	if err != nil {
+		return err
+	}
+	_, err = service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{ // asks history
+		Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: "namespace-check"},
+	})
+	var none *serviceerror.NotFound
+	if errors.As(err, &none) {
+		return nil
+	}
+	return err
 }

@@ -14,11 +14,13 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
@@ -121,6 +123,65 @@ func TestAWorkerWaitsForANamespaceThatIsNotThereYet(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, <-done)
+}
+
+// A whole process that works is not ended by a namespace that is made after its start, and polls once it is there.
+func TestServeOfAWorkerWaitsForItsNamespace(t *testing.T) {
+	t.Parallel()
+	const namespace = "made-after-serve"
+	cfg := config.Default()
+	cfg.DatabaseURL, cfg.DataDir = pgtest.Database(t), t.TempDir()
+	cfg.TemporalAddress, cfg.TemporalNamespace = temporaltest.Server(t), namespace
+	c, err := client.NewLazyClient(client.Options{HostPort: cfg.TemporalAddress, Namespace: namespace})
+	require.NoError(t, err)
+	t.Cleanup(c.Close)
+	waiting := make(chan struct{}, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() {
+		ended <- app.Serve(ctx, cfg, []app.Role{app.Worker}, slog.New(saying{"waiting for Temporal", waiting}), nil)
+	}()
+	select {
+	case <-waiting:
+	case err := <-ended:
+		t.Fatalf("the process has ended: %v", err)
+	}
+	_, err = c.WorkflowService().RegisterNamespace(t.Context(), &workflowservice.RegisterNamespaceRequest{
+		Namespace: namespace, WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	})
+	require.NoError(t, err)
+	for polls := false; !polls; {
+		select {
+		case err := <-ended:
+			t.Fatalf("the process has ended: %v", err)
+		case <-time.After(50 * time.Millisecond):
+		}
+		found, err := c.DescribeTaskQueue(t.Context(), cfg.TaskQueue, enums.TASK_QUEUE_TYPE_ACTIVITY)
+		polls = err == nil && len(found.GetPollers()) > 0
+	}
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// saying sends on a channel, unless it is full, for each record with a message.
+type saying struct {
+	message string
+	logged  chan<- struct{}
+}
+
+func (s saying) Enabled(context.Context, slog.Level) bool { return true }
+func (s saying) WithAttrs([]slog.Attr) slog.Handler       { return s }
+func (s saying) WithGroup(string) slog.Handler            { return s }
+
+func (s saying) Handle(_ context.Context, r slog.Record) error {
+	if r.Message == s.message {
+		select {
+		case s.logged <- struct{}{}:
+		default:
+		}
+	}
+	return nil
 }
 
 // signalling sends on a channel for each record that is logged.
