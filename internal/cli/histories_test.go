@@ -59,6 +59,12 @@ func TestAHistoryIsExportedFromItsFirstExecution(t *testing.T) {
 		require.NoError(t, err)
 		require.Contains(t, string(raw), last)
 	}
+	const public = "5ca1ab1e-0000-4000-8000-000000000001"
+	_, err = s.pool.Exec(t.Context(), `insert into job_public_ids (account, public_id, job_id) values ('local', $1, $2)`, public, good)
+	require.NoError(t, err)
+	_, err = s.run(t, "histories", "export", public, "--dir", dir)
+	require.NoError(t, err, "a whole public id")
+	require.FileExists(t, filepath.Join(dir, public+".json"))
 	_, err = s.run(t, "histories", "export", "ffffffff", "--dir", dir)
 	require.ErrorContains(t, err, "there is no job")
 	_, err = s.run(t, "histories", "export", "nosuchworkflow", "--dir", dir)

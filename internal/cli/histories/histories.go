@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
@@ -43,7 +44,7 @@ func exportCommand(s *shell.Shell) *cobra.Command {
 		Long: `Save the workflow history of each job's first run, or of any workflow by its id, as DIR/ID.json; what
 continues it, as with large graphs, as DIR/ID-2.json and so on. Such a file replays with
 "millrace histories replay", also on another machine and without a server. The id of a job may be
-shortened to its first characters, four at least.`,
+shortened to its first characters, four at least, and may be the public one that a client chose.`,
 		Example: `  millrace histories export 79a79cef --dir hist
   millrace histories export 79a79cef --dir workflows/testdata/histories --name simple`,
 		Args: cobra.MinimumNArgs(1),
@@ -78,11 +79,12 @@ shortened to its first characters, four at least.`,
 	return cmd
 }
 
-// workflowOf returns the workflow that a text names: that of the first run of the job whose id begins so, or the one
-// whose id it is. The database is asked only where the id of a job is not whole.
+// workflowOf returns the workflow that a text names: that of the first run of the job whose id, or whose public id,
+// begins so, or the one whose id it is.
 func workflowOf(ctx context.Context, s *shell.Shell, text string) (name, workflow string, err error) {
 	if id, err := job.ParseID(text); err == nil {
-		return text, id.WorkflowID(1), nil
+		id, err = jobOf(ctx, s, id)
+		return text, id.WorkflowID(1), err
 	}
 	if _, _, err := records.IDRange("job", text); err != nil || strings.HasPrefix(text, "job-") {
 		return strings.ReplaceAll(text, string(filepath.Separator), "_"), text, nil
@@ -94,6 +96,21 @@ func workflowOf(ctx context.Context, s *shell.Shell, text string) (name, workflo
 	defer pool.Close()
 	id, err := jobs.FindJob(ctx, pool, text)
 	return string(id), id.WorkflowID(1), err
+}
+
+// jobOf returns the job that a whole id names, which may be a public one that a client chose. Without a database that
+// knows it, the id is taken for the job's own, so that what Temporal has can be saved in any case.
+func jobOf(ctx context.Context, s *shell.Shell, id job.ID) (job.ID, error) {
+	pool, err := s.Database(ctx)
+	if err != nil {
+		return id, nil //nolint:nilerr // a history needs no database
+	}
+	defer pool.Close()
+	found, err := jobs.FindJob(ctx, pool, string(id))
+	if fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unavailable) {
+		return id, nil
+	}
+	return found, err
 }
 
 // export saves the history of the workflow that text names, from its first execution on.
