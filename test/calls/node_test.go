@@ -43,9 +43,9 @@ func ofNode(body string) call.Invocation {
 	return inv
 }
 
-// Every place that comes free is given to the queue. A node takes its turn there: it would otherwise wait for as long as
-// requests are queued, and keep the slot of its job.
-func TestACallOfANodeTakesItsTurnAmongQueuedRequests(t *testing.T) {
+// Every place that comes free is given to the queue. A node that is not in it would wait for as long as requests are
+// queued, and keep the slot of its job. Its call is before them: its job has begun.
+func TestACallOfANodePassesTheQueuedRequests(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, onePlace)
 	s.work(t)
@@ -63,11 +63,11 @@ func TestACallOfANodeTakesItsTurnAmongQueuedRequests(t *testing.T) {
 	require.NoError(t, err)
 	s.awaitQueued(t, 3)
 	close(s.provider.gate("x"))
-	close(s.provider.gate("b"))
-	res := <-answered // and c keeps its place for as long as it likes
+	res := <-answered // while b and c are queued
 	require.NotNil(t, res)
 	require.Equal(t, answerTo("n"), read(t, res))
 	require.Equal(t, 1, s.provider.count("n"))
+	close(s.provider.gate("b"))
 	close(s.provider.gate("c"))
 }
 

@@ -52,10 +52,10 @@ type unit struct {
 	payload json.RawMessage // of its start intent
 }
 
-// kind is calls as the admission sees them: the oldest runs first.
+// kind is calls as the admission sees them: those of jobs run first, and the oldest of either sort.
 var kind = admission.Kind[unit]{
 	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
-	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "seq", Open: "true",
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "of_job desc, seq", Open: "true",
 	Row: func(u unit) (string, string, int, []any) {
 		return string(u.id), u.account, u.run, []any{u.held, u.costly, u.payload}
 	},
@@ -183,8 +183,8 @@ func classifyAccept(err error) error {
 }
 
 // queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can. The call of a node is
-// queued, however many wait: every place that comes free is given to the queue, so that a node which asked again and again
-// would get none for as long as requests are queued. Beyond the ceiling of its account a node's call is refused.
+// queued, however many wait, and before the requests of the queued delivery: every place that comes free is given to the
+// queue, so that a node which asked again and again would get none for as long as requests are queued. Beyond the ceiling of its account a node's call is refused.
 func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	switch {
 	case n.Accepted.Mode == call.Node && refused != nil && refused.Kind == fault.Exhausted && refused.Spend == nil:
@@ -397,6 +397,6 @@ func (s *Store) Note(ctx context.Context, account string, id call.ID, e eventlog
 func (s *Store) Ahead(ctx context.Context, account string, id call.ID) (int64, error) {
 	var ahead int64
 	err := s.pool.QueryRow(ctx, `select count(*) from call_queue
-		where account = $1 and seq < (select seq from call_queue where call_id = $2 and account = $1)`, account, id).Scan(&ahead)
+		where account = $1 and (not of_job, seq) < (select not of_job, seq from call_queue where call_id = $2 and account = $1)`, account, id).Scan(&ahead)
 	return ahead, postgres.Classify(err, "count the parked calls")
 }
