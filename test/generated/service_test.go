@@ -7,6 +7,7 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,7 +57,7 @@ func start(t *testing.T) service {
 	return s
 }
 
-// made sends a request that succeeds, and returns a member of its answer.
+// made sends a request that succeeds, and returns a member of its answer, "" for no member.
 func (s service) made(path, contentType, body, member string) string {
 	s.t.Helper()
 	res, err := http.Post(s.base+path, contentType, strings.NewReader(body))
@@ -65,7 +66,26 @@ func (s service) made(path, contentType, body, member string) string {
 	raw, err := io.ReadAll(res.Body)
 	require.NoError(s.t, err)
 	require.Less(s.t, res.StatusCode, 300, "%s: %s", path, raw)
+	if member == "" {
+		return ""
+	}
 	return text(s.t, raw, member)
+}
+
+// upload sends a form with a file, and returns a member of the answer.
+func (s service) upload(path string, fields map[string]string, part, filename string, content []byte, member string) string {
+	s.t.Helper()
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for name, value := range fields {
+		require.NoError(s.t, w.WriteField(name, value))
+	}
+	file, err := w.CreateFormFile(part, filename)
+	require.NoError(s.t, err)
+	_, err = file.Write(content)
+	require.NoError(s.t, err)
+	require.NoError(s.t, w.Close())
+	return s.made(path, w.FormDataContentType(), form.String(), member)
 }
 
 // text returns a member of a JSON object, "" when it has none.
@@ -100,27 +120,50 @@ func (s service) await(path, member, value string) []byte {
 	}
 }
 
-// known are values of parameters, or of members of the body, that lead to something, for the paths that begin so.
-func (s service) known() [][2]any {
+// get reads a path, which is there.
+func (s service) get(path string) []byte {
+	s.t.Helper()
+	res, err := http.Get(s.base + path)
+	require.NoError(s.t, err)
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(s.t, err)
+	require.Equal(s.t, http.StatusOK, res.StatusCode, "%s: %s", path, raw)
+	return raw
+}
+
+// known is what exists.
+type known struct {
+	// Values are values of parameters, or of members of the body, that lead to something, for the paths that begin so.
+	Values [][2]any `json:"values"`
+	// Requests are requests that succeed, by operation, for operations of which a generated one would by chance only.
+	Requests map[string]request `json:"requests"`
+}
+
+// request is what a request has beside its operation: members of an object.
+type request map[string]any
+
+// graph makes a picture and saves it.
+const graph = `{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":1}},
+	"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"generated"}}}`
+
+// known makes one of everything.
+func (s service) known() known {
 	s.t.Helper()
 	const kind = "application/json"
-	job := s.made("/api/prompt", kind, `{"prompt":{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":1}},
-		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"generated"}}}}`, "prompt_id")
-	var form bytes.Buffer
-	w := multipart.NewWriter(&form)
-	for name, value := range map[string]string{"content_type": "text/plain", "file_path": "known.txt"} {
-		require.NoError(s.t, w.WriteField(name, value))
-	}
-	part, err := w.CreateFormFile("file", "known.txt")
-	require.NoError(s.t, err)
-	_, err = io.WriteString(part, "known")
-	require.NoError(s.t, err)
-	require.NoError(s.t, w.Close())
-	asset := s.made("/api/v2/assets", w.FormDataContentType(), form.String(), "id")
+	job := s.made("/api/prompt", kind, `{"prompt":`+graph+`}`, "prompt_id")
+	s.await("/api/v2/jobs/"+job, "status", "succeeded")
+	picture := s.get("/view?filename=generated_00001_.png")
+	s.upload("/api/upload/image", nil, "image", "known.png", picture, "name")
+	asset := s.upload("/api/v2/assets", map[string]string{"content_type": "text/plain", "file_path": "known.txt"}, "file", "known.txt", []byte("known"), "id")
 	task := s.made("/api/assets/export", kind, `{"asset_ids":["`+asset+`"]}`, "task_id")
 	hook := s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/hook"}`, "id")
+	delivery := s.made("/api/v2/webhooks/"+hook+"/test", kind, ``, "id")
 	call := s.made("/v2/models/sim/open/requests", kind, `{}`, "request_id")
-	s.await("/api/v2/jobs/"+job, "status", "succeeded")
+	long := s.made("/v2/models/sim/image/requests", kind, `{"prompt":"x [sim:delay=10m]"}`, "request_id")
+	s.made("/api/userdata/known.json", kind, `{}`, "")
+	s.made("/api/userdata/moved.json", kind, `{}`, "")
+	s.made("/api/userdata/deleted.json", kind, `{}`, "")
 	s.await("/v2/models/sim/open/requests/"+call+"/status", "status", "COMPLETED")
 	var done struct {
 		Result struct {
@@ -128,10 +171,16 @@ func (s service) known() [][2]any {
 		}
 	}
 	require.NoError(s.t, json.Unmarshal(s.await("/api/tasks/"+task, "status", "completed"), &done))
+	var link struct{ URL string }
+	require.NoError(s.t, json.Unmarshal(s.get("/api/assets/exports/"+done.Result.Name), &link))
+	archive, err := url.Parse(link.URL)
+	require.NoError(s.t, err)
+	hash := text(s.t, s.get("/api/v2/assets/"+asset), "hash")
 	id := func(value string) map[string]string { return map[string]string{"id": value} }
-	return [][2]any{
+	return known{Requests: s.successful(archive, picture, hash, long), Values: [][2]any{
 		{"/assets/export", map[string][]string{"asset_ids": {asset}, "job_ids": {job}}},
 		{"/assets/exports/{name}", map[string]string{"name": done.Result.Name}},
+		{"/history", map[string]bool{"clear": false}}, // what is hidden is not found
 		{"/api/v2/jobs/{id}", id(job)},
 		{"/job/{id}", id(job)},
 		{"/jobs/{id}", id(job)},
@@ -140,9 +189,41 @@ func (s service) known() [][2]any {
 		{"/api/v2/assets/{id}", id(asset)},
 		{"/assets/{id}", id(asset)},
 		{"/tasks/{id}", id(task)},
-		{"/api/v2/webhooks/{id}", id(hook)},
+		{"/api/v2/webhooks/{id}", map[string]string{"id": hook, "delivery": delivery}},
 		{"/object_info/{class}", map[string]string{"class": "SaveImage"}},
 		{"/v2/models/{provider}", map[string]string{"provider": "sim", "model": "open", "id": call}},
 		{"/v1/models/{provider}", map[string]string{"provider": "sim", "model": "open"}},
+		{"/userdata/{file}", map[string]string{"file": "known.json"}},
+	}}
+}
+
+// successful are requests that succeed, given the address of an archive, a picture, the hash of a file and a call that
+// takes long.
+func (s service) successful(archive *url.URL, picture []byte, hash, long string) map[string]request {
+	s.t.Helper()
+	signed := map[string]string{}
+	for name := range archive.Query() {
+		signed[name] = archive.Query().Get(name)
+	}
+	at := strings.Split(strings.TrimPrefix(archive.Path, "/api/files/"), "/")
+	require.Len(s.t, at, 2, archive.Path)
+	file := request{"path": map[string]string{"asset": at[0], "filename": at[1]}, "query": signed}
+	output := request{"query": map[string]string{"filename": "generated_00001_.png"}}
+	ofHash := request{"path": map[string]string{"hash": hash}}
+	return map[string]request{
+		"GET /files/{asset}/{filename}": file, "HEAD /files/{asset}/{filename}": file,
+		"GET /view": output, "HEAD /view": output, "GET /files/mask-layers": {"query": map[string]string{"filename": "known.png"}},
+		"HEAD /assets/hash/{hash}": ofHash, "HEAD /api/v2/assets/by-hash/{hash}": ofHash,
+		"POST /assets/from-hash":        {"json": map[string]any{"hash": hash, "tags": []string{"input"}}},
+		"POST /api/v2/assets/from-hash": {"json": map[string]any{"hash": hash}},
+		"POST /prompt":                  {"json": map[string]any{"prompt": json.RawMessage(graph)}},
+		"POST /api/v2/jobs":             {"json": map[string]any{"workflow": json.RawMessage(graph)}},
+		"POST /upload/image":            {"form": map[string]string{}, "files": map[string][]byte{"image": picture}},
+		"POST /upload/mask": {
+			"form": map[string]string{"original_ref": `{"filename":"generated_00001_.png","type":"output"}`}, "files": map[string][]byte{"image": picture},
+		},
+		"PUT /v2/models/{provider}/{model}/requests/{id}/cancel": {"path": map[string]string{"model": "image", "id": long}},
+		"POST /userdata/{file}/move/{dest}":                      {"path": map[string]string{"file": "moved.json", "dest": "there.json"}},
+		"DELETE /userdata/{file}":                                {"path": map[string]string{"file": "deleted.json"}},
 	}
 }

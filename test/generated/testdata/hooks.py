@@ -2,11 +2,14 @@
 
 A request that the document allows may be refused only for a reason that the document names: an operation lists the
 codes of such refusals in x-refusals, because they depend on more than the request, or no schema can say them.
-MILLRACE_KNOWN is a file with pairs: the beginning of a path, and values of its parameters, or of its body, that exist. MILLRACE_TALLY is
-the file that is written at the end: how often each operation was answered with each status, and what was refused.
+MILLRACE_KNOWN is a file of what exists. Its "values" are pairs: the beginning of a path, and values of its parameters or
+members of its body. Its "requests" are whole requests that succeed, by operation. MILLRACE_TALLY is the file that is
+written at the end: how often each operation was answered with each status, and what was refused.
 """
 
+import ast
 import atexit
+import base64
 import json
 import os
 import re
@@ -15,24 +18,73 @@ import zlib
 
 import schemathesis
 
+parsing = threading.RLock()
+parse = ast.parse
+
+
+def parse_alone(*args, **kwargs):
+    """Parses Python source in one thread at a time.
+
+    Hypothesis parses source while it describes strategies. CPython before 3.11.8 and 3.12.2 counts the depth of all
+    threads that parse together, and then fails one of them (python/cpython#106905).
+    """
+    with parsing:
+        return parse(*args, **kwargs)
+
+
+ast.parse = parse_alone
+
 lock = threading.Lock()
+allowed = {}  # how many requests of each operation were allowed by the document
 answers = {}
 refused = {}
 
 with open(os.environ["MILLRACE_KNOWN"], encoding="utf-8") as file:
-    known = json.load(file)
+    content = json.load(file)
+known, successful = content["values"], content["requests"]
+
+
+def values_of(operation):
+    """The values of path parameters that lead to something; none where it would be deleted."""
+    if operation.method.upper() == "DELETE" and operation.path.endswith("}"):
+        return {}
+    return next((values for prefix, values in known if "{" in prefix and operation.path.startswith(prefix)), {})
 
 
 @schemathesis.hook
 def map_path_parameters(context, path_parameters):
-    """Replaces three in four generated values by those of something that exists, but where it would be deleted."""
-    path = context.operation.path
-    values = next((values for prefix, values in known if "{" in prefix and path.startswith(prefix)), {})
-    deleted = context.operation.method.upper() == "DELETE" and path.endswith("}")
+    """Replaces three in four generated values by those of something that exists."""
+    values = values_of(context.operation)
     for name, value in list((path_parameters or {}).items()):
-        if name in values and not deleted and zlib.crc32(repr(value).encode()) % 4:
+        if name in values and zlib.crc32(repr(value).encode()) % 4:
             path_parameters[name] = values[name]
     return path_parameters
+
+
+@schemathesis.hook
+def before_call(context, case, kwargs):
+    """Makes the first request of an operation that the document allows one that succeeds.
+
+    Of the others, three in four lead to something that exists, however few an operation gets.
+    """
+    if case.meta is None or not case.meta.generation.mode.is_positive:
+        return
+    label = case.operation.label
+    with lock:
+        number = allowed.get(label, 0)
+        allowed[label] = number + 1
+    values = values_of(case.operation)
+    request = successful.get(label, {}) if number == 0 else {}
+    if number % 4 != 3:
+        values = {name: value for name, value in values.items() if name in (case.path_parameters or {})}
+        case.path_parameters = {**(case.path_parameters or {}), **values, **request.get("path", {})}
+    if "query" in request:
+        case.query = request["query"]
+    if "json" in request:
+        case.media_type, case.body = "application/json", request["json"]
+    if "form" in request:
+        files = {name: base64.b64decode(data) for name, data in request.get("files", {}).items()}
+        case.media_type, case.body = "multipart/form-data", {**request["form"], **files}
 
 
 def nowhere(value):
@@ -85,12 +137,12 @@ def explained(operation, code, message):
 def refused_as_documented(ctx, response, case):
     """Fails when a request that the document allows is refused for a reason that it does not name."""
     label, status = case.operation.label, response.status_code
-    allowed = case.meta is not None and case.meta.generation.mode.is_positive
+    positive = case.meta is not None and case.meta.generation.mode.is_positive
     with lock:
         counts = answers.setdefault(label, {})
-        key = f"{'allowed' if allowed else 'not allowed'} {status}"
+        key = f"{'allowed' if positive else 'not allowed'} {status}"
         counts[key] = counts.get(key, 0) + 1
-    if not allowed or status not in (400, 405, 406, 411, 413, 414, 415, 422):
+    if not positive or status not in (400, 405, 406, 411, 413, 414, 415, 422):
         return  # what else there is depends on who asks, on what there is and on what goes on
     code, message = code_of(response)
     if explained(case.operation, code, message):
