@@ -140,4 +140,5 @@ func TestTexts(t *testing.T) {
 		require.Equal(t, []any{c.want}, must(t, c.class, args), c.class.Name)
 	}
 	require.Equal(t, []any{[]any{"a", "b"}}, must(t, dataset.MergeTextLists(), node.Args{"texts": node.List{"a", "b"}}))
+	require.Equal(t, []any{[]any{"a", []any{"b"}}}, must(t, dataset.MergeTextLists(), node.Args{"texts": node.List{"a", []any{"b"}}}))
 }

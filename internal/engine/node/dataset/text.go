@@ -116,12 +116,13 @@ func MergeTextLists() *node.Class {
 				return node.Result{}, fault.New(fault.Invalid, "input_type", "input texts is missing")
 			}
 			all := []any{}
-			for _, value := range call.Lists["texts"] {
-				text, ok := value.(string)
-				if !ok {
+			for _, value := range call.Lists["texts"] { // texts, or lists that other classes made of texts
+				switch value.(type) {
+				case string, []any:
+					all = append(all, value)
+				default:
 					return node.Result{}, fault.New(fault.Invalid, "input_type", "input texts is missing or has the wrong type")
 				}
-				all = append(all, text)
 			}
 			return declare.One([]any{all}, nil)
 		},

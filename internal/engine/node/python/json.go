@@ -11,9 +11,15 @@ import (
 	"unicode/utf16"
 )
 
-// JSON writes a value as json.dumps does with an indentation of that many spaces. The keys of an object that are listed in
-// first come first, in that order; the others follow in alphabetical order. A value without a form in JSON becomes the
-// string that Str returns.
+// Object is a JSON object whose keys have an order.
+type Object struct {
+	Keys   []string
+	Values map[string]any
+}
+
+// JSON writes a value as json.dumps does with an indentation of that many spaces, and with characters beyond ASCII as they
+// are. The keys of an Object keep their order. Those of a map that are listed in first come first, in that order; the
+// others follow in alphabetical order. A value without a form in JSON becomes the string that Str returns.
 func JSON(value any, indent int, first ...string) string {
 	w := jsonWriter{indent: strings.Repeat(" ", indent), first: first}
 	w.write(value, "\n")
@@ -31,14 +37,19 @@ func (w *jsonWriter) write(value any, line string) {
 	case []any:
 		writeParts(&w.Builder, "[]", len(v), line, w.indent, func(i int, line string) { w.write(v[i], line) })
 	case map[string]any:
-		keys := slices.SortedFunc(maps.Keys(v), w.compare)
-		writeParts(&w.Builder, "{}", len(keys), line, w.indent, func(i int, line string) {
-			w.WriteString(JSONString(keys[i]) + ": ")
-			w.write(v[keys[i]], line)
-		})
+		w.object(slices.SortedFunc(maps.Keys(v), w.compare), v, line)
+	case Object:
+		w.object(v.Keys, v.Values, line)
 	default:
 		w.WriteString(jsonScalar(v))
 	}
+}
+
+func (w *jsonWriter) object(keys []string, values map[string]any, line string) {
+	writeParts(&w.Builder, "{}", len(keys), line, w.indent, func(i int, line string) {
+		w.WriteString(jsonText(keys[i]) + ": ")
+		w.write(values[keys[i]], line)
+	})
 }
 
 func (w *jsonWriter) compare(a, b string) int {
@@ -81,7 +92,7 @@ func jsonScalar(value any) string {
 	case json.Number:
 		return JSONNumber(v)
 	default:
-		return JSONString(Str(v))
+		return jsonText(Str(v))
 	}
 }
 
@@ -104,6 +115,22 @@ func jsonFloat(f float64) string {
 	default:
 		return Float(f)
 	}
+}
+
+// jsonText renders a string as json.dumps does without ensure_ascii: quotes, backslashes and control characters are escaped.
+func jsonText(s string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		if r >= ' ' && r != '"' && r != '\\' {
+			b.WriteRune(r)
+			continue
+		}
+		escaped := JSONString(string(r))
+		b.WriteString(escaped[1 : len(escaped)-1])
+	}
+	b.WriteByte('"')
+	return b.String()
 }
 
 // JSONString renders a string as json.dumps does: everything but printable ASCII is escaped.

@@ -42,8 +42,8 @@ func member(source, key string) string {
 	if _, more := d.Token(); err != nil || !errors.Is(more, io.EOF) {
 		return ""
 	}
-	o, _ := v.(object)
-	switch v := o.values[key].(type) {
+	o, _ := v.(python.Object)
+	switch v := o.Values[key].(type) {
 	case nil:
 		return ""
 	case string:
@@ -51,12 +51,6 @@ func member(source, key string) string {
 	default:
 		return formatScalar(v)
 	}
-}
-
-// object is a JSON object whose keys are in the order in which they first came.
-type object struct {
-	keys   []string
-	values map[string]any
 }
 
 // maxNested bounds objects and lists within each other.
@@ -73,17 +67,17 @@ func ordered(d *json.Decoder, deep int) (any, error) {
 	}
 	switch t {
 	case json.Delim('{'):
-		o := object{values: map[string]any{}}
+		o := python.Object{Values: map[string]any{}}
 		for d.More() {
 			key, err := d.Token()
 			if err != nil {
 				return nil, err
 			}
 			name, _ := key.(string) // the decoder takes nothing else
-			if _, again := o.values[name]; !again {
-				o.keys = append(o.keys, name)
+			if _, again := o.Values[name]; !again {
+				o.Keys = append(o.Keys, name)
 			}
-			if o.values[name], err = ordered(d, deep-1); err != nil {
+			if o.Values[name], err = ordered(d, deep-1); err != nil {
 				return nil, err
 			}
 		}
@@ -107,9 +101,9 @@ func ordered(d *json.Decoder, deep int) (any, error) {
 func formatScalar(v any) string {
 	var parts []string
 	switch v := v.(type) {
-	case object:
-		for _, key := range v.keys {
-			parts = append(parts, python.Quote(key)+": "+formatScalar(v.values[key]))
+	case python.Object:
+		for _, key := range v.Keys {
+			parts = append(parts, python.Quote(key)+": "+formatScalar(v.Values[key]))
 		}
 		return "{" + strings.Join(parts, ", ") + "}"
 	case []any:

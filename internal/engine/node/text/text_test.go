@@ -34,7 +34,7 @@ func TestPreviewShowsAnything(t *testing.T) {
 	require.NoError(t, err)
 	tests := map[string]node.Value{
 		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, "IMAGE 1×2×3×3": im,
-		"{\n    \"a\": [\n        1,\n        \"<\\u00e4>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
+		"{\n    \"a\": [\n        1,\n        \"<ä>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
 	}
 	for want, value := range tests {
 		res, err := run(t, "PreviewAny", node.Args{"source": value})
@@ -42,6 +42,15 @@ func TestPreviewShowsAnything(t *testing.T) {
 		require.Equal(t, []node.Value{want}, res.Outputs)
 		require.Equal(t, map[string][]any{"text": {want}}, res.UI)
 	}
+}
+
+// What the graph itself holds keeps the order of its keys.
+func TestPreviewKeepsTheOrderOfKeys(t *testing.T) {
+	t.Parallel()
+	res, err := node.Invocation{Class: class(t, "PreviewAny"), Inputs: node.Args{"source": map[string]any{"b": int64(1), "a": 2.0}}}.
+		Run(t.Context(), node.Call{NodeID: "3", Prompt: []byte(`{"3": {"inputs": {"source": {"b": 1, "a": 2.0}}}}`)})
+	require.NoError(t, err)
+	require.Equal(t, []any{"{\n    \"b\": 1,\n    \"a\": 2.0\n}"}, res.UI["text"])
 }
 
 func TestSaveTextWritesAFileOfItsFormat(t *testing.T) {

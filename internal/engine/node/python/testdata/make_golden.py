@@ -27,7 +27,7 @@ def value(depth):
 
 
 texts += [json.dumps(value(0), ensure_ascii=r.random() < 0.5) for _ in range(300)]
-cases = [{"text": t, "want": json.dumps(json.loads(t), indent=4, sort_keys=True)} for t in texts]
+cases = [{"text": t, "want": json.dumps(json.loads(t), indent=4, sort_keys=True, ensure_ascii=False)} for t in texts]
 with open("json.json", "w") as f:
     json.dump(cases, f, indent=0)
     f.write("\n")
