@@ -51,7 +51,7 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 		"prompt without a key":   {"POST", "/prompt", "{}", "", 401, `{"error":{"type":"unauthorized","message":"a credential is required","details":"","extra_info":{}},"node_errors":{}}`},
 		"prompt too large":       {"POST", "/prompt", long, "key-a", 413, `{"error":{"type":"body_too_large","message":"the request body is larger than 64 bytes","details":"","extra_info":{}},"node_errors":{}}`},
 		"prompt lapsed":          {"POST", "/prompt", `{"prompt":{}}`, "lapse", 429, `{"error":{"type":"subscription_inactive","message":"an active subscription is required to run workflows","details":"","extra_info":{}},"node_errors":{}}`},
-		"prompt wrong type":      {"POST", "/prompt", `{"prompt":{},"client_id":3}`, "key-a", 400, `{"error":{"type":"invalid_request","message":"client_id cannot be a JSON number","details":"","extra_info":{}},"node_errors":{}}`},
+		"prompt wrong type":      {"POST", "/prompt", `{"prompt":{},"client_id":[3]}`, "key-a", 400, `{"error":{"type":"invalid_request","message":"client_id cannot be a JSON array","details":"","extra_info":{}},"node_errors":{}}`},
 		"socket without upgrade": {"GET", "/ws", "", "key-a", 400, `{"code":"invalid_request","message":"this path is a WebSocket: send an upgrade request"}`},
 	}
 	for name, c := range cases {

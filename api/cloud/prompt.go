@@ -29,7 +29,7 @@ func (s *Surface) promptRoutes() []edge.Route {
 type promptRequest struct {
 	Prompt    json.RawMessage            `json:"prompt"`
 	ExtraData map[string]json.RawMessage `json:"extra_data"`
-	ClientID  string                     `json:"client_id"`
+	ClientID  clientID                   `json:"client_id"`
 	PromptID  json.RawMessage            `json:"prompt_id"`
 	Number    json.RawMessage            `json:"number"`
 	Front     bool                       `json:"front"`
@@ -87,7 +87,7 @@ func (r promptRequest) submission() (job.Submission, error) {
 	}
 	credential, extra := jobio.SplitCredential(r.ExtraData)
 	return job.Submission{
-		PublicID: id, Surface: job.SurfaceCloud, ClientID: r.ClientID, Prompt: r.Prompt, ExtraData: extra,
+		PublicID: id, Surface: job.SurfaceCloud, ClientID: string(r.ClientID), Prompt: r.Prompt, ExtraData: extra,
 		Credential: credential, ComfyOrg: jobio.ComfyOrg(r.ExtraData), Number: number, Front: r.Front, Targets: r.Targets,
 	}, nil
 }
@@ -124,7 +124,7 @@ func (r promptRequest) number() (*float64, error) {
 // label adds to extra_data what the self-hosted runtime adds to it.
 func (r promptRequest) label(extra map[string]json.RawMessage, usageSource string) {
 	extra["create_time"] = json.RawMessage(strconv.FormatInt(time.Now().UnixMilli(), 10))
-	for name, value := range map[string]string{"client_id": r.ClientID, "comfy_usage_source": usageSource} {
+	for name, value := range map[string]string{"client_id": string(r.ClientID), "comfy_usage_source": usageSource} {
 		if raw, err := json.Marshal(value); err == nil && value != "" {
 			extra[name] = raw
 		}
@@ -146,5 +146,23 @@ func (s *Surface) getPrompt(c *gin.Context) error {
 		return err
 	}
 	c.PureJSON(http.StatusOK, gin.H{"exec_info": gin.H{"queue_remaining": remaining}})
+	return nil
+}
+
+// clientID is the name of a client, which may be a text or a number: ComfyUI takes either.
+type clientID string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *clientID) UnmarshalJSON(raw []byte) error {
+	var number json.Number
+	if len(raw) > 0 && raw[0] != '"' && json.Unmarshal(raw, &number) == nil {
+		*c = clientID(number)
+		return nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return err
+	}
+	*c = clientID(text)
 	return nil
 }

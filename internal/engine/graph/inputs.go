@@ -55,6 +55,7 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 	switch {
 	case !isList:
 		w.checkConstant(f, in, raw)
+	case !good && w.raises(f, raw):
 	case !good:
 		f.fail(InputError{
 			Type:    "bad_linked_input",
@@ -66,6 +67,34 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 	}
 }
 
+// raises sets the exception that ComfyUI raises for a list of two that is no link, because it takes it for one.
+func (w *walk) raises(f *frame, raw any) bool {
+	list, _ := raw.([]any)
+	if len(list) != 2 {
+		return false
+	}
+	id, isText := list[0].(string)
+	from, ok := w.g.byID[id]
+	switch {
+	case !isText:
+		f.raised = fmt.Errorf("KeyError: %s", shortenedRepr(list[0]))
+	case !ok:
+		f.raised = fmt.Errorf("KeyError: %s", python.Quote(shortened(id)))
+	default:
+		class, _ := from.classIn(w.v.Classes)
+		f.raised = fmt.Errorf("TypeError: %s indices must be integers or slices, not %s", outputsIn(class), python.TypeName(list[1]))
+	}
+	return true
+}
+
+// outputsIn is the Python type in which ComfyUI keeps the outputs of a class.
+func outputsIn(class *node.Class) string {
+	if class.SchemaV3() {
+		return "list"
+	}
+	return "tuple"
+}
+
 func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	from, ok := w.g.byID[ref.node]
 	if !ok {
@@ -73,12 +102,11 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 		return
 	}
 	class, _ := from.classIn(w.v.Classes)
+	if ref.slot < 0 && ref.slot >= -len(class.Outputs) { // counted from the last output
+		ref.slot += len(class.Outputs)
+	}
 	if ref.slot < 0 || ref.slot >= len(class.Outputs) {
-		kind := "tuple" // the Python type in which ComfyUI keeps the outputs of a class
-		if class.SchemaV3() {
-			kind = "list"
-		}
-		f.raised = fmt.Errorf("IndexError: %s index out of range", kind)
+		f.raised = fmt.Errorf("IndexError: %s index out of range", outputsIn(class))
 		return
 	}
 	received := class.Outputs[ref.slot].Type

@@ -283,10 +283,14 @@ func (b *builder) add(id string, d *draft) error {
 	upstream := d.loaded
 	for _, l := range d.links {
 		unit := b.units[l.from.node]
-		if l.from.slot < 0 || l.from.slot >= b.plan.Nodes[unit].slots {
+		slot := l.from.slot
+		if slot < 0 { // counted from the last output
+			slot += b.plan.Nodes[unit].slots
+		}
+		if slot < 0 || slot >= b.plan.Nodes[unit].slots {
 			return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "node %q has no output %d", l.from.node, l.from.slot)
 		}
-		pn.Links[l.name] = Link{Unit: unit, Slot: l.from.slot}
+		pn.Links[l.name] = Link{Unit: unit, Slot: slot}
 		upstream = max(upstream, b.plan.Nodes[unit].Pixels)
 		if l.lazy {
 			pn.Lazy = append(pn.Lazy, l.name)

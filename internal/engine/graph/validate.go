@@ -156,6 +156,7 @@ func (w *walk) follow(f *frame, link linked) {
 const (
 	maxCyclic   = 10_000 // nodes listed in all reports of a graph; further reports list
 	shortCyclic = 3      // this number of nodes and leave out the others
+	maxBlamed   = 32     // nodes of a cycle that all get the report; of a longer one the first gets it
 )
 
 // cycle reports the cycle that begins at an index of the path, unless that node is in a reported cycle already.
@@ -180,10 +181,17 @@ func (w *walk) cycle(from int) {
 	if len(listed) < len(path) {
 		names = append(names, "…")
 	}
-	path[0].fail(InputError{
-		Type: "dependency_cycle", Message: "Dependency cycle detected", Details: strings.Join(append(names, names[0]), " -> "),
-		ExtraInfo: map[string]any{"node_id": path[0].node.ID, "cycle_nodes": ids},
-	})
+	blamed := path
+	if len(path) > maxBlamed {
+		blamed = path[:1]
+	}
+	details := strings.Join(append(names, names[0]), " -> ")
+	for _, f := range blamed {
+		f.result.errs = append(f.result.errs, InputError{
+			Type: "dependency_cycle", Message: "Dependency cycle detected", Details: details,
+			ExtraInfo: map[string]any{"node_id": f.node.ID, "cycle_nodes": ids},
+		})
+	}
 }
 
 // pop settles the node on top of the stack and passes its verdict to the node below.

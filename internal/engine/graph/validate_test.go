@@ -87,8 +87,14 @@ func TestNodeErrors(t *testing.T) {
 	tests := map[string]struct{ inputs, want string }{
 		"list of one is a bad link": {`{"int":[1]}`, `{"type":"bad_linked_input","message":"Bad linked input, must be a length-2 list of [node_id, slot_index]",
 			"details":"int","extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":[1]}}`},
-		"link of other kinds": {`{"int":["9","0"]}`, `{"type":"bad_linked_input","message":"Bad linked input, must be a length-2 list of [node_id, slot_index]",
-			"details":"int","extra_info":{"input_name":"int","input_config":` + ints + `,"received_value":["9","0"]}}`},
+		"slot of another type": {`{"int":["9","0"]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
+			"details":"tuple indices must be integers or slices, not str","extra_info":{"exception_type":"TypeError","traceback":[]}}`},
+		"slot with a point": {`{"int":["9",1.0]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
+			"details":"tuple indices must be integers or slices, not float","extra_info":{"exception_type":"TypeError","traceback":[]}}`},
+		"slot before the first": {`{"int":["9",-3]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
+			"details":"tuple index out of range","extra_info":{"exception_type":"IndexError","traceback":[]}}`},
+		"node that is a number": {`{"int":[9,0]}`, `{"type":"exception_during_validation","message":"Exception when validating node",
+			"details":"9","extra_info":{"exception_type":"KeyError","traceback":[]}}`},
 		"types do not match": {`{"int":["9",1]}`, `{"type":"return_type_mismatch","message":"Return type mismatch between linked nodes",
 			"details":"int, received_type(MASK) mismatch input_type(INT)","extra_info":{"input_name":"int","input_config":` + ints + `,"received_type":"MASK","linked_node":["9",1]}}`},
 		"text that is no integer": {`{"int":"3.7"}`, `{"type":"invalid_input_type","message":"Failed to convert an input value to a INT value",
@@ -170,7 +176,20 @@ func TestCycleIsReportedWithItsPath(t *testing.T) {
 		"1":{"class_type":"Through","inputs":{"in":["2",0]}},"2":{"class_type":"Through","inputs":{"in":["1",0]}}}`)
 	require.JSONEq(t, `{"1":{"errors":[{"type":"dependency_cycle","message":"Dependency cycle detected",
 		"details":"1 (Through) -> 2 (Through) -> 1 (Through)","extra_info":{"node_id":"1","cycle_nodes":["1","2"]}}],
+		"dependent_outputs":["5"],"class_type":"Through"},
+		"2":{"errors":[{"type":"dependency_cycle","message":"Dependency cycle detected",
+		"details":"1 (Through) -> 2 (Through) -> 1 (Through)","extra_info":{"node_id":"2","cycle_nodes":["1","2"]}}],
 		"dependent_outputs":["5"],"class_type":"Through"}}`, toJSON(t, e.NodeErrors))
+}
+
+// A negative slot counts from the last output, as an index in Python does.
+func TestSlotFromTheEnd(t *testing.T) {
+	t.Parallel()
+	const prompt = `{"1":{"class_type":"Image","inputs":{}},"3":{"class_type":"Save","inputs":{"images":["1",-2]}}}`
+	_, err := validate(t, prompt)
+	require.NoError(t, err)
+	plan := planOf(t, prompt, "3")
+	require.Equal(t, 0, plan.Nodes[1].Links["images"].Slot)
 }
 
 func TestOutputInACycleWithItself(t *testing.T) {
@@ -371,10 +390,13 @@ func TestCyclesThatShareANodeAreReportedOnce(t *testing.T) {
 	e := refused(t, `{"out":{"class_type":"Show","inputs":{"source":["1",0]}},
 		"1":{"class_type":"Both","inputs":{"a":["2",0],"b":["1",0]}},"2":{"class_type":"Both","inputs":{"a":["1",0],"b":["3",0]}},
 		"3":{"class_type":"Both","inputs":{"a":["1",0],"b":["3",0]}}}`)
-	require.Equal(t, "1 (Both) -> 2 (Both) -> 1 (Both)", e.NodeErrors[1].Errors[0].Details)
-	require.Equal(t, "3 (Both) -> 3 (Both)", e.NodeErrors[0].Errors[0].Details)
-	require.Len(t, e.NodeErrors, 2)
-	require.Len(t, e.NodeErrors[1].Errors, 1)
+	details := map[string]string{}
+	for _, ne := range e.NodeErrors {
+		require.Len(t, ne.Errors, 1)
+		details[ne.Node] = ne.Errors[0].Details
+	}
+	shared := "1 (Both) -> 2 (Both) -> 1 (Both)"
+	require.Equal(t, map[string]string{"1": shared, "2": shared, "3": "3 (Both) -> 3 (Both)"}, details)
 }
 
 func TestHugeValuesAreNotEchoed(t *testing.T) {

@@ -64,13 +64,18 @@ func ImageCropV2() *node.Class {
 			if err := errors.Join(in.Err(), err); err != nil {
 				return node.Result{}, err
 			}
-			if im, err = engine(call).Crop(ctx, im, box.X, box.Y, box.Width, box.Height); err != nil {
+			x, w := box.span(box.X, box.Width, im.Width())
+			y, h := box.span(box.Y, box.Height, im.Height())
+			if im, err = engine(call).Crop(ctx, im, x, y, w, h); err != nil {
 				return node.Result{}, err
 			}
 			return ShowFrames(ctx, call, im)
 		},
 	}
 }
+
+// defaultCrop is the side of a rectangle that gives none.
+const defaultCrop = 512
 
 // box is a rectangle as graphs carry it.
 type box struct {
@@ -80,8 +85,21 @@ type box struct {
 	Height int `json:"height"`
 }
 
-// region reads a bounding box, whatever number types its values have.
+// span is a part of a side of the given size as Python cuts it: a negative edge counts from the end.
+func (box) span(from, length, size int) (start, count int) {
+	from = min(from, size-1)
+	index := func(i int) int {
+		if i < 0 {
+			i += size
+		}
+		return min(max(i, 0), size)
+	}
+	return index(from), index(from+length) - index(from)
+}
+
+// region reads a bounding box, whatever number types its values have. What it leaves out is as by default.
 func region(v node.Value) (b box, err error) {
+	b = box{Width: defaultCrop, Height: defaultCrop}
 	data, err := json.Marshal(v)
 	if err == nil {
 		err = json.Unmarshal(data, &b)

@@ -84,6 +84,17 @@ func TestCropV2ShowsItsResult(t *testing.T) {
 		require.Equal(t, im.At(0, 5, 2, 1), imageOf(t, res.Outputs[0]).At(0, 0, 0, 1))
 		require.Equal(t, node.FolderTemp, res.UI["images"][0].(node.File).Folder)
 	}
+	for _, c := range []struct {
+		region map[string]any
+		want   [4]int
+	}{
+		{map[string]any{"x": int64(5)}, [4]int{1, 10, 15, 3}}, // the rest is as by default
+		{map[string]any{}, [4]int{1, 10, 20, 3}},
+		{map[string]any{"x": int64(-3), "y": int64(0), "width": int64(2), "height": int64(2)}, [4]int{1, 2, 2, 3}}, // from the right
+	} {
+		res := must(t, image.ImageCropV2(), newMemory(t), node.Args{"image": im, "crop_region": c.region})
+		require.Equal(t, c.want, size(imageOf(t, res.Outputs[0])), "%v", c.region)
+	}
 	for _, bad := range []node.Value{"x", map[string]any{"x": "left"}, map[string]any{"x": 1.5}} {
 		_, _, err := run(t, image.ImageCropV2(), newMemory(t), node.Args{"image": im, "crop_region": bad})
 		require.Equal(t, fault.Invalid, fault.KindOf(err))
