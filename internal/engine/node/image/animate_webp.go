@@ -7,29 +7,34 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// SaveAnimatedWEBP writes a batch as one animated file, always without loss. Where a lossy file is asked for, the result is
-// larger than needed, but no pixel is worse.
-func SaveAnimatedWEBP() *node.Class {
+// LossyWriter writes the frames of an image as one animated WebP file with losses, of a quality from 0 to 100.
+type LossyWriter func(ctx context.Context, w io.Writer, im *raster.Image, fps float64, quality int, method string) error
+
+// SaveAnimatedWEBP writes a batch as one animated file. Files with losses need a writer; where there is none, they are refused.
+func SaveAnimatedWEBP(lossy LossyWriter) *node.Class {
 	return &node.Class{
 		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image", Module: moduleImages,
-		Description: "Writes the images of a batch as the frames of one animated WebP file, always without loss: " +
-			"quality and method are taken and change nothing.",
+		Description: "Writes the images of a batch as the frames of one animated WebP file. " +
+			"A file with losses is written by ffmpeg, without transparency and without the graph that made it.",
 		Inputs: append([]node.Input{
 			images("images", "The frames."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
-			{Name: "lossless", Type: node.Boolean, Default: true, Tooltip: "Whether every pixel is kept; they are in any case."},
-			count("quality", 80, 0, 100, "How good a file with losses would be."),
+			{Name: "lossless", Type: node.Boolean, Default: true, Tooltip: "Whether every pixel is kept."},
+			count("quality", 80, 0, 100, "How good a file with losses is."),
 			choice("method", []string{"default", "fastest", "slowest"}, "How hard to compress."),
 		}, HiddenMetadata()...),
 		Outputs:    savedOut(),
 		OutputNode: true,
 		Cost:       webpCost,
-		Run:        runSaveWebP,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			return runSaveWebP(ctx, call, lossy)
+		},
 	}
 }
 
@@ -41,14 +46,18 @@ func webpCost(_ node.Args, pixels int64) time.Duration {
 // maxWebPMillis is the longest that the format lets a frame show.
 const maxWebPMillis = 1<<24 - 1
 
-func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
+func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.Result, error) {
 	in := call.Args.Reader()
 	im, prefix, fps := in.Image("images"), in.String("filename_prefix"), in.Float("fps")
+	lossless, quality, method := in.Bool("lossless"), in.Int("quality"), in.String("method")
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
 	if !(fps > 0) { // a linked value is in no range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
+	}
+	if !lossless && lossy == nil {
+		return node.Result{}, fault.New(fault.Invalid, "webp_lossy", "a WebP file with losses needs ffmpeg, which is not installed; lossless ones are written without it")
 	}
 	text, err := Metadata(call)
 	if err != nil {
@@ -59,7 +68,12 @@ func runSaveWebP(ctx context.Context, call *node.Call) (node.Result, error) {
 		Prefix: node.ExpandName(prefix, im.Width(), im.Height(), call.SubmittedAt),
 	}
 	o := codec.WebPAnimation{FrameMillis: int(min(math.Trunc(1000/fps), maxWebPMillis)), Metadata: text}
-	file, err := call.Files.Save(ctx, save, func(w io.Writer) error { return codec.EncodeWebP(ctx, w, im, o) })
+	file, err := call.Files.Save(ctx, save, func(w io.Writer) error {
+		if !lossless {
+			return lossy(ctx, w, im, fps, quality, method)
+		}
+		return codec.EncodeWebP(ctx, w, im, o)
+	})
 	if err != nil {
 		return node.Result{}, err
 	}

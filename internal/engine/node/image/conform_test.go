@@ -113,7 +113,7 @@ func contents(t *testing.T, args node.Args) map[string]any {
 
 func TestClassesConform(t *testing.T) {
 	t.Parallel()
-	for _, c := range slices.Concat(image.Classes(), mask.Classes()) {
+	for _, c := range slices.Concat(image.Classes(nil), mask.Classes()) {
 		t.Run(c.Name, func(t *testing.T) {
 			t.Parallel()
 			f := newFixture(t, c)

@@ -21,10 +21,10 @@ const (
 	moduleMask           = "comfy_extras.nodes_mask"
 )
 
-// Classes returns the classes of the package in the order of listings.
-func Classes() []*node.Class {
+// Classes returns the classes of the package in the order of listings. lossy, which may be nil, writes WebP files with losses.
+func Classes(lossy LossyWriter) []*node.Class {
 	return []*node.Class{
-		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(), SaveAnimatedWEBP(),
+		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(), SaveAnimatedWEBP(lossy),
 		EmptyImage(), GetImageSize(),
 		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), ResizeAndPadImage(),
 		ImageCrop(), ImageCropV2(), ImageRotate(), ImageFlip(), ImageStitch(), ImagePadForOutpaint(),

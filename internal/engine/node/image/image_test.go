@@ -143,7 +143,7 @@ func picture(t *testing.T, frames, h, w, c int) *raster.Image {
 
 func TestClassesAreWellFormed(t *testing.T) {
 	t.Parallel()
-	r, err := node.NewRegistry(image.Classes()...)
+	r, err := node.NewRegistry(image.Classes(nil)...)
 	require.NoError(t, err)
 	for _, c := range r.Classes() {
 		require.NotEmpty(t, c.Description, c.Name)
@@ -329,7 +329,7 @@ func TestBlurTooWideIsInvalid(t *testing.T) {
 
 func TestMissingArgumentIsInvalid(t *testing.T) {
 	t.Parallel()
-	for _, c := range image.Classes() {
+	for _, c := range image.Classes(nil) {
 		_, _, err := run(t, c, newMemory(t), node.Args{})
 		require.Equal(t, fault.Invalid, fault.KindOf(err), c.Name)
 	}

@@ -273,13 +273,22 @@ func TestAnimatedPNGHoldsAllFrames(t *testing.T) {
 	require.Contains(t, string(data), "comfprompt\x00{")
 }
 
+// A file with losses is not written as something else.
+func TestAnimatedWebPWithLossesNeedsAWriter(t *testing.T) {
+	t.Parallel()
+	args := node.Args{"images": picture(t, 1, 8, 9, 3), "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}
+	_, _, err := run(t, image.SaveAnimatedWEBP(nil), newMemory(t), args)
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+	require.ErrorContains(t, err, "ffmpeg")
+}
+
 func TestAnimatedWebPHoldsAllFramesAndWhatTheyWereMadeBy(t *testing.T) {
 	t.Parallel()
 	for frames, animated := range map[int][]any{3: {true}, 1: nil} {
 		m := newMemory(t)
 		im := picture(t, frames, 8, 9, 3)
-		args := node.Args{"images": im, "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}
-		res := must(t, image.SaveAnimatedWEBP(), m, args)
+		args := node.Args{"images": im, "filename_prefix": "clip", "fps": 6.0, "lossless": true, "quality": int64(10), "method": "fastest"}
+		res := must(t, image.SaveAnimatedWEBP(nil), m, args)
 		require.Equal(t, animated, res.UI["animated"])
 		require.Equal(t, []any{node.File{Filename: "clip_00001_.webp", Folder: node.FolderOutput}}, res.UI["images"])
 		data := m.files["output//clip_00001_.webp"]
@@ -291,7 +300,7 @@ func TestAnimatedWebPHoldsAllFramesAndWhatTheyWereMadeBy(t *testing.T) {
 		}
 		require.Contains(t, string(data), "prompt:{")
 		args["fps"] = 0.0
-		_, err = node.Invocation{Class: image.SaveAnimatedWEBP(), Inputs: args}.Run(t.Context(), node.Call{Files: m})
+		_, err = node.Invocation{Class: image.SaveAnimatedWEBP(nil), Inputs: args}.Run(t.Context(), node.Call{Files: m})
 		require.Equal(t, fault.Invalid, fault.KindOf(err))
 	}
 }

@@ -14,6 +14,7 @@ import (
 	classes "github.com/millrace-dev/millrace/internal/engine/node/media"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -275,4 +276,31 @@ func TestASavedVideoIsOfTheChosenKind(t *testing.T) {
 	require.Less(t, size(50), size(5))
 	_, err = a.try("SaveVideo", node.Args{"video": video, "filename_prefix": "x", "format": "webm", "format.codec": "h264"})
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "the format does not hold it")
+}
+
+// Quality decides on the size of a file with losses; its frames are those that were given.
+func TestWebPWithLosses(t *testing.T) {
+	t.Parallel()
+	tool, err := ffmpeg.Find("")
+	require.NoError(t, err)
+	if tool == nil {
+		t.Skip("ffmpeg is not installed: apt-get install ffmpeg, or brew install ffmpeg")
+	}
+	noise := make([]byte, 3*64*64*3)
+	for i := range noise {
+		noise[i] = byte(i*i>>3 + 40*(i/(64*64*3)))
+	}
+	frames, err := raster.NewImage8(3, 64, 64, 3, noise)
+	require.NoError(t, err)
+	sizes := map[int]int{}
+	for _, quality := range []int{5, 95} {
+		var b bytes.Buffer
+		require.NoError(t, classes.LossyWebP(tool)(t.Context(), &b, frames, 10, quality, "default"))
+		pic, err := codec.Decode(t.Context(), raster.Engine{}, bytes.NewReader(b.Bytes()))
+		require.NoError(t, err)
+		require.Equal(t, [3]int{3, 64, 64}, [3]int{pic.Image.Frames(), pic.Image.Width(), pic.Image.Height()})
+		sizes[quality] = b.Len()
+	}
+	require.Less(t, sizes[5], sizes[95])
+	require.Error(t, classes.LossyWebP(tool)(t.Context(), &bytes.Buffer{}, frames, 10, 101, "default"))
 }

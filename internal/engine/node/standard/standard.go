@@ -27,7 +27,7 @@ type Family struct {
 // video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
-		{"image", "Images", slices.Concat(image.Classes(), picture.Classes(), dataset.ImageClasses())},
+		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), dataset.ImageClasses())},
 		{"mask", "Masks", mask.Classes()},
 		{"text", "Text", slices.Concat(text.Classes(), dataset.TextClasses())},
 		{"logic", "Numbers and logic", slices.Concat(logic.Classes(), utility.Classes())},
@@ -36,6 +36,14 @@ func Families(tool *ffmpeg.Tool) []Family {
 		families = append(families, Family{"media", "Sound and video", media.Classes(tool)})
 	}
 	return families
+}
+
+// lossyWebP is nil without ffmpeg.
+func lossyWebP(tool *ffmpeg.Tool) image.LossyWriter {
+	if tool == nil {
+		return nil
+	}
+	return media.LossyWebP(tool)
 }
 
 // Registry returns the registry of every native class, family by family.
