@@ -156,7 +156,7 @@ func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 { // linked values are in no range
-		return node.Result{}, fault.New(fault.Invalid, "empty_batch", "there is nothing to put into a grid, or the grid has no cells")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "there is nothing to put into a grid, or the grid has no cells")
 	}
 	return declare.One(g.make(ctx, declare.Engine(call), frames))
 }
@@ -166,7 +166,7 @@ type grid struct{ columns, width, height, gap int }
 func (g grid) make(ctx context.Context, e raster.Engine, frames []*raster.Image) (*raster.Image, error) {
 	const most = 1 << 20 // so that sums do not overflow
 	if g.columns > most || g.width > most || g.height > most || g.gap > most {
-		return nil, fault.New(fault.Exhausted, "pixel_limit", "the grid is too large")
+		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the grid is too large")
 	}
 	rows := (len(frames) + g.columns - 1) / g.columns
 	width, height := g.columns*g.width+(g.columns-1)*g.gap, rows*g.height+(rows-1)*g.gap

@@ -30,7 +30,7 @@ func text(c node.Class, change func(text string, in *node.Reader) string) *node.
 			return node.Result{}, err
 		}
 		if len(changed) > maxText {
-			return node.Result{}, fault.New(fault.Exhausted, "text_too_long", "the text is longer than %d bytes", maxText)
+			return node.Result{}, fault.New(fault.Exhausted, fault.CodeTextTooLong, "the text is longer than %d bytes", maxText)
 		}
 		return declare.One([]any{changed}, nil)
 	}
@@ -113,7 +113,7 @@ func MergeTextLists() *node.Class {
 		Outputs: []node.Output{{Type: node.String, Name: "texts"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			if len(call.Lists["texts"]) == 0 {
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input texts is missing")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input texts is missing")
 			}
 			all := []any{}
 			for _, value := range call.Lists["texts"] { // texts, or lists that other classes made of texts
@@ -121,7 +121,7 @@ func MergeTextLists() *node.Class {
 				case string, []any:
 					all = append(all, value)
 				default:
-					return node.Result{}, fault.New(fault.Invalid, "input_type", "input texts is missing or has the wrong type")
+					return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input texts is missing or has the wrong type")
 				}
 			}
 			return declare.One([]any{all}, nil)

@@ -120,7 +120,7 @@ func Frames(list node.List, name string) ([]*raster.Image, error) {
 	for _, value := range list {
 		im, ok := value.(*raster.Image)
 		if !ok {
-			return nil, fault.New(fault.Invalid, "input_type", "input %s is missing or has the wrong type", name)
+			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)
 		}
 		for i := range im.Frames() {
 			frames = append(frames, im.Frame(i))

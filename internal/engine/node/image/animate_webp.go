@@ -57,7 +57,7 @@ func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
 	}
 	if !lossless && lossy == nil {
-		return node.Result{}, fault.New(fault.Invalid, "webp_lossy", "a WebP file with losses needs ffmpeg, which is not installed; lossless ones are written without it")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "a WebP file with losses needs ffmpeg, which is not installed; lossless ones are written without it")
 	}
 	text, err := Metadata(call)
 	if err != nil {

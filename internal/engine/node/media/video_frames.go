@@ -59,7 +59,7 @@ func (f family) VideoTemporalCrop() *node.Class {
 // consecutive is the part of a video of some frames, with its sound.
 func consecutive(video *media.Video, start, length int) (node.Result, error) {
 	if start < 0 || length < 1 { // linked values are in no range
-		return node.Result{}, fault.New(fault.Invalid, "video_part", "the video has no %d frames from %d on", length, start)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video has no %d frames from %d on", length, start)
 	}
 	part, err := cut(video, float64(start)/video.FPS, float64(length)/video.FPS)
 	if err != nil {
@@ -120,7 +120,7 @@ func (f family) VideoFrameSample() *node.Class {
 // sampled are the numbers of the frames that are kept, in order.
 func sampled(strategy string, total, count, seed int) ([]int, error) {
 	if count < 1 || strategy != sampleUniform && strategy != sampleRandom { // linked values are in no range
-		return nil, fault.New(fault.Invalid, "video_part", "%d frames cannot be chosen by %.64q", count, strategy)
+		return nil, fault.New(fault.Invalid, fault.CodeVideoPart, "%d frames cannot be chosen by %.64q", count, strategy)
 	}
 	if strategy == sampleRandom {
 		return slices.Sorted(slices.Values(random.ForNumPy(uint64(seed)).Permutation(total)[:count])), nil

@@ -17,7 +17,7 @@ func LossyWebP(tool *ffmpeg.Tool) image.LossyWriter {
 	return func(ctx context.Context, w io.Writer, im *raster.Image, fps float64, quality int, method string) error {
 		level, ok := map[string]int{"default": 4, "fastest": 0, "slowest": 6}[method]
 		if !ok || quality < 0 || quality > 100 { // linked values are in no range
-			return fault.New(fault.Invalid, "animation", "a WebP file of quality %d by method %.64q cannot be written", quality, method)
+			return fault.New(fault.Invalid, fault.CodeAnimation, "a WebP file of quality %d by method %.64q cannot be written", quality, method)
 		}
 		how := ffmpeg.Format{
 			Muxer: []string{"-f", "webp", "-loop", "0"},

@@ -128,7 +128,7 @@ func writerOf(format, depth, space string, texts []codec.Text) (writer, error) {
 			return deep.EncodeEXR(ctx, w, light, 0, primaries, long)
 		}, nil
 	}
-	return nil, fault.New(fault.Invalid, "format", "there is no %.64q of %.64q with values in %.64q", format, depth, space)
+	return nil, fault.New(fault.Invalid, fault.CodeFormat, "there is no %.64q of %.64q with values in %.64q", format, depth, space)
 }
 
 // linear is an image in linear light. Alpha stays.

@@ -29,7 +29,7 @@ func Canny() *node.Class {
 				return node.Result{}, err
 			}
 			if !(low > 0 && low <= high) {
-				return node.Result{}, fault.New(fault.Invalid, "thresholds", "the lower threshold of %g is above the higher of %g, or not positive", low, high)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the lower threshold of %g is above the higher of %g, or not positive", low, high)
 			}
 			if im.Channels() == 4 {
 				return node.Result{}, needColors(im)
@@ -81,7 +81,7 @@ const blurReach = 2
 func greyPlane(im *raster.Image, frame int) (plane, error) {
 	p := newPlane(im.Width(), im.Height())
 	if p.w <= blurReach || p.h <= blurReach {
-		return plane{}, fault.New(fault.Invalid, "size", "a picture of %d × %d is too small to find edges in", p.w, p.h)
+		return plane{}, fault.New(fault.Invalid, fault.CodeInputType, "a picture of %d × %d is too small to find edges in", p.w, p.h)
 	}
 	for y := range p.h {
 		row := im.Row(nil, frame, y)

@@ -15,7 +15,7 @@ func luma(p []float32) float32 { return 0.299*p[0] + 0.587*p[1] + 0.114*p[2] }
 // needColors refuses images that are not RGB, as the original's library does.
 func needColors(im *raster.Image) error {
 	if im.Channels() != 3 {
-		return fault.New(fault.Invalid, "channels", "the image has %d channels; 3 are needed", im.Channels())
+		return fault.New(fault.Invalid, fault.CodeInputType, "the image has %d channels; 3 are needed", im.Channels())
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func ImageYUVToRGB() *node.Class {
 			}
 			for _, other := range []*raster.Image{u, v} {
 				if other.Width() != y.Width() || other.Height() != y.Height() || other.Frames() != y.Frames() {
-					return node.Result{}, fault.New(fault.Invalid, "size_mismatch", "the three images have different sizes")
+					return node.Result{}, fault.New(fault.Invalid, fault.CodeSizeMismatch, "the three images have different sizes")
 				}
 			}
 			return declare.One(fromYUV(ctx, y, u, v))

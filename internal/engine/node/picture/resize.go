@@ -117,7 +117,7 @@ func picture(args node.Args, name string) (im *raster.Image, isMask bool, err er
 	case *raster.Mask:
 		return v.Grey(), true, nil
 	}
-	return nil, false, fault.New(fault.Invalid, "input_type", "input %s is neither an image nor a mask", name)
+	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)
 }
 
 func resized(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
@@ -163,7 +163,7 @@ func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 		}
 		w, h = other.Width(), other.Height()
 	default:
-		return 0, 0, fault.New(fault.Invalid, "input_type", "unknown resize type %.64q", kind)
+		return 0, 0, fault.New(fault.Invalid, fault.CodeInputType, "unknown resize type %.64q", kind)
 	}
 	return w, h, in.Err()
 }

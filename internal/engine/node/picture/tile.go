@@ -62,11 +62,11 @@ type place struct{ x, y int }
 // places are the corners of the tiles of a picture, row by row. The last of each row and column end with the picture.
 func (t tiling) places(width, height int) ([]place, error) {
 	if t.width < 1 || t.height < 1 || t.overlap < 0 { // linked values are in no range
-		return nil, fault.New(fault.Invalid, "tiles", "a picture has no tiles of %d × %d with an overlap of %d", t.width, t.height, t.overlap)
+		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture has no tiles of %d × %d with an overlap of %d", t.width, t.height, t.overlap)
 	}
 	across, down := starts(width, t.width, t.overlap), starts(height, t.height, t.overlap)
 	if len(across)*len(down) > maxTiles {
-		return nil, fault.New(fault.Exhausted, "tiles", "the picture would have %d tiles, more than %d", len(across)*len(down), maxTiles)
+		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles, more than %d", len(across)*len(down), maxTiles)
 	}
 	var places []place
 	for _, y := range down {
@@ -125,12 +125,12 @@ func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
 	for _, value := range call.Lists["image_list"] {
 		im, ok := value.(*raster.Image)
 		if !ok || len(tiles) > 0 && (im.Channels() != tiles[0].Channels() || im.Frames() != tiles[0].Frames()) {
-			return node.Result{}, fault.New(fault.Invalid, "input_type", "the tiles are not images of one kind")
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the tiles are not images of one kind")
 		}
 		tiles = append(tiles, im)
 	}
 	if len(tiles) == 0 {
-		return node.Result{}, fault.New(fault.Invalid, "empty_batch", "there are no tiles")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "there are no tiles")
 	}
 	if err := declare.Engine(call).Fit(tiles[0].Frames(), h, w); err != nil {
 		return node.Result{}, err

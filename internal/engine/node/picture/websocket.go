@@ -37,7 +37,7 @@ func SaveImageWebsocket() *node.Class {
 					return node.Result{}, err
 				}
 				if b.Len() > node.MaxPicture {
-					return node.Result{}, fault.New(fault.Exhausted, "picture_too_large",
+					return node.Result{}, fault.New(fault.Exhausted, fault.CodePixelLimit,
 						"the picture has %d bytes; the WebSocket carries at most %d: use SaveImage", b.Len(), node.MaxPicture)
 				}
 				if call.Live != nil {

@@ -45,7 +45,7 @@ func CreateList() *node.Class {
 				list, given = append(list, elements...), given || ok
 			}
 			if !given {
-				return node.Result{}, fault.New(fault.Invalid, "input_type", "input inputs.input0 is missing")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input inputs.input0 is missing")
 			}
 			return node.Result{Outputs: []node.Value{list}}, nil
 		},
@@ -110,7 +110,7 @@ func ColorToRGBInt() *node.Class {
 			v, err := strconv.ParseUint(digits, 16, 64)
 			switch {
 			case err != nil || !hash || len(digits) != 6 && len(digits) != 8:
-				return node.Result{}, fault.New(fault.Invalid, "color", "Color must be in format #RRGGBB or #RRGGBBAA")
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "Color must be in format #RRGGBB or #RRGGBBAA")
 			case len(digits) == 6:
 				return node.Result{Outputs: []node.Value{int64(v), text, 1.0}}, nil
 			}
@@ -156,7 +156,7 @@ func curveOf(value node.Value) (map[string]any, error) {
 	}
 	points, ok := curve["points"].([]any)
 	if !ok || len(points) < 2 {
-		return nil, fault.New(fault.Invalid, "input_type", "input curve has no two points")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input curve has no two points")
 	}
 	return curve, nil
 }

@@ -11,5 +11,5 @@ import (
 type Text struct{ Key, Value string }
 
 func damaged(format string, args ...any) error {
-	return fault.New(fault.Invalid, "image_damaged", "the EXR file cannot be read: "+format, args...)
+	return fault.New(fault.Invalid, fault.CodeImageDamaged, "the EXR file cannot be read: "+format, args...)
 }

@@ -76,7 +76,7 @@ func (f *exr) head() (int, error) {
 		return 0, damaged("it has another beginning")
 	}
 	if version := binary.LittleEndian.Uint32(f.data[4:]); version&0xff != exrVersion || version&^0x4ff != 0 {
-		return 0, fault.New(fault.Invalid, "image_format", "EXR files of tiles, depth or several parts are not read")
+		return 0, fault.New(fault.Invalid, fault.CodeImageFormat, "EXR files of tiles, depth or several parts are not read")
 	}
 	at, known := 8, 0
 	for {
@@ -126,7 +126,7 @@ func (f *exr) attribute(name string, value []byte) (taken bool, err error) {
 	case name == "compression compression" && len(value) == 1:
 		f.compression = value[0]
 		if blockLines[f.compression] == 0 {
-			return false, fault.New(fault.Invalid, "image_format", "EXR files of compression %d are not read; none, RLE and ZIP are", f.compression)
+			return false, fault.New(fault.Invalid, fault.CodeImageFormat, "EXR files of compression %d are not read; none, RLE and ZIP are", f.compression)
 		}
 	case name == "dataWindow box2i" && len(value) == 16:
 		var w [4]int
@@ -156,7 +156,7 @@ func (f *exr) channelList(value []byte) error {
 			return damaged("a channel has an unknown type")
 		}
 		if le.Uint32(value[end+9:]) != 1 || le.Uint32(value[end+13:]) != 1 {
-			return fault.New(fault.Invalid, "image_format", "EXR files with channels of another size are not read")
+			return fault.New(fault.Invalid, fault.CodeImageFormat, "EXR files with channels of another size are not read")
 		}
 		f.channels, value = append(f.channels, c), value[end+17:]
 	}
@@ -304,7 +304,7 @@ func (f *exr) assemble(planes map[string][]float32) (rgb, alpha []float32, err e
 		r, g, b = y, y, y
 	}
 	if r == nil || g == nil || b == nil {
-		return nil, nil, fault.New(fault.Invalid, "image_format", "the EXR file has neither R, G and B nor Y")
+		return nil, nil, fault.New(fault.Invalid, fault.CodeImageFormat, "the EXR file has neither R, G and B nor Y")
 	}
 	rgb = make([]float32, 3*len(r))
 	for i := range r {
