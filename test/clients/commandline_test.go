@@ -74,13 +74,22 @@ func behindProxy(t *testing.T, base, key string) string {
 	return server.URL
 }
 
+// local is the service as a self-hosted runtime: itself where it asks for no credential.
+func (s *service) local(t *testing.T, key string) string {
+	t.Helper()
+	if s.mode == "none" {
+		return s.base
+	}
+	return behindProxy(t, s.base, key)
+}
+
 // driveCommandLine drives the service with comfy-cli the way it drives the hosted service, and
 // the way it drives a self-hosted runtime: upload, run with waiting and without, look, download, cancel, fail.
 func driveCommandLine(t *testing.T, s *service) {
 	l := newCommandLine(t)
 	for _, where := range []string{"cloud", "local"} {
 		key := s.credential(t)
-		l.env = append(l.env, "COMFY_CLOUD_BASE_URL="+s.base, "COMFY_CLOUD_API_KEY="+key, "COMFY_LOCAL_URL="+behindProxy(t, s.base, key))
+		l.env = append(l.env, "COMFY_CLOUD_BASE_URL="+s.base, "COMFY_CLOUD_API_KEY="+key, "COMFY_LOCAL_URL="+s.local(t, key))
 
 		sent := l.run(where, "upload", l.file("photo.png", string(tinyPNG(t))))
 		require.True(t, sent.OK, sent.Error)
