@@ -101,7 +101,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 	}
 	content, err := provider.Fetch(ctx, a.fetch, m, os.LookupEnv, address)
 	if err != nil {
-		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, partner.CodeFetch, "the result of %s cannot be fetched from its provider", model)
+		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch, "the result of %s cannot be fetched from its provider", model)
 	}
 	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
 }

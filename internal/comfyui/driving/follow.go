@@ -142,6 +142,7 @@ func (f *follower) send(ctx context.Context) error {
 	f.began = time.Now()
 	f.own = true
 	_, err = f.r.Server.Submit(ctx, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
+	err = f.c.owned(err)
 	switch fault.CodeOf(err) {
 	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next look tells
 		return nil
