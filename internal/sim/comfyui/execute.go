@@ -150,7 +150,7 @@ func (e *execution) failure(f *nodeFailure, err error) map[string]any {
 // execute runs the nodes that the outputs need.
 func (e *execution) execute(ctx context.Context) error {
 	e.remember("execution_start", map[string]any{})
-	g, err := graph.Parse(e.item.prompt, graph.Limits{MaxBytes: int(e.opts.MaxUpload)})
+	g, err := graph.Parse(e.item.prompt, graph.Limits{MaxNodes: maxNodes, MaxBytes: int(e.opts.MaxUpload)})
 	if err != nil {
 		return err
 	}

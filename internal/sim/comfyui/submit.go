@@ -15,6 +15,9 @@ import (
 // sensitive are the members of extra_data that queue and history do not show.
 var sensitive = []string{"auth_token_comfy_org", "api_key_comfy_org"}
 
+// maxNodes is more than any prompt has: the original has no bound of its own.
+const maxNodes = 1 << 20
+
 // request is the body of POST /prompt.
 type request struct {
 	Prompt  json.RawMessage `json:"prompt"`
@@ -110,7 +113,7 @@ func (s *Server) validate(r *http.Request, req request) (*graph.Accepted, map[st
 	if s.faults.take(LostInput) {
 		s.files.wipe(node.FolderInput)
 	}
-	g, err := graph.Parse(req.Prompt, graph.Limits{MaxBytes: int(s.opts.MaxUpload)})
+	g, err := graph.Parse(req.Prompt, graph.Limits{MaxNodes: maxNodes, MaxBytes: int(s.opts.MaxUpload)})
 	if err == nil {
 		var accepted *graph.Accepted
 		validator := &graph.Validator{Classes: s.classes}
