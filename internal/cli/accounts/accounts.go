@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"strconv"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -79,10 +78,9 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 			if asJSON {
 				return s.PrintJSON(listedAccounts(s, all, kept))
 			}
-			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tID\tTIER\tACTIVE\tKEEPS\tLIMIT\tCREATED") //nolint:errcheck // Flush tells
+			w := shell.NewTable(s.Out, "NAME", "ID", "TIER", "ACTIVE", "KEEPS", "LIMIT", "CREATED")
 			for _, a := range all {
-				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", inspect.Clean(a.Name), a.ID, a.Tier, activity(a), //nolint:errcheck // Flush tells
+				w.Row(inspect.Clean(a.Name), a.ID, a.Tier, activity(a),
 					account.Size(kept[a.ID].Bytes), limitWord(s, a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()

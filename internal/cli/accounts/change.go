@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -128,10 +127,9 @@ func showLedger(ctx context.Context, s *shell.Shell, o accounts.Service, a accou
 }
 
 func printLedger(s *shell.Shell, name string, b credit.Balance, entries []accounts.Entry) error {
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "TIME\tEVENT\tUSD\tAVAILABLE\tHOLD\tBY\tREASON") //nolint:errcheck // Flush tells
+	w := shell.NewTable(s.Out, "TIME", "EVENT", "USD", "AVAILABLE", "HOLD", "BY", "REASON")
 	for _, e := range entries {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.At.UTC().Format(time.DateTime), e.Event, credit.Dollars(e.Micros), //nolint:errcheck // Flush tells
+		w.Row(e.At.UTC().Format(time.DateTime), e.Event, credit.Dollars(e.Micros),
 			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))
 	}
 	if err := w.Flush(); err != nil {

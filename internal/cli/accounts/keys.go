@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -106,23 +105,15 @@ func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
 				}
 				return s.PrintJSON(shown)
 			}
-			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "ID\tKEY\tSCOPES\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
+			w := shell.NewTable(s.Out, "ID", "KEY", "SCOPES", "CREATED", "LAST USED", "REVOKED")
 			for _, k := range keys {
-				fmt.Fprintf(w, "%s\t%s…\t%v\t%s\t%s\t%s\n", k.ID, k.Prefix, k.Scopes, whenOrDash(&k.CreatedAt), whenOrDash(k.LastUsed), whenOrDash(k.RevokedAt)) //nolint:errcheck // Flush tells
+				w.Row(k.ID, k.Prefix+"…", k.Scopes, shell.When(&k.CreatedAt), shell.When(k.LastUsed), shell.When(k.RevokedAt))
 			}
 			return w.Flush()
 		}),
 	}
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-func whenOrDash(at *time.Time) string {
-	if at == nil {
-		return "-"
-	}
-	return at.UTC().Format(time.RFC3339)
 }
 
 func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {

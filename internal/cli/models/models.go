@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -77,14 +76,9 @@ func suggestion(near []string) string {
 }
 
 func listModels(out io.Writer, s *catalog.Snapshot, lookup func(string) (string, bool)) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	if _, err := fmt.Fprintln(w, "MODEL\tPROTOCOL\tTITLE\tENABLED"); err != nil {
-		return err
-	}
+	w := shell.NewTable(out, "MODEL", "PROTOCOL", "TITLE", "ENABLED")
 	for _, m := range s.Models() {
-		if _, err := fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", m.ID, m.Protocol, m.Title, enabled(m, lookup)); err != nil {
-			return err
-		}
+		w.Row(m.ID, m.Protocol, m.Title, enabled(m, lookup))
 	}
 	return w.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -128,10 +127,9 @@ func writeDifferences(out io.Writer, found []difference, servers int) error {
 		_, err := fmt.Fprintf(out, "No differences on %d servers.\n", servers)
 		return err
 	}
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "CLASS\tSERVER\tWHAT\tNATIVE\tON THE SERVER") //nolint:errcheck // flushed below
+	w := shell.NewTable(out, "CLASS", "SERVER", "WHAT", "NATIVE", "ON THE SERVER")
 	for _, d := range found {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", d.Class, d.Address, d.What, d.Native, d.Server) //nolint:errcheck // flushed below
+		w.Row(d.Class, d.Address, d.What, d.Native, d.Server)
 	}
 	return w.Flush()
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -49,9 +48,9 @@ func Command(s *shell.Shell) *cobra.Command {
 }
 
 func listNodes(out io.Writer, classes *node.Registry) error {
-	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	w := shell.NewTable(out)
 	for _, c := range classes.Classes() {
-		fmt.Fprintf(w, "%s\t%s\t%s\n", c.Name, c.Category, firstSentence(c.Description)) //nolint:errcheck // flushed below
+		w.Row(c.Name, c.Category, firstSentence(c.Description))
 	}
 	return w.Flush()
 }

@@ -4,8 +4,6 @@ package queue
 import (
 	"context"
 	"errors"
-	"fmt"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -121,8 +119,7 @@ func printQueues(ctx context.Context, s *shell.Shell, pool *postgres.Pool, state
 		return err
 	}
 	names[gate.All] = "(all)"
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "ACCOUNT\tMODE\tQUEUED\tRUNNING\tSINCE\tBY\tREASON") //nolint:errcheck // Flush tells
+	w := shell.NewTable(s.Out, "ACCOUNT", "MODE", "QUEUED", "RUNNING", "SINCE", "BY", "REASON")
 	for _, st := range states {
 		name, since := st.Account, "-"
 		if n, ok := names[st.Account]; ok {
@@ -131,7 +128,7 @@ func printQueues(ctx context.Context, s *shell.Shell, pool *postgres.Pool, state
 		if st.Since != nil {
 			since = st.Since.UTC().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", inspect.Clean(name), st.Mode, st.Queued, st.Running, since, inspect.Clean(st.Actor), inspect.Clean(st.Reason)) //nolint:errcheck // Flush tells
+		w.Row(inspect.Clean(name), st.Mode, st.Queued, st.Running, since, inspect.Clean(st.Actor), inspect.Clean(st.Reason))
 	}
 	return w.Flush()
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -191,8 +190,7 @@ func print(s *shell.Shell, asJSON bool, all ...servers.View) error {
 		}
 		return s.PrintJSON(all)
 	}
-	w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-	fmt.Fprintln(w, "URL\tSTATE\tVERSION\tDEVICE\tMEMORY\tRUNS\tWAITING\tLABELS\tSEEN\tPROBLEM") //nolint:errcheck // Flush tells
+	w := shell.NewTable(s.Out, "URL", "STATE", "VERSION", "DEVICE", "MEMORY", "RUNS", "WAITING", "LABELS", "SEEN", "PROBLEM")
 	for _, v := range all {
 		device, memory, seen := "-", "-", "-"
 		if len(v.Devices) > 0 {
@@ -204,15 +202,8 @@ func print(s *shell.Shell, asJSON bool, all ...servers.View) error {
 		if v.SeenAt != nil {
 			seen = v.SeenAt.UTC().Format(time.DateTime)
 		}
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\t%s\t%s\n", inspect.Clean(v.URL), v.State, inspect.Clean(orDash(v.Version)), inspect.Clean(device), //nolint:errcheck // Flush tells
-			memory, v.Running, v.Pending, orDash(strings.Join(v.Labels, ",")), seen, inspect.Clean(orDash(v.Problem)))
+		w.Row(inspect.Clean(v.URL), v.State, inspect.Clean(shell.OrDash(v.Version)), inspect.Clean(device),
+			memory, v.Running, v.Pending, shell.OrDash(strings.Join(v.Labels, ",")), seen, inspect.Clean(shell.OrDash(v.Problem)))
 	}
 	return w.Flush()
-}
-
-func orDash(text string) string {
-	if text == "" {
-		return "-"
-	}
-	return text
 }

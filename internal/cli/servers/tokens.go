@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,10 +69,9 @@ func listTokens(s *shell.Shell) *cobra.Command {
 			if asJSON {
 				return s.PrintJSON(append([]server.Token{}, all...))
 			}
-			w := tabwriter.NewWriter(s.Out, 0, 4, 2, ' ', 0)
-			fmt.Fprintln(w, "NAME\tTOKEN\tHOSTS\tID\tCREATED\tLAST USED\tREVOKED") //nolint:errcheck // Flush tells
+			w := shell.NewTable(s.Out, "NAME", "TOKEN", "HOSTS", "ID", "CREATED", "LAST USED", "REVOKED")
 			for _, t := range all {
-				fmt.Fprintf(w, "%s\t%s…\t%s\t%s\t%s\t%s\t%s\n", t.Name, t.Prefix, hostsOf(t), t.ID, when(&t.CreatedAt), when(t.LastUsed), when(t.RevokedAt)) //nolint:errcheck // Flush tells
+				w.Row(t.Name, t.Prefix+"…", hostsOf(t), t.ID, shell.When(&t.CreatedAt), shell.When(t.LastUsed), shell.When(t.RevokedAt))
 			}
 			return w.Flush()
 		}),
@@ -89,13 +86,6 @@ func hostsOf(t server.Token) string {
 		return "itself"
 	}
 	return strings.Join(t.Hosts, ",")
-}
-
-func when(at *time.Time) string {
-	if at == nil {
-		return "-"
-	}
-	return at.UTC().Format(time.RFC3339)
 }
 
 func revokeToken(s *shell.Shell) *cobra.Command {
