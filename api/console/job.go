@@ -31,7 +31,7 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	j := history.Fold()
+	j := history.State()
 	timeline := history.Timeline(time.Now())
 	drawing, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
 	if err != nil {

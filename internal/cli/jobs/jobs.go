@@ -51,7 +51,7 @@ time. With --workflow, show its events beside those of its workflow in Temporal.
 				return show.Workflow(ctx, s, h, h.Events, engine.ExecutionsOf(h), asJSON)
 			}
 			if asJSON {
-				return s.PrintJSON(h.Fold())
+				return s.PrintJSON(h.State())
 			}
 			p := s.Printer()
 			p.State(h, len(whole.Events))

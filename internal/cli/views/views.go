@@ -100,7 +100,7 @@ for byte at the same position. The exit code is 1 if they differ.`,
 						continue
 					}
 					if all = append(all, one); !asJSON {
-						problems = append(problems, one.Say(s.Out, compare))
+						problems = append(problems, one.Describe(s.Out, compare))
 					}
 				}
 				if asJSON {

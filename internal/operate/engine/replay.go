@@ -31,11 +31,11 @@ type Replayed struct {
 func ReplayRuns(ctx context.Context, c client.Client, log sdklog.Logger, h inspect.History) ([]Replayed, error) {
 	var all []Replayed
 	for _, run := range h.Executions() {
-		out, err := ReplayChain(ctx, c, log, h.Job.WorkflowID(run.Run), run.ID)
+		out, err := ReplayChain(ctx, c, log, h.Job().WorkflowID(run.Run), run.ID)
 		if err != nil {
 			return nil, err
 		}
-		out.Job = h.Job
+		out.Job = h.Job()
 		all = append(all, out)
 	}
 	return all, nil

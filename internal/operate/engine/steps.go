@@ -107,8 +107,8 @@ func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 // EngineTimeout bounds the reading of workflow histories for one answer.
 const EngineTimeout = 30 * time.Second
 
-// Beside returns a history together with the steps of its workflows, as a value for JSON without secrets.
-func Beside(ctx context.Context, c client.Client, history any, runs []Execution) (any, error) {
+// WithWorkflows returns a history together with the steps of its workflows, as a value for JSON without secrets.
+func WithWorkflows(ctx context.Context, c client.Client, history any, runs []Execution) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, EngineTimeout)
 	defer cancel()
 	steps, missing, err := WorkflowSteps(ctx, c, runs)
@@ -126,7 +126,7 @@ type Execution struct {
 func ExecutionsOf(h inspect.History) []Execution {
 	var all []Execution
 	for _, run := range h.Executions() {
-		all = append(all, Execution{Run: run.Run, Workflow: h.Job.WorkflowID(run.Run), id: run.ID})
+		all = append(all, Execution{Run: run.Run, Workflow: h.Job().WorkflowID(run.Run), id: run.ID})
 	}
 	return all
 }

@@ -44,11 +44,11 @@ type Comparison struct {
 	Graph      []Difference     `json:"graph"` // nodes, classes, inputs
 	GraphKnown bool             `json:"graph_known"`
 	Nodes      []NodeDifference `json:"nodes"`
-	Parted     *Parting         `json:"parted,omitempty"` // nil if both have the same events in the same order
+	Divergence *Divergence      `json:"parted,omitempty"` // nil if both have the same events in the same order
 }
 
-// Parting is the first version at which two histories differ.
-type Parting struct {
+// Divergence is the first version at which two histories differ.
+type Divergence struct {
 	Version int64  `json:"version"`
 	A       string `json:"a"` // "" if the history has fewer versions
 	B       string `json:"b"`
@@ -56,7 +56,7 @@ type Parting struct {
 
 // Diff compares two jobs by submission, by events and by duration.
 func Diff(a, b Side) (Comparison, error) {
-	c := Comparison{A: a.History.Job, B: b.History.Job, Job: jobDifferences(a.History.final, b.History.final), Graph: []Difference{}}
+	c := Comparison{A: a.History.Job(), B: b.History.Job(), Job: jobDifferences(a.History.final, b.History.final), Graph: []Difference{}}
 	if a.Source != nil && b.Source != nil {
 		graph, err := graphDifferences(a.Source.Prompt, b.Source.Prompt)
 		if err != nil {
@@ -64,7 +64,7 @@ func Diff(a, b Side) (Comparison, error) {
 		}
 		c.Graph, c.GraphKnown = graph, true
 	}
-	c.Nodes, c.Parted = nodeDifferences(a.History, b.History), parting(a.History, b.History)
+	c.Nodes, c.Divergence = nodeDifferences(a.History, b.History), divergence(a.History, b.History)
 	return c, nil
 }
 
@@ -192,10 +192,10 @@ func lastSpans(h History) map[string]NodeSpan {
 	return spans
 }
 
-// parting compares the events of two histories without their times and durations.
-func parting(a, b History) *Parting { return partingOf(a.Events, b.Events) }
+// divergence compares the events of two histories without their times and durations.
+func divergence(a, b History) *Divergence { return divergenceOf(a.Events, b.Events) }
 
-func partingOf(a, b []Event) *Parting {
+func divergenceOf(a, b []Event) *Divergence {
 	describe := func(events []Event, i int) string {
 		if i >= len(events) {
 			return ""
@@ -204,7 +204,7 @@ func partingOf(a, b []Event) *Parting {
 	}
 	for i := range max(len(a), len(b)) {
 		if sa, sb := describe(a, i), describe(b, i); sa != sb {
-			return &Parting{Version: int64(i + 1), A: sa, B: sb}
+			return &Divergence{Version: int64(i + 1), A: sa, B: sb}
 		}
 	}
 	return nil

@@ -6,7 +6,6 @@ package inspect
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -38,30 +37,24 @@ type Event struct {
 
 // History holds the events of one job, from the first, without gaps.
 type History struct {
-	Job     job.ID       `json:"id"`
-	Public  job.PublicID `json:"public_id,omitempty"` // where the client chose one
-	Account string       `json:"account"`
-	Events  []Event      `json:"facts"`
-	final   job.Job      // folded from all of Events
+	Public job.PublicID `json:"public_id,omitempty"` // where the client chose one
+	StreamHistory[job.Job]
 }
 
-// Read folds a job's stream. Types that registry does not know stay as they are stored; a stream
-// that does not begin with version 1 or has gaps is an error.
+// jobs is how the streams of jobs are read. Their time is measured by nodes and not by phases.
+var jobs = Kind[job.Job]{
+	Noun:   "job",
+	Fold:   job.Fold,
+	Status: func(j job.Job) (string, bool) { return string(j.State), j.State.Final() },
+}
+
+// Read folds a job's stream, as ReadStream does those of calls and assets.
 func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
-	h := History{Events: make([]Event, 0, len(recorded))}
-	for i, rec := range recorded {
-		if rec.Version != int64(i+1) {
-			return History{}, fmt.Errorf("%s: version %d found, want version %d", rec.Stream, rec.Version, i+1)
-		}
-		decoded, err := registry.DecodeKnown(rec)
-		if err != nil {
-			return History{}, err
-		}
-		h.final = job.Fold(h.final, rec, decoded)
-		h.Events = append(h.Events, eventOf(rec, decoded, string(h.final.State)))
+	h, err := ReadStream(jobs, registry, recorded)
+	if err != nil {
+		return History{}, err
 	}
-	h.Job, h.Public, h.Account = h.final.ID, h.final.Chosen, h.final.Account
-	return h, nil
+	return History{h.final.Chosen, h}, nil
 }
 
 // eventOf converts a recorded event to an Event, with secrets redacted.
@@ -73,8 +66,8 @@ func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
 	}
 }
 
-// Fold returns the state after the last event.
-func (h History) Fold() job.Job { return h.final }
+// Job returns the id of the job.
+func (h History) Job() job.ID { return h.final.ID }
 
 // Document returns the document that holds the job's submission.
 func (h History) Document() (job.Document, bool) {
@@ -136,15 +129,11 @@ func ParsePoint(text string) (Point, error) {
 // At returns the history as it was at p. A version beyond the last event, or a time before the first
 // event, is NotFound.
 func (h History) At(p Point) (History, error) {
-	n, err := cut(h.Events, p)
+	past, err := h.StreamHistory.At(p)
 	if err != nil {
-		return History{}, fmt.Errorf("job %s: %w", h.Job, err)
+		return History{}, err
 	}
-	past := History{Job: h.Job, Public: h.Public, Account: h.Account, Events: h.Events[:n]}
-	for _, f := range past.Events {
-		past.final = job.Fold(past.final, f.recorded, f.decoded)
-	}
-	return past, nil
+	return History{h.Public, past}, nil
 }
 
 // cut returns the number of events up to p.

@@ -148,7 +148,7 @@ func TestHumanOutput(t *testing.T) {
 		"diff":          func(p *inspect.Printer) { p.Comparison(comparison) },
 		"workflow":      func(p *inspect.Printer) { p.SideBySide(good.Events, steps) },
 		"jobs": func(p *inspect.Printer) {
-			p.Jobs([]job.Job{good.Fold(), past.Fold(), bad.Fold()}, map[string]string{"acme": "Acme"}, now)
+			p.Jobs([]job.Job{good.State(), past.State(), bad.State()}, map[string]string{"acme": "Acme"}, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -199,15 +199,15 @@ func TestEveryVersionFoldsAsItWas(t *testing.T) {
 	events := done("1.0")
 	whole := read(t, first, events...)
 	for n := 1; n <= len(events); n++ {
-		alone := read(t, first, events[:n]...).Fold()
+		alone := read(t, first, events[:n]...).State()
 		past, err := whole.At(inspect.Point{Version: int64(n)})
 		require.NoError(t, err)
-		require.Equal(t, alone, past.Fold())
+		require.Equal(t, alone, past.State())
 		require.Equal(t, string(alone.State), whole.Events[n-1].State)
 		later, err := whole.At(inspect.Point{Time: whole.Events[n-1].At})
 		require.NoError(t, err)
-		require.GreaterOrEqual(t, later.Fold().Version, int64(n))
-		require.False(t, later.Fold().UpdatedAt.After(whole.Events[n-1].At))
+		require.GreaterOrEqual(t, later.State().Version, int64(n))
+		require.False(t, later.State().UpdatedAt.After(whole.Events[n-1].At))
 	}
 	for _, p := range []inspect.Point{{Version: 10}, {Time: start.Add(-1)}} {
 		_, err := whole.At(p)

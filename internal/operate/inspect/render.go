@@ -142,7 +142,7 @@ func (p *Printer) Events(h History) {
 	if len(h.Events) == 0 {
 		return
 	}
-	p.events("job "+job.Job{ID: h.Job, Chosen: h.Public}.IDs(), h.Account, h.Events)
+	p.events("job "+job.Job{ID: h.Job(), Chosen: h.Public}.IDs(), h.Account, h.Events)
 }
 
 // events writes the events of one stream.

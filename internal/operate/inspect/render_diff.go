@@ -21,12 +21,12 @@ func (p *Printer) Comparison(c Comparison) {
 	} else {
 		p.Line("a graph is kept as a blob that cannot be read from here: graphs are not compared", Notice)
 	}
-	p.parted(c.Parted)
+	p.divergence(c.Divergence)
 	p.nodeDifferences(c.Nodes)
 }
 
-// parted writes the first version at which two histories differ.
-func (p *Printer) parted(at *Parting) {
+// divergence writes the first version at which two histories differ.
+func (p *Printer) divergence(at *Divergence) {
 	if at == nil {
 		p.Line("both histories say the same, event for event", Faint)
 		return

@@ -61,6 +61,6 @@ func (p *Printer) StreamComparison(c StreamComparison) {
 	if len(c.State) == 0 {
 		p.Line("both are alike in everything but their times", Faint)
 	}
-	p.parted(c.Parted)
+	p.divergence(c.Divergence)
 	p.differences("TIME", c.Times)
 }

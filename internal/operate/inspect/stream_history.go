@@ -12,18 +12,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Kind describes how to read the streams of calls or of assets. The two differ from jobs in that they have no
-// nodes, and from each other only in the fields below.
+// Kind describes how to read the streams of one kind of aggregate.
 type Kind[S any] struct {
-	Noun string // call, asset
+	Noun string // job, call, asset
 	Fold func(S, eventlog.Recorded, any) S
 	// Status returns the name of the state and whether that state is final.
 	Status func(S) (word string, ended bool)
-	// Phase returns the phase that an event starts. Its name is "" if the event starts none.
+	// Phase returns the phase that an event starts. Its name is "" if the event starts none. Jobs have no phases.
 	Phase func(event any) Phase
 }
 
-// StreamHistory holds the events of one call or asset, from the first, without gaps.
+// StreamHistory holds the events of one job, call or asset, from the first, without gaps.
 type StreamHistory[S any] struct {
 	ID      string  `json:"id"`
 	Account string  `json:"account"`
@@ -149,12 +148,12 @@ func (p *Phases) finish(ended bool) {
 
 // StreamComparison holds the differences between two calls or two assets.
 type StreamComparison struct {
-	Noun   string       `json:"kind"`
-	A      string       `json:"a"`
-	B      string       `json:"b"`
-	State  []Difference `json:"state"`  // differences of the folded states
-	Times  []Difference `json:"times"`  // by phase, in milliseconds
-	Parted *Parting     `json:"parted"` // null if both have the same events in the same order
+	Noun       string       `json:"kind"`
+	A          string       `json:"a"`
+	B          string       `json:"b"`
+	State      []Difference `json:"state"`  // differences of the folded states
+	Times      []Difference `json:"times"`  // by phase, in milliseconds
+	Divergence *Divergence  `json:"parted"` // null if both have the same events in the same order
 }
 
 // Compare compares two calls or two assets by state, by duration of phases and by events.
@@ -177,7 +176,7 @@ func Compare[S any](a, b StreamHistory[S], now time.Time) (StreamComparison, err
 	for _, name := range slices.Sorted(maps.Keys(keySet(pa, pb))) {
 		c.Times = append(c.Times, Difference{name, pa[name], pb[name]})
 	}
-	c.Parted = partingOf(a.Events, b.Events)
+	c.Divergence = divergenceOf(a.Events, b.Events)
 	return c, nil
 }
 

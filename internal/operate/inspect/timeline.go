@@ -108,7 +108,7 @@ type NodeSpan struct {
 // Timeline measures the history. A job that has not ended is measured up to now.
 func (h History) Timeline(now time.Time) Timeline {
 	j := h.final
-	t := Timeline{Job: h.Job, Public: h.Public, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
+	t := Timeline{Job: h.Job(), Public: h.Public, Account: h.Account, State: j.State, SubmittedAt: j.SubmittedAt, Until: now, Run: j.Run}
 	if !j.State.Final() {
 		t.Waiting = j.Waiting
 	}

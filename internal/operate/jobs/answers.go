@@ -28,7 +28,7 @@ func (t Answers) Find(ctx context.Context, id string) (string, error) {
 // State implements admin.Histories.
 func (t Answers) State(ctx context.Context, id, at string) (any, error) {
 	h, _, err := t.At(ctx, id, at)
-	return operate.Redacted(h.Fold(), err)
+	return operate.Redacted(h.State(), err)
 }
 
 // Events implements admin.Histories.
@@ -52,7 +52,7 @@ func (t Answers) Workflow(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Beside(ctx, t.Engine, h, engine.ExecutionsOf(h))
+	return engine.WithWorkflows(ctx, t.Engine, h, engine.ExecutionsOf(h))
 }
 
 // Replay implements admin.Replays.
@@ -65,7 +65,7 @@ func (t Answers) Replay(ctx context.Context, id string) (any, error) {
 	defer cancel()
 	found, err := engine.ReplayRuns(ctx, t.Engine, sdklog.NewStructuredLogger(t.Log), h)
 	if err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "the workflow histories of job %s cannot be read from Temporal", h.Job)
+		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "the workflow histories of job %s cannot be read from Temporal", h.Job())
 	}
 	return operate.Redacted(replayedRuns{append([]engine.Replayed{}, found...)}, nil)
 }

@@ -43,7 +43,7 @@ func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.His
 			if err != nil {
 				return nil, err
 			}
-			if len(states) == 0 || slices.Contains(states, h.Fold().State) {
+			if len(states) == 0 || slices.Contains(states, h.State().State) {
 				if found = append(found, h); len(found) == f.Limit {
 					break
 				}

@@ -51,5 +51,5 @@ func (t Answers[S]) Workflow(ctx context.Context, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return engine.Beside(ctx, t.Engine, history, t.Kind.Workflows(history.State()))
+	return engine.WithWorkflows(ctx, t.Engine, history, t.Kind.Workflows(history.State()))
 }

@@ -153,8 +153,8 @@ func Check(ctx context.Context, pool *postgres.Pool, p projections.Projection, s
 	return Result{View: p.Name(), Position: report.Position, Rows: report.Rows, Millis: time.Since(began).Milliseconds(), Differences: report.Differences}, nil
 }
 
-// Say describes the result of a rebuild or a check for people.
-func (r Result) Say(w io.Writer, checked bool) error {
+// Describe writes the result of a rebuild or a check for people.
+func (r Result) Describe(w io.Writer, checked bool) error {
 	took := (time.Duration(r.Millis) * time.Millisecond).String()
 	if !checked {
 		_, err := fmt.Fprintf(w, "%s rebuilt at position %d in %s, %d streams halted\n", r.View, r.Position, took, r.Halted)
