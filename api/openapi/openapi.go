@@ -24,7 +24,7 @@ var files embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// operators begins the names of the files of the admin API, which clients are not told of.
+// operators begins the names of the files of the admin API, which the document for clients leaves out.
 const operators = "admin"
 
 // Document returns the merged document of what clients use, in JSON. Mount is the path prefix that

@@ -228,7 +228,7 @@ type Outcome struct {
 	Outputs   map[string]Output // by node
 	Cached    []string          // nodes that the server answered from its cache
 	Err       *ExecutionError   // of a Failed prompt
-	StartedAt time.Time         // by the server's clock; zero = not told
+	StartedAt time.Time         // by the server's clock; zero = unknown
 	EndedAt   time.Time
 }
 
@@ -270,6 +270,6 @@ type Upload struct {
 // Download is a file that is being read from a server.
 type Download struct {
 	io.ReadCloser
-	MediaType string // as the server says; "" = not told
-	Size      int64  // announced; -1 = not told
+	MediaType string // as the server says; "" = it does not say
+	Size      int64  // announced; -1 = not announced
 }

@@ -85,7 +85,7 @@ type ProgressText struct {
 	Text string
 }
 
-// Executed says that a node gave a UI output. Nodes without one are told by Executing and
+// Executed says that a node gave a UI output. Nodes without one are reported by Executing and
 // ProgressState only.
 type Executed struct {
 	Prompt  PromptID

@@ -37,7 +37,7 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 		Ending  *ending                    `json:"execution_status"`
 	}
 	if a.status == http.StatusNotFound {
-		// A route that is missing is told in plain text.
+		// The answer of a missing route is plain text.
 		known := json.Unmarshal(a.body, &job) == nil && job.Error != ""
 		return State{}, known, nil
 	}

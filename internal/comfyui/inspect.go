@@ -256,7 +256,7 @@ func (q *queueItem) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// entries returns queue items in the order in which they run: what is told is a heap.
+// entries returns queue items in the order in which they run: the server lists a heap.
 func entries(items []queueItem) []QueueEntry {
 	out := make([]QueueEntry, len(items))
 	for i, item := range items {

@@ -109,7 +109,7 @@ func (d *wireData) event(kind string) Event {
 	case "progress":
 		return Progressed{Prompt: d.Prompt, Node: d.node(), Value: d.Value, Max: d.Max}
 	case "executed":
-		// A file with an unsafe name is not told here; Find refuses the whole outcome.
+		// A file with an unsafe name is left out here; Find refuses the whole outcome.
 		output, err := parseOutput(d.Output)
 		if err != nil {
 			output = Output{Raw: d.Output}

@@ -123,8 +123,8 @@ func IsAmbiguous(err error) bool {
 
 // Pauses between attempts to find out what became of a commit.
 const (
-	FirstAsk = 20 * time.Millisecond
-	LastAsk  = time.Second
+	FirstRetry   = 20 * time.Millisecond
+	LongestRetry = time.Second
 )
 
 // ambiguousFor bounds how long a client waits to learn whether its request is recorded. A server that
@@ -140,7 +140,7 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 	}
 	ctx, cancel := context.WithTimeout(ctx, ambiguousFor)
 	defer cancel()
-	for delays := Delays(FirstAsk, LastAsk); ; {
+	for delays := Delays(FirstRetry, LongestRetry); ; {
 		if Pause(ctx, delays.NextBackOff()) != nil {
 			return ambiguous
 		}

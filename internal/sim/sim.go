@@ -68,7 +68,7 @@ func Providers() []string {
 }
 
 // Bases are the addresses that stand for those of the real providers, where a simulator is at address. "sim"
-// has no other: a catalog is told of it by itself.
+// has no other: a catalog names it by itself.
 func Bases(address string) map[string]string {
 	bases := map[string]string{}
 	for _, name := range Providers() {
@@ -149,7 +149,7 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
 		if err != nil {
-			return // the client is gone, or sent too much and was told so
+			return // the client is gone, or sent too much and has its answer
 		}
 		e := &exchange{Request: r, raw: raw, server: s, now: time.Now()}
 		e.body = decode(r.Header.Get("Content-Type"), raw)

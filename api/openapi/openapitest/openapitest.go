@@ -295,7 +295,7 @@ func excerpt(body []byte) string {
 	return string(body[:min(most, len(body))])
 }
 
-// Reporter is told of wrong answers; *testing.T is one.
+// Reporter receives the wrong answers; *testing.T is one.
 type Reporter interface {
 	Errorf(format string, args ...any)
 }

@@ -1,6 +1,6 @@
 // Package catalogue keeps in memory what the ComfyUI servers offer to an editor besides their node
 // classes: model files, embeddings, and the web files of custom nodes. It promises that an answer
-// never waits for a server: what is told is what was read last, and a server that is away keeps
+// never waits for a server: it answers with what was read last, and a server that is away keeps
 // what it had until it is removed. Classes are not its business, nor is the health of servers.
 package catalogue
 

@@ -100,7 +100,7 @@ func checkNodes(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	}
 }
 
-// checkProgress: each step is told, by node and in the state of all.
+// checkProgress: each step is reported, by node and in the state of all.
 func checkProgress(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	t.Helper()
 	require.Equal(t, []comfyui.Progressed{

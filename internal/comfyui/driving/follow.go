@@ -269,7 +269,7 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 	return f.r.Recorder.Cached(ctx, cached)
 }
 
-// scale is the most steps that progress is told in where the server counts in fractions.
+// scale is the number of steps in which progress is reported where the server counts in fractions.
 const scale = 1000
 
 func (f *follower) showProgress(node, display string, value, most float64) {
@@ -339,7 +339,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files})
 }
 
-// complete tells of the nodes that no message told of.
+// complete reports the nodes that no message reported.
 func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
 	if outcome == nil {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, without its outputs")

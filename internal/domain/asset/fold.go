@@ -83,8 +83,8 @@ func (a *Asset) scanned(s Scan) {
 	}
 }
 
-// Later returns the later of two deadlines; nil is never and wins.
-func Later(a, b *time.Time) *time.Time {
+// LaterDeadline returns the later of two deadlines; nil is never and wins.
+func LaterDeadline(a, b *time.Time) *time.Time {
 	if a == nil || b == nil {
 		return nil
 	}

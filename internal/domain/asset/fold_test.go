@@ -139,10 +139,10 @@ func TestFold(t *testing.T) {
 func TestLaterReturnsTheLaterDeadline(t *testing.T) {
 	t.Parallel()
 	soon, late := start, start.Add(time.Hour)
-	require.Equal(t, &late, asset.Later(&soon, &late))
-	require.Equal(t, &late, asset.Later(&late, &soon))
-	require.Nil(t, asset.Later(nil, &late), "never wins")
-	require.Nil(t, asset.Later(&soon, nil))
+	require.Equal(t, &late, asset.LaterDeadline(&soon, &late))
+	require.Equal(t, &late, asset.LaterDeadline(&late, &soon))
+	require.Nil(t, asset.LaterDeadline(nil, &late), "never wins")
+	require.Nil(t, asset.LaterDeadline(&soon, nil))
 }
 
 func TestDerivedIDsAreStable(t *testing.T) {

@@ -50,7 +50,7 @@ type Stored struct {
 	Intents  []outbox.Intent // to carry out now; also in the outbox
 }
 
-// ErrUncertain says that it is not known whether an asset was recorded: the database was lost while it was told to,
+// ErrUncertain says that it is not known whether an asset was recorded: the database was lost while it was asked to,
 // and for long after, or what it recorded cannot be read.
 var ErrUncertain = errors.New("the asset may have been recorded")
 

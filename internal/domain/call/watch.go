@@ -106,7 +106,7 @@ func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 	for waiter := range w.waiting[id] {
 		select {
 		case waiter.ended <- ended{rec, data}:
-		default: // told already
+		default: // a notice waits already
 		}
 	}
 }

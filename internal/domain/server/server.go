@@ -30,7 +30,7 @@ func (id ID) Stream() string { return "server-" + string(id) }
 // Account is the account of the events of servers, which belong to nobody's.
 const Account = "*"
 
-// State is what an operator is told of a server in one word.
+// State is the state of a server, as an operator reads it, in one word.
 type State string
 
 // The states.

@@ -49,7 +49,7 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 	return d
 }
 
-// Wake makes the dispatcher look for deliveries soon: something happened that endpoints may be told.
+// Wake makes the dispatcher look for deliveries soon: something happened that may make deliveries.
 func (d *Dispatcher) Wake() { d.runner.Wake() }
 
 // Intervals: how soon a new delivery is seen, and how often deliveries past their retention are removed.

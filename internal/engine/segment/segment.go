@@ -1,6 +1,6 @@
 // Package segment cuts a plan into parts that ComfyUI servers run. It keeps one promise: every node of the plan stands
 // in exactly one place, on a server or here, and no part waits for itself; what nodes exchange on a server stays
-// there unless its type can be moved. It is pure: which classes servers have is told by the caller, and where a
+// there unless its type can be moved. It is pure: the caller says which classes servers have, and where a
 // segment runs, and when, is left to placement and to the scheduler.
 package segment
 

@@ -159,7 +159,7 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u file
 
 // extend moves a file's deadline to a later one, never to an earlier one.
 func (f *Files) extend(ctx context.Context, tx pgx.Tx, e *files.Entry, wanted *time.Time, meta eventlog.Meta) error {
-	deadline := asset.Later(e.ExpiresAt, wanted)
+	deadline := asset.LaterDeadline(e.ExpiresAt, wanted)
 	if e.ExpiresAt == nil || deadline != nil && deadline.Equal(*e.ExpiresAt) {
 		return nil
 	}

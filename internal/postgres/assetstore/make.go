@@ -64,7 +64,7 @@ func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	case st.never:
 		return nil
 	default:
-		return asset.Later(deadline, st.deadline)
+		return asset.LaterDeadline(deadline, st.deadline)
 	}
 }
 
@@ -376,7 +376,7 @@ func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n 
 		return making{}, false, err
 	}
 	m = making{before: state, held: true}
-	deadline := asset.Later(state.ExpiresAt, n.Deadline)
+	deadline := asset.LaterDeadline(state.ExpiresAt, n.Deadline)
 	if state.ExpiresAt == nil || deadline != nil && deadline.Equal(*state.ExpiresAt) {
 		return m, true, nil
 	}

@@ -74,7 +74,7 @@ const answerWithin = 2 * time.Second
 func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
-	for delays := postgres.Delays(postgres.FirstAsk, postgres.LastAsk); ; {
+	for delays := postgres.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
 		var holder uuid.NullUUID
 		err := k.pool.QueryRow(ctx, `select holder from idempotency_keys
 			where account = $1 and operation = $2 and key = $3 and expires_at > now()`, account, operation, key).Scan(&holder)
@@ -110,7 +110,7 @@ func (k *Keys) Check(ctx context.Context, account, operation, key string) error 
 
 // Release gives the key back that holder has claimed, and tries to while ctx lasts and the database is away.
 func (k *Keys) Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
-	for delays := postgres.Delays(postgres.FirstAsk, postgres.LastAsk); ; {
+	for delays := postgres.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
 		_, err := postgres.Exec(ctx, k.pool, `delete from idempotency_keys where account = $1 and operation = $2 and key = $3 and holder = $4`,
 			account, operation, key, holder)
 		err = postgres.Classify(err, "release an idempotency key")

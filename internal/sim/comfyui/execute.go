@@ -215,7 +215,7 @@ func (e *execution) link(ctx context.Context, inputs node.Args, name string, lin
 	return nil
 }
 
-// reuse takes a result from the cache. Only output nodes are told of.
+// reuse takes a result from the cache. Only output nodes are reported.
 func (e *execution) reuse(unit int, pn *graph.PlanNode, result node.Result) error {
 	e.results[unit] = result
 	if !pn.Output {
