@@ -115,7 +115,7 @@ func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bo
 	if s.Retry == nil {
 		return false, "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
-	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor()})
+	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor(), Credential: v.Key()})
 	if err == nil {
 		return true, "It runs again as a new job. Nodes whose results are kept are not computed again; this job stays as it is.", nil
 	}
@@ -175,7 +175,7 @@ func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (in
 		if err := s.Edge.CheckSpace(c, v.Account); err != nil {
 			return done, err
 		}
-		_, err := s.Retry.Retry(c.Request.Context(), job.Retry{
+		_, err := s.retryAs(c, v, job.Retry{
 			Of: j.ID, Account: v.Account, Reason: strings.TrimSpace(c.PostForm("reason")), Actor: v.Actor(), RequestID: edge.RequestID(c),
 		})
 		if _, refused := refusal(err); err != nil && !refused {

@@ -128,7 +128,8 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Form("/jobs/bulk", page.Write, s.bulk),
 		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
 		s.page.Form("/jobs/:id/cancel", page.Write, s.cancel),
-		s.page.Form("/jobs/:id/retry", page.Write, s.retry),
+		s.page.Page("/jobs/:id/again", page.Write, s.again),
+		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, s.retry),
 	)
 }
 

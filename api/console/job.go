@@ -31,15 +31,29 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown := &console.JobPage{Versions: int64(len(history.Events)), CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")]}
+	now := time.Now()
+	if at := c.Query("at"); at != "" {
+		point, err := inspect.ParsePoint(at)
+		if err != nil {
+			return nil, err
+		}
+		if history, err = history.At(point); err != nil {
+			return nil, err
+		}
+		last := history.Events[len(history.Events)-1]
+		shown.At, shown.AtTime, now = last.Version, last.At, last.At
+	}
 	j := history.State()
-	timeline := history.Timeline(time.Now())
+	timeline := history.Timeline(now)
 	drawing, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.JobPage{
-		Job: j, Timeline: timeline, Drawing: drawing, Events: history.Events, Outputs: outputs(j),
-		CanRetry: s.Retry != nil && id.Allows(account.ScopeWrite), Notice: notices[c.Query("notice")],
+	drawing.Show(thumbByNode(j))
+	shown.Job, shown.Timeline, shown.Drawing, shown.Events, shown.Outputs, shown.Parts = j, timeline, drawing, history.Events, outputs(j), console.Parts(timeline)
+	if err := s.compare(c, id, shown, history); err != nil {
+		return nil, err
 	}
 	if shown.Waiting, err = s.waiting(c.Request.Context(), j); err != nil {
 		return nil, err
@@ -53,7 +67,7 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	if j.Error != nil && len(j.Error.Inputs) > 0 {
 		shown.Inputs = indented(j.Error.Inputs)
 	}
-	shown.Title, shown.Live = "Job "+string(j.PublicID()), true
+	shown.Title, shown.Live, shown.Scripts = "Job "+string(j.PublicID()), shown.At == 0 && shown.Compared == nil, []string{"graph.js"}
 	return shown, nil
 }
 
@@ -102,7 +116,7 @@ func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspe
 	if err != nil {
 		return console.Drawing{}, err
 	}
-	g, err := graph.Parse(source.Prompt, graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30})
+	g, err := graph.Parse(source.Prompt, wide)
 	if err != nil {
 		return console.Drawing{}, err
 	}
@@ -159,27 +173,6 @@ func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
 		notice = "over"
 	}
 	return "/jobs/" + string(j.PublicID()) + "?notice=" + notice, nil
-}
-
-func (s *Surface) retry(c *gin.Context, id page.Visitor) (string, error) {
-	j, err := s.find(c, id)
-	if err != nil {
-		return "", err
-	}
-	if s.Retry == nil {
-		return "", fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
-	}
-	if err := s.Edge.CheckSpace(c, id.Account); err != nil {
-		return "", err
-	}
-	made, err := s.Retry.Retry(c.Request.Context(), job.Retry{
-		Of: j.ID, Account: id.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
-		Reason: c.PostForm("reason"), Actor: id.Actor(), RequestID: edge.RequestID(c),
-	})
-	if err != nil {
-		return "", err
-	}
-	return "/jobs/" + string(made.Job.PublicID()) + "?notice=again", nil
 }
 
 // LogHistories reads histories from the log. It implements Histories.

@@ -129,6 +129,13 @@ func (s *Server) Form(path string, need Access, act Action) edge.Route {
 	})
 }
 
+// LargeForm is Form for bodies of up to so many bytes.
+func (s *Server) LargeForm(path string, need Access, limit int64, act Action) edge.Route {
+	route := s.Form(path, need, act)
+	route.Limit = limit
+	return route
+}
+
 // File returns the route of something else than a page, which the handler answers with.
 func (s *Server) File(path string, need Access, handle func(*gin.Context, Visitor) error) edge.Route {
 	return s.route(http.MethodGet, path, need, handle)
@@ -225,6 +232,14 @@ func (v Visitor) Named() string {
 		return v.named
 	}
 	return ""
+}
+
+// Key returns the key with which an account has signed in, "" for operators.
+func (v Visitor) Key() string {
+	if v.token {
+		return ""
+	}
+	return v.secret
 }
 
 // Actor names the visitor in events.

@@ -171,6 +171,12 @@ type JobPage struct {
 	Omitted  int // events that are not shown
 	Outputs  []Output
 	Inputs   string // of the failed node, as recorded
+	Parts    []Part
+	At       int64 // the version that is shown, 0 = the last
+	Versions int64
+	AtTime   time.Time    // of that version
+	With     job.PublicID // the job that it is compared with, "" = none
+	Compared *inspect.Comparison
 	Notice   string // what an action came to
 	CanRetry bool
 	Waiting  string // why the job waits for a ComfyUI server, with its place; "" = it does not

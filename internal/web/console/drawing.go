@@ -37,6 +37,7 @@ type DrawnNode struct {
 	Full      string // the whole of it, with the class
 	State     string // of inspect.NodeSpan, or waiting, or not run
 	Took      string
+	Thumb     string // id of a picture that it made, "" = none
 }
 
 // DrawnLink is a curve between two boxes, as an SVG path.
@@ -50,6 +51,16 @@ const (
 	nodeWaiting = "waiting"
 	nodeUnused  = "not run"
 )
+
+// perBand is the most columns of a band: a long chain goes on below its beginning, so that the drawing fits a window.
+const perBand = 8
+
+// Show puts pictures that nodes made on their boxes, by the ids of nodes.
+func (d *Drawing) Show(thumbs map[string]string) {
+	for i := range d.Nodes {
+		d.Nodes[i].Thumb = thumbs[d.Nodes[i].Whole]
+	}
+}
 
 // Draw lays a graph out and colours it by what became of its nodes.
 func Draw(g *graph.Graph, t inspect.Timeline) Drawing {
@@ -101,6 +112,18 @@ func stateOf(spans map[string]inspect.NodeSpan, id string, state job.State) (wor
 
 func link(from, to DrawnNode, slot, slots int) DrawnLink {
 	x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
+	if to.X <= from.X { // in a band below
+		x1, y1 = from.X+boxWidth/2, from.Y+boxHeight
+		x2, y2 := to.X+boxWidth/2, to.Y
+		if y2 <= y1 {
+			y2 = to.Y + boxHeight/2
+		}
+		bend := max((y2-y1)/2, 12)
+		return DrawnLink{
+			Path:   fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, x1, y1+bend, x2, y2-bend, x2, y2),
+			Active: from.State == inspect.NodeExecuted || from.State == inspect.NodeCached,
+		}
+	}
 	x2, y2 := to.X, to.Y+boxHeight*(slot+1)/(slots+1)
 	bend := max((x2-x1)/2, 24)
 	return DrawnLink{
@@ -122,6 +145,7 @@ type placement struct {
 	reads  [][]int // by node: the nodes it reads, each once
 	column []int
 	row    []int
+	above  []int // by band: the rows of the bands above it
 }
 
 func newPlacement(g *graph.Graph) *placement {
@@ -182,6 +206,13 @@ func (p *placement) arrange() {
 		for row, i := range nodes {
 			p.row[i] = row
 		}
+		for len(p.above) <= c/perBand+1 {
+			p.above = append(p.above, 0)
+		}
+		p.above[c/perBand+1] = max(p.above[c/perBand+1], len(nodes))
+	}
+	for band := 1; band < len(p.above); band++ {
+		p.above[band] += p.above[band-1]
 	}
 }
 
@@ -198,5 +229,6 @@ func (p *placement) middle(i int) int {
 }
 
 func (p *placement) at(i int) (x, y int) {
-	return margin + p.column[i]*(boxWidth+gapX), margin + p.row[i]*(boxHeight+gapY)
+	band := p.column[i] / perBand
+	return margin + p.column[i]%perBand*(boxWidth+gapX), margin + (p.above[band]+p.row[i])*(boxHeight+gapY) + band*gapY
 }

@@ -72,3 +72,24 @@ func TestTooLargeGraphIsNotDrawn(t *testing.T) {
 	require.True(t, d.TooLarge)
 	require.Empty(t, d.Nodes)
 }
+
+func TestALongChainFitsAWindow(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString(`{"0":{"class_type":"A","inputs":{}}`)
+	for i := range 126 {
+		fmt.Fprintf(&b, `,"%d":{"class_type":"B","inputs":{"x":["%d",0]}}`, i+1, i)
+	}
+	d := draw(t, b.String()+"}", inspect.Timeline{})
+	require.Len(t, d.Nodes, 127)
+	require.Less(t, d.Width, 2000, "127 nodes in a row go on below")
+	taken := map[[2]int]string{}
+	for _, n := range d.Nodes {
+		at := [2]int{n.X, n.Y}
+		require.Empty(t, taken[at], "two boxes at one place")
+		taken[at] = n.ID
+	}
+	require.Len(t, d.Links, 126)
+	d.Show(map[string]string{"3": "asset"})
+	require.Equal(t, "asset", d.Nodes[3].Thumb)
+}

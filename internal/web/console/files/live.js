@@ -62,7 +62,7 @@
       var at = new Date(node.dateTime);
       if (isNaN(at)) return;
       if (node.dataset.as === "since") { put(node, span(Date.now() - at)); return; }
-      if (node.dataset.as === "clock") { put(node, at.toLocaleTimeString() + "." + String(at.getMilliseconds()).padStart(3, "0")); }
+      if (node.dataset.as === "clock") { put(node, at.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3, hourCycle: "h23" })); }
       else if (words) put(node, ago(at));
       node.title = at.toLocaleString() + " (" + at.toISOString() + ")";
     });
