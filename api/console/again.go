@@ -157,7 +157,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 					return nil, err
 				}
 			} else if !json.Valid(raw) {
-				return nil, fault.New(fault.Invalid, job.CodeUnknownInput, "%s of node %s was %s: %q is no value of that kind.", in.Name, n.ID, before, now)
+				return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%s of node %s was %s: %q is no value of that kind.", in.Name, n.ID, before, now)
 			}
 			set = append(set, job.Assignment{Target: n.ID + "." + in.Name, Value: raw})
 		}
@@ -210,7 +210,7 @@ func (s *Surface) changed(c *gin.Context, v page.Visitor, j job.Job) ([]job.Assi
 func (s *Surface) retryAs(c *gin.Context, v page.Visitor, r job.Retry) (job.Submitted, error) {
 	made, err := s.Retry.Retry(c.Request.Context(), r)
 	var known *fault.Error
-	if errors.As(err, &known) && known.Code == job.CodeNeedCredential && v.Key() != "" {
+	if errors.As(err, &known) && known.Code == fault.CodeCredentialRequired && v.Key() != "" {
 		r.Credential = v.Key()
 		made, err = s.Retry.Retry(c.Request.Context(), r)
 	}
