@@ -93,7 +93,7 @@ func (s *Surface) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph, error) {
 	source, err := s.Sources.Load(c.Request.Context(), v.Account, j.ID)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, "job_not_found", "The submission of this job is no longer kept.")
+		return nil, fault.New(fault.NotFound, fault.CodeJobNotFound, "The submission of this job is no longer kept.")
 	}
 	if err != nil {
 		return nil, err
