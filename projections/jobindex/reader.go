@@ -104,8 +104,12 @@ func (q Query) sql() (string, []any, error) {
 		sql += " and " + strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(args)))
 	}
 	for _, c := range []struct{ condition, value string }{
-		{"j.account = ?", q.Account}, {"i.classes @> array[?]", q.Class}, {"i.models @> array[?]", q.Model},
-		{"i.servers @> array[?]", q.Server}, {"i.code = ?", q.Code}, {"i.cause = ?", q.Cause},
+		{"j.account = ?", q.Account},
+		{"i.classes @> array[?]", q.Class},
+		{"i.models @> array[?]", q.Model},
+		{"i.servers @> array[?]", q.Server},
+		{"i.code = ?", q.Code},
+		{"i.cause = ?", q.Cause},
 	} {
 		if c.value != "" {
 			and(c.condition, c.value)

@@ -1,14 +1,10 @@
 package console_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"image"
-	"image/color"
-	"image/png"
 	"io"
 	"net/http"
 	"net/url"
@@ -232,18 +228,6 @@ func (p *person) await(what string, so func() bool) {
 func picture(prefix string, colour int) string {
 	return fmt.Sprintf(`{"1":{"class_type":"EmptyImage","inputs":{"width":320,"height":200,"batch_size":1,"color":%d},"_meta":{"title":"The colour"}},
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":%q}}}`, colour, prefix)
-}
-
-// aPNG is a picture of one colour, to be uploaded.
-func aPNG(t *testing.T) []byte {
-	t.Helper()
-	im := image.NewNRGBA(image.Rect(0, 0, 64, 48))
-	for i := range 64 * 48 {
-		im.Set(i%64, i/64, color.NRGBA{200, 120, 40, 255})
-	}
-	var b bytes.Buffer
-	require.NoError(t, png.Encode(&b, im))
-	return b.Bytes()
 }
 
 func itoa(n int) string { return fmt.Sprint(n) }

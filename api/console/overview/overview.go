@@ -74,8 +74,12 @@ type span struct {
 const day = 24 * time.Hour
 
 var spans = []span{
-	{"15m", 15 * time.Minute, time.Minute}, {"1h", time.Hour, time.Minute}, {"6h", 6 * time.Hour, 5 * time.Minute},
-	{"24h", day, time.Hour}, {"7d", 7 * day, time.Hour}, {"30d", 30 * day, 4 * time.Hour},
+	{"15m", 15 * time.Minute, time.Minute},
+	{"1h", time.Hour, time.Minute},
+	{"6h", 6 * time.Hour, 5 * time.Minute},
+	{"24h", day, time.Hour},
+	{"7d", 7 * day, time.Hour},
+	{"30d", 30 * day, 4 * time.Hour},
 }
 
 // every is how often an open page is looked at without news: what the numbers count is a moment behind the log.
@@ -112,16 +116,18 @@ func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
 		shown.Ranges = append(shown.Ranges, console.Chip{Text: s.name, Query: template.URL("range=" + s.name), Current: s == chosen})
 	}
 	measure(shown, happened, chosen)
-	if shown.Now, err = r.Now.Now(ctx, v.Account); err != nil {
+	present, err := r.Now.Now(ctx, v.Account)
+	if err != nil {
 		return nil, err
 	}
+	shown.Now = console.Now(present)
 	return shown, r.present(ctx, shown, v)
 }
 
 // measure fills in what happened in a range.
 func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
 	shown.Submitted = happened.Sum(stats.Submitted, "").N
-	shown.Ended = happened.Totals(stats.Ended)
+	shown.Ended = totals(happened.Totals(stats.Ended))
 	shown.P50, shown.P95 = inspect.Millis(happened.Quantile(stats.Took, 0.5)), inspect.Millis(happened.Quantile(stats.Took, 0.95))
 	shown.Waited = inspect.Millis(happened.Quantile(stats.Waited, 0.95))
 	shown.Executed, shown.Cached = happened.Sum(stats.Nodes, stats.Executed).N, happened.Sum(stats.Nodes, stats.Cached).N
@@ -136,7 +142,8 @@ func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
 	}
 	shown.Charts = []console.Chart{
 		{Name: "jobs", Title: "Jobs", Times: times, Series: []console.Series{
-			{Label: "submitted", Values: counts(stats.Submitted, "")}, {Label: "succeeded", Values: counts(stats.Ended, string(job.Succeeded))},
+			{Label: "submitted", Values: counts(stats.Submitted, "")},
+			{Label: "succeeded", Values: counts(stats.Ended, string(job.Succeeded))},
 			{Label: "failed", Values: counts(stats.Ended, string(job.Failed))},
 		}},
 		{Name: "times", Title: "Time from submission to success", Unit: "s", Times: times, Series: []console.Series{
@@ -148,7 +155,15 @@ func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
 	}
 }
 
-func head(all []stats.Total) []stats.Total { return all[:min(len(all), most)] }
+func head(all []stats.Total) []console.Total { return totals(all[:min(len(all), most)]) }
+
+func totals(all []stats.Total) []console.Total {
+	shown := make([]console.Total, len(all))
+	for i, t := range all {
+		shown[i] = console.Total(t)
+	}
+	return shown
+}
 
 // merged adds up neighbouring points, per of them to one.
 func merged(points []stats.Point, per int) []float64 {

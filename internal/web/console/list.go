@@ -73,7 +73,8 @@ const few = 4
 func first(names []string) (out struct {
 	Names []string
 	More  int
-}) {
+},
+) {
 	out.Names = names[:min(len(names), few)]
 	out.More = len(names) - len(out.Names)
 	return out

@@ -9,8 +9,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/projections/jobs"
-	"github.com/millrace-dev/millrace/projections/stats"
 )
 
 // OverviewPage says how the service does.
@@ -18,14 +16,14 @@ type OverviewPage struct {
 	Frame
 	Range            string
 	Ranges           []Chip
-	Now              jobs.Now
+	Now              Now
 	Submitted        int64
-	Ended            []stats.Total // by state
+	Ended            []Total // by state
 	P50, P95, Waited inspect.Millis
 	Executed, Cached int64 // nodes
-	Failures         []stats.Total
-	Models           []stats.Total
-	ServerTime       []stats.Total
+	Failures         []Total
+	Models           []Total
+	ServerTime       []Total
 	Charts           []Chart
 	Running          []RunningJob
 	Servers          []ShownServer
@@ -33,6 +31,18 @@ type OverviewPage struct {
 
 // Template implements Page.
 func (*OverviewPage) Template() string { return "overview" }
+
+// Now is how many jobs wait and run.
+type Now struct {
+	Queued, Running int64
+	Oldest          *time.Time // submission of the oldest queued job; nil = none waits
+}
+
+// Total is what something came to for one key: how often, and milliseconds or USD millionths.
+type Total struct {
+	Key      string
+	N, Total int64
+}
 
 // Hits is the share of nodes that the cache answered.
 func (p *OverviewPage) Hits() string {
