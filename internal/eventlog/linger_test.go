@@ -34,7 +34,7 @@ func TestMessagesUnderLoadAreFewAndLarge(t *testing.T) {
 			msg.Ack()
 			return len(batch.Events)
 		}
-		time.Sleep(time.Second)
+		time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
 		quiet := time.Now()
 		note()
 		require.Equal(t, 1, receive())

@@ -11,8 +11,11 @@ import (
 func TestSecretsAreReadAsTheyWereSealed(t *testing.T) {
 	t.Parallel()
 	for _, s := range []job.Secrets{
-		{}, {Credential: "a key"}, {Credential: `{"credential":"x"}`},
-		{ComfyOrg: map[string]string{"api_key_comfy_org": "k"}}, {Credential: "a", ComfyOrg: map[string]string{"auth_token_comfy_org": "t"}},
+		{},
+		{Credential: "a key"},
+		{Credential: `{"credential":"x"}`},
+		{ComfyOrg: map[string]string{"api_key_comfy_org": "k"}},
+		{Credential: "a", ComfyOrg: map[string]string{"auth_token_comfy_org": "t"}},
 	} {
 		read, err := job.ParseSecrets(s.Text())
 		require.NoError(t, err)

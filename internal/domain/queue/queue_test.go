@@ -212,10 +212,10 @@ func TestAnEmptyQueueIsLookedAtRarelyUntilItIsWoken(t *testing.T) {
 			Claim: func(context.Context, int, time.Duration) ([]*item, error) { looks.Add(1); return nil, nil },
 		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: 100 * time.Millisecond, Idle: 2 * time.Second})
 		stop := start(t, r)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble's clock
 		require.Less(t, looks.Swap(0), int64(40))
 		r.Wake()
-		time.Sleep(150 * time.Millisecond)
+		time.Sleep(150 * time.Millisecond) //nolint:forbidigo // of the bubble's clock
 		require.Equal(t, int64(1), looks.Load())
 		stop()
 	})

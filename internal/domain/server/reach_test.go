@@ -27,9 +27,14 @@ func TestATokenRegistersTheMachineThatAsks(t *testing.T) {
 		require.NoError(t, register(nil, c.from, c.address), c.address)
 	}
 	for _, c := range []struct{ from, address string }{
-		{"10.0.3.17", "http://10.0.3.18:8188"}, {"10.0.3.17", "http://169.254.169.254"}, {"10.0.3.17", "http://127.0.0.1:5432"},
-		{"10.0.3.17", "http://gpu-7.internal:8188"}, {"10.0.3.17", "http://localhost:8188"}, {"", "http://10.0.3.17:8188"},
-		{"10.0.3.17", "http://[::ffff:169.254.169.254]"}, {"10.0.3.17", "http://0x0a000311:8188"},
+		{"10.0.3.17", "http://10.0.3.18:8188"},
+		{"10.0.3.17", "http://169.254.169.254"},
+		{"10.0.3.17", "http://127.0.0.1:5432"},
+		{"10.0.3.17", "http://gpu-7.internal:8188"},
+		{"10.0.3.17", "http://localhost:8188"},
+		{"", "http://10.0.3.17:8188"},
+		{"10.0.3.17", "http://[::ffff:169.254.169.254]"},
+		{"10.0.3.17", "http://0x0a000311:8188"},
 	} {
 		err := register(nil, c.from, c.address)
 		require.Equal(t, server.CodeNotAllowed, fault.CodeOf(err), c.address)

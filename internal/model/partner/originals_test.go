@@ -117,19 +117,23 @@ func TestRequestsOfOriginalNodes(t *testing.T) {
 		model, want string
 	}{
 		{
-			"FluxProUltraImageNode", node.Args{"prompt": "a <b>", "prompt_upsampling": false, "seed": int64(7), "aspect_ratio": "1:1", "raw": true, "image_prompt_strength": 0.1},
+			"FluxProUltraImageNode",
+			node.Args{"prompt": "a <b>", "prompt_upsampling": false, "seed": int64(7), "aspect_ratio": "1:1", "raw": true, "image_prompt_strength": 0.1},
 			"bfl/flux-pro-1.1-ultra", `{"prompt":"a <b>","prompt_upsampling":false,"seed":7,"aspect_ratio":"1:1","raw":true}`,
 		},
 		{
-			"OpenAIGPTImage1", node.Args{"model": "gpt-image-2", "prompt": "a", "n": int64(2), "size": "Custom", "custom_width": int64(1024), "custom_height": int64(2048)},
+			"OpenAIGPTImage1",
+			node.Args{"model": "gpt-image-2", "prompt": "a", "n": int64(2), "size": "Custom", "custom_width": int64(1024), "custom_height": int64(2048)},
 			"openai/gpt-image-2", `{"model":"gpt-image-2","prompt":"a","n":2,"size":"1024x2048"}`,
 		},
 		{
-			"KlingTextToVideoWithAudio", node.Args{"model_name": "kling-v2-6", "prompt": "a", "mode": "pro", "aspect_ratio": "1:1", "duration": int64(10), "generate_audio": true},
+			"KlingTextToVideoWithAudio",
+			node.Args{"model_name": "kling-v2-6", "prompt": "a", "mode": "pro", "aspect_ratio": "1:1", "duration": int64(10), "generate_audio": true},
 			"kling/kling-v2-6-text2video", `{"model_name":"kling-v2-6","prompt":"a","mode":"pro","aspect_ratio":"1:1","duration":"10","sound":"on"}`,
 		},
 		{
-			"ByteDanceSeedreamNode", node.Args{"model": "seedream-4-5-251128", "prompt": "a", "size_preset": "2304x1728 (4:3)"},
+			"ByteDanceSeedreamNode",
+			node.Args{"model": "seedream-4-5-251128", "prompt": "a", "size_preset": "2304x1728 (4:3)"},
 			"byteplus/seedream-4-5-251128", `{"model":"seedream-4-5-251128","prompt":"a","size":"2304x1728","sequential_image_generation":"disabled","watermark":false}`,
 		},
 	} {

@@ -32,7 +32,7 @@ func parseJobQuery(query url.Values) (q jobQuery, err error) {
 		}
 	}
 	if wrong := slices.DeleteFunc(slices.Clone(q.statuses), func(s string) bool { return slices.Contains(jobStatuses, s) }); len(wrong) > 0 {
-		return q, fmt.Errorf("Invalid status value(s): %s. Valid values: %s", strings.Join(wrong, ", "), strings.Join(jobStatuses, ", ")) //nolint:staticcheck // the original's words
+		return q, fmt.Errorf("Invalid status value(s): %s. Valid values: %s", strings.Join(wrong, ", "), strings.Join(jobStatuses, ", ")) // the original's words
 	}
 	by, order := strings.ToLower(cmp.Or(query.Get("sort_by"), "created_at")), strings.ToLower(cmp.Or(query.Get("sort_order"), "desc"))
 	switch {
@@ -175,7 +175,7 @@ func failing(handle http.HandlerFunc) http.HandlerFunc {
 		defer func() {
 			switch p := recover(); p {
 			case nil:
-			case errNullWorkflow: //nolint:errorlint // it is panicked with as it is
+			case errNullWorkflow: // it is panicked with as it is
 				http.Error(w, "500 Internal Server Error", http.StatusInternalServerError)
 			default:
 				panic(p)

@@ -102,10 +102,18 @@ var scenarios = []scenario{
 	{
 		name: "jobs", graph: `{"1":{"class_type":"PreviewAny","inputs":{"source":"PREFIX"}}}`, extra: `{"extra_pnginfo":{"workflow":{"id":"PREFIX"}}}`,
 		requests: []exchange{
-			{"GET", "/api/jobs?workflow_id=PREFIX", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&status=completed,failed&sort_by=execution_duration&sort_order=asc", ""},
-			{"GET", "/api/jobs?workflow_id=PREFIX&status=failed", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&limit=1", ""}, {"GET", "/api/jobs?workflow_id=PREFIX&limit=5&offset=1", ""},
-			{"GET", "/api/jobs?workflow_id=PREFIX&offset=-1", ""}, {"GET", "/api/jobs?status=done,failed", ""}, {"GET", "/api/jobs?sort_by=name", ""}, {"GET", "/api/jobs?sort_order=up", ""},
-			{"GET", "/api/jobs?limit=0", ""}, {"GET", "/api/jobs?limit=x", ""}, {"GET", "/api/jobs?offset=x", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&status=completed,failed&sort_by=execution_duration&sort_order=asc", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&status=failed", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&limit=1", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&limit=5&offset=1", ""},
+			{"GET", "/api/jobs?workflow_id=PREFIX&offset=-1", ""},
+			{"GET", "/api/jobs?status=done,failed", ""},
+			{"GET", "/api/jobs?sort_by=name", ""},
+			{"GET", "/api/jobs?sort_order=up", ""},
+			{"GET", "/api/jobs?limit=0", ""},
+			{"GET", "/api/jobs?limit=x", ""},
+			{"GET", "/api/jobs?offset=x", ""},
 		},
 	},
 	{

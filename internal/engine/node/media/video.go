@@ -88,8 +88,11 @@ func (f family) GetVideoComponents() *node.Class {
 		SearchAliases: []string{"extract frames", "split video", "video to images", "demux"},
 		Inputs:        []node.Input{{Name: "video", Type: node.Video, Tooltip: "The video."}},
 		Outputs: []node.Output{
-			{Type: node.Image, Name: "images"}, {Type: node.Audio, Name: "audio"}, {Type: node.Float, Name: "fps"},
-			{Type: node.Int, Name: "bit_depth"}, {Type: node.Combo, Name: "color_space"},
+			{Type: node.Image, Name: "images"},
+			{Type: node.Audio, Name: "audio"},
+			{Type: node.Float, Name: "fps"},
+			{Type: node.Int, Name: "bit_depth"},
+			{Type: node.Combo, Name: "color_space"},
 		},
 		Cost:   framesCost,
 		Pixels: videoPixels,

@@ -124,8 +124,11 @@ func ImageHistogram() *node.Class {
 		Description: "Counts how often each value occurs in the first image of a batch.",
 		Inputs:      []node.Input{declare.Image("image", "The image.")},
 		Outputs: []node.Output{
-			{Type: histogram, Name: "rgb"}, {Type: histogram, Name: "luminance"},
-			{Type: histogram, Name: "red"}, {Type: histogram, Name: "green"}, {Type: histogram, Name: "blue"},
+			{Type: histogram, Name: "rgb"},
+			{Type: histogram, Name: "luminance"},
+			{Type: histogram, Name: "red"},
+			{Type: histogram, Name: "green"},
+			{Type: histogram, Name: "blue"},
 		},
 		Cost: declare.PerPixel(20),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
