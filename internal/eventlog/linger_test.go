@@ -41,7 +41,7 @@ func TestMessagesUnderLoadAreFewAndLarge(t *testing.T) {
 		require.Equal(t, quiet, time.Now(), "the first event after a quiet time does not wait")
 		go func() {
 			for range 100 {
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) //nolint:forbidigo // of the bubble's clock
 				note()
 			}
 		}()
