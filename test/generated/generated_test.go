@@ -36,11 +36,11 @@ func (a tally) succeeded(operation string) bool {
 
 // unsuccessful are the operations of which no generated request succeeds, each with the reason.
 var unsuccessful = map[string]string{
-	"GET /ws":                                                 "a request that is no handshake of a WebSocket is refused",
-	"GET /assets/remote-metadata":                             "generated addresses lead to a host that does not exist",
-	"GET /models/{folder}":                                    "there are no models without a ComfyUI server",
-	"GET /experiment/models/{folder}":                         "there are no models without a ComfyUI server",
-	"GET /global_subgraphs/{id}":                              "there are no subgraphs",
+	"GET /ws":                         "a request that is no handshake of a WebSocket is refused",
+	"GET /assets/remote-metadata":     "generated addresses lead to a host that does not exist",
+	"GET /models/{folder}":            "there are no models without a ComfyUI server",
+	"GET /experiment/models/{folder}": "there are no models without a ComfyUI server",
+	"GET /global_subgraphs/{id}":      "there are no subgraphs",
 	"GET /experiment/models/preview/{folder}/{index}/{name}":  "there are no models without a ComfyUI server",
 	"POST /api/v2/webhooks/{id}/deliveries/{delivery}/replay": "a delivery to a host that does not exist is attempted for hours",
 }
