@@ -41,6 +41,7 @@ var unsuccessful = map[string]string{
 	"GET /models/{folder}":            "there are no models without a ComfyUI server",
 	"GET /experiment/models/{folder}": "there are no models without a ComfyUI server",
 	"GET /global_subgraphs/{id}":      "there are no subgraphs",
+
 	"GET /experiment/models/preview/{folder}/{index}/{name}":  "there are no models without a ComfyUI server",
 	"POST /api/v2/webhooks/{id}/deliveries/{delivery}/replay": "a delivery to a host that does not exist is attempted for hours",
 }
