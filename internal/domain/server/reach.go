@@ -9,9 +9,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// CodeNotAllowed marks a registration at an address that its token may not register. Denied.
-const CodeNotAllowed = "address_not_allowed"
-
 // maxHosts and maxHost bound the hosts of a token.
 const (
 	maxHosts = 32
@@ -80,9 +77,9 @@ func (r *Registration) checkReach() error {
 	case reaches(r.Token.Hosts, r.URL, r.From):
 		return nil
 	case len(r.Token.Hosts) > 0:
-		return fault.New(fault.Denied, CodeNotAllowed, "the token %s does not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s does not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))
 	case !r.From.IsValid():
-		return fault.New(fault.Denied, CodeNotAllowed, "the token %s registers the machine that asks, and where the request comes from is not known", r.Token.Name)
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s registers the machine that asks, and where the request comes from is not known", r.Token.Name)
 	}
-	return fault.New(fault.Denied, CodeNotAllowed, "the token %s registers the machine that asks, which is %s, and not %s; a token for other machines names their hosts", r.Token.Name, r.From.Unmap(), r.URL)
+	return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s registers the machine that asks, which is %s, and not %s; a token for other machines names their hosts", r.Token.Name, r.From.Unmap(), r.URL)
 }

@@ -37,7 +37,7 @@ func TestATokenRegistersTheMachineThatAsks(t *testing.T) {
 		{"10.0.3.17", "http://0x0a000311:8188"},
 	} {
 		err := register(nil, c.from, c.address)
-		require.Equal(t, server.CodeNotAllowed, fault.CodeOf(err), c.address)
+		require.Equal(t, fault.CodeAddressNotAllowed, fault.CodeOf(err), c.address)
 		require.Equal(t, fault.Denied, fault.KindOf(err))
 	}
 }
@@ -55,7 +55,7 @@ func TestATokenRegistersTheHostsThatItWasMadeFor(t *testing.T) {
 	for _, address := range []string{
 		"http://10.0.4.1:8188", "http://gpu.internal", "http://evilgpu.internal", "http://gpu-1.example.org", "http://192.0.2.1", "http://10.0.3.200.gpu.evil", "http://127.0.0.1",
 	} {
-		require.Equal(t, server.CodeNotAllowed, fault.CodeOf(register(hosts, "192.0.2.1", address)), address)
+		require.Equal(t, fault.CodeAddressNotAllowed, fault.CodeOf(register(hosts, "192.0.2.1", address)), address)
 	}
 }
 
