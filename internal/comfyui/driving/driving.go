@@ -67,6 +67,7 @@ type Run struct {
 	Files    func(nodeID string) NodeFiles
 	Extra    map[string]json.RawMessage // extra_data of the prompt
 	Recorder Recorder
+	Ended    func() // unless nil, called when the prompt has ended well: its server can take another one
 }
 
 // Result is what a segment made.
@@ -74,6 +75,10 @@ type Result struct {
 	Outputs []node.Value  // in the order of graph.Segment.Outputs
 	Took    time.Duration // of the prompt on the server, from its start; of a prompt found again, since it was found
 }
+
+// ErrHandedOver is the cause, or in the chain of the cause, of a context that ends because another driver goes on with the
+// prompt. Drive then returns when its server has let go of this driver's socket: the next one uses the same name.
+var ErrHandedOver = errors.New("another driver continues")
 
 // NodeError is the failure of a node on a server.
 type NodeError struct{ comfyui.ExecutionError }

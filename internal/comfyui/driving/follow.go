@@ -2,11 +2,10 @@ package driving
 
 import (
 	"context"
-	"strings"
+	"errors"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
-	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -23,9 +22,13 @@ type follower struct {
 	cached   map[string]bool
 	sent     int
 	own      bool      // this driver sent the prompt
+	known    bool      // the server may have it: it was sent, or looked for
 	kept     int       // files that were kept as values
 	misread  int       // looks in a row whose answer could not be read
 	broken   time.Time // since when the connection is; zero = it is not
+	vacated  bool
+	copying  chan copied     // of one: the files of a node, while they are copied
+	held     []comfyui.Event // that came meanwhile
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
@@ -38,12 +41,13 @@ func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	return f
 }
 
-// run sends the prompt, unless its server has it, and follows it to its end. It does not wait for the server to confirm the
-// end of the socket.
+// run sends the prompt, unless its server has it, and follows it to its end. It waits for the server to confirm the end of
+// the socket only if another driver continues.
 func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
+	defer f.abandonCopy()
 	defer stop()
-	events, ended := make(chan comfyui.Event, 256), make(chan error, 1)
+	events, ended := make(chan comfyui.Event, maxHeld), make(chan error, 1)
 	go func() {
 		ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
 			select {
@@ -54,11 +58,19 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 			}
 		})
 	}()
-	return f.follow(ctx, events, ended)
+	outcome, err := f.follow(ctx, events, ended)
+	if errors.Is(context.Cause(ctx), ErrHandedOver) {
+		<-ended
+	}
+	return outcome, err
 }
 
-// settleEvery is how late a watcher learns at most what is recorded of a node. What ends a segment is recorded at once.
-const settleEvery = 150 * time.Millisecond
+const (
+	// settleEvery is how late a watcher learns at most what is recorded of a node. What ends a segment is recorded at once.
+	settleEvery = 150 * time.Millisecond
+	// maxHeld bounds the messages that wait while files are copied.
+	maxHeld = 256
+)
 
 // follow handles what the server says until the outcome is known.
 func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ended chan error) (*comfyui.Outcome, error) {
@@ -67,24 +79,24 @@ func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ende
 	defer settle.Stop()
 	looked := time.Now()
 	for {
-		ask := false
+		ask, err := false, error(nil)
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case err := <-ended:
 			ended <- err
 			return nil, err
-		case e := <-events:
-			var err error
-			if ask, err = f.handle(ctx, e); err != nil {
-				return nil, err
-			}
+		case e := <-f.unlessFull(events):
+			ask, err = f.take(ctx, e)
+		case c := <-f.copying:
+			ask, err = f.copied(ctx, c)
 		case <-settle.C:
-			if err := f.r.Recorder.Settle(ctx); err != nil {
-				return nil, err
-			}
+			err = f.r.Recorder.Settle(ctx)
 		case <-look.C:
-			ask = !f.broken.IsZero() || f.sent > 0 && time.Since(looked) >= f.d.opts.Look
+			ask = f.copying == nil && (!f.broken.IsZero() || f.known && time.Since(looked) >= f.d.opts.Look)
+		}
+		if err != nil {
+			return nil, err
 		}
 		if !ask {
 			continue
@@ -96,7 +108,57 @@ func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ende
 	}
 }
 
-// handle takes one message and reports whether the prompt is worth a look.
+// unlessFull returns the messages of the server, or nothing while so many wait that no more are taken.
+func (f *follower) unlessFull(events <-chan comfyui.Event) <-chan comfyui.Event {
+	if len(f.held) >= maxHeld {
+		return nil
+	}
+	return events
+}
+
+// take handles a message, or holds it while files are copied: what happens to nodes is recorded in order. The end of the
+// prompt does not wait.
+func (f *follower) take(ctx context.Context, e comfyui.Event) (bool, error) {
+	if e, ok := e.(comfyui.Succeeded); ok && e.Prompt == f.r.Prompt {
+		f.vacate()
+	}
+	if f.copying != nil {
+		f.held = append(f.held, e)
+		return false, nil
+	}
+	return f.handle(ctx, e)
+}
+
+// copied records a node whose files were copied, and handles the messages that waited for it.
+func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
+	f.copying = nil
+	if c.err != nil {
+		return false, c.err
+	}
+	if err := f.recordExecuted(ctx, c.Executed); err != nil {
+		return false, err
+	}
+	for len(f.held) > 0 && f.copying == nil {
+		e := f.held[0]
+		f.held = f.held[1:]
+		again, err := f.handle(ctx, e)
+		if err != nil {
+			return false, err
+		}
+		ask = ask || again
+	}
+	return ask && f.copying == nil, nil
+}
+
+// vacate says, once, that the server can take another prompt.
+func (f *follower) vacate() {
+	if f.r.Ended != nil && !f.vacated {
+		f.vacated = true
+		f.r.Ended()
+	}
+}
+
+// handle handles one message and reports whether to look for the prompt.
 func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	switch e := e.(type) {
 	case comfyui.Connected:
@@ -139,9 +201,12 @@ func (f *follower) send(ctx context.Context) error {
 		return err
 	}
 	f.sent++
+	f.known = true
 	f.began = time.Now()
 	f.own = true
-	_, err = f.r.Server.Submit(ctx, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
+	sending, cancel := outlasting(ctx, submitGrace)
+	defer cancel()
+	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	err = f.c.owned(err)
 	switch fault.CodeOf(err) {
 	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next look tells
@@ -150,11 +215,23 @@ func (f *follower) send(ctx context.Context) error {
 	return err
 }
 
+// submitGrace is how long a prompt that is being sent may go on after its driver was told to end. Broken off, it could
+// arrive after the next driver has looked for it in vain, or after it was cancelled.
+const submitGrace = 500 * time.Millisecond
+
+// outlasting returns a context that ends some time after ctx.
+func outlasting(ctx context.Context, grace time.Duration) (context.Context, context.CancelFunc) {
+	later, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(grace, cancel) })
+	return later, func() { stop(); cancel() }
+}
+
 // maxUnreadable bounds the looks in a row that a server answers with what cannot be read.
 const maxUnreadable = 5
 
 // look asks the server for the prompt and acts on what it says.
 func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
+	f.known = true
 	within, cancel := context.WithTimeout(ctx, f.d.opts.LostAfter)
 	defer cancel()
 	state, err := f.r.Server.Find(within, f.r.Prompt)
@@ -178,6 +255,7 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Unknown:
 		return nil, f.send(ctx)
 	case comfyui.Completed:
+		f.vacate()
 		return state.Outcome, f.complete(ctx, state.Outcome)
 	case comfyui.Failed:
 		return nil, f.failed(state.Outcome)
@@ -187,186 +265,4 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 		f.sent = max(f.sent, 1)
 	}
 	return nil, nil //nolint:nilnil // it goes on
-}
-
-func (f *follower) failed(outcome *comfyui.Outcome) error {
-	if outcome == nil || outcome.Err == nil {
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt failed, without a reason")
-	}
-	e := *outcome.Err
-	id, ok := f.segmentNode(e.Node, "")
-	if !ok { // a node that was added, which nobody has seen
-		id = f.c.serves[e.Node]
-	}
-	if n := f.c.node(id); n != nil {
-		e.Node, e.Class = id, n.Class
-	}
-	return &NodeError{e}
-}
-
-// segmentNode returns the node of the segment that a node of the prompt stands for.
-func (f *follower) segmentNode(id, display string) (string, bool) {
-	root, _, _ := strings.Cut(id, ".")
-	for _, candidate := range []string{id, display, root} {
-		if f.c.node(candidate) != nil {
-			return candidate, true
-		}
-	}
-	return "", false
-}
-
-// progress tells watchers and the log what goes on.
-func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
-	switch e := e.(type) {
-	case comfyui.Cached:
-		if e.Prompt == f.r.Prompt {
-			return f.answered(ctx, e.Nodes)
-		}
-	case comfyui.Executing:
-		return f.executing(ctx, e)
-	case comfyui.Progressed:
-		f.showProgress(e.Node, "", e.Value, e.Max)
-	case comfyui.ProgressState:
-		for id, n := range e.Nodes {
-			if n.State == "running" {
-				f.showProgress(id, n.Display, n.Value, n.Max)
-			}
-		}
-	case comfyui.Preview:
-		id := e.Node
-		if id == "" {
-			id = f.current
-		}
-		if id, ok := f.segmentNode(id, e.Display); ok {
-			f.r.Recorder.Preview(id, e.MediaType, e.Image)
-		}
-	case comfyui.ProgressText:
-		if id, ok := f.segmentNode(e.Node, ""); ok {
-			f.r.Recorder.Text(id, e.Text)
-		}
-	case comfyui.Executed:
-		return f.executed(ctx, e)
-	}
-	return nil
-}
-
-// answered takes what the server answers from its cache. Such nodes count as done; what they show follows.
-func (f *follower) answered(ctx context.Context, ids []string) error {
-	var cached []string
-	for _, id := range ids {
-		if f.c.node(id) == nil || f.cached[id] || f.recorded[id] {
-			continue
-		}
-		f.cached[id] = true
-		cached = append(cached, id)
-		if !f.c.shows(f.r.Classes, id) {
-			f.recorded[id] = true
-		}
-	}
-	if len(cached) == 0 {
-		return nil
-	}
-	return f.r.Recorder.Cached(ctx, cached)
-}
-
-// scale is the number of steps in which progress is reported where the server counts in fractions.
-const scale = 1000
-
-func (f *follower) showProgress(node, display string, value, most float64) {
-	id, ok := f.segmentNode(node, display)
-	if !ok || most <= 0 || value < 0 || value > most {
-		return
-	}
-	if most < 1 || most > 1<<30 || most != float64(int(most)) {
-		value, most = value/most*scale, scale
-	}
-	f.r.Recorder.Progress(id, int(value), int(most))
-}
-
-// executing ends the node that ran before, unless it has something to show, and begins the next.
-func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
-	if e.Prompt != "" && e.Prompt != f.r.Prompt {
-		return nil
-	}
-	id, ok := f.segmentNode(e.Node, e.Display)
-	if f.current != "" && f.current != id {
-		if err := f.ended(ctx, f.current); err != nil {
-			return err
-		}
-	}
-	f.current = id
-	if !ok || f.recorded[id] {
-		return nil
-	}
-	if _, running := f.since[id]; running {
-		return nil
-	}
-	f.since[id] = time.Now()
-	return f.r.Recorder.Started(ctx, id)
-}
-
-// ended records a node that shows nothing. One that may is recorded with what it shows.
-func (f *follower) ended(ctx context.Context, id string) error {
-	if f.recorded[id] || f.c.shows(f.r.Classes, id) {
-		return nil
-	}
-	return f.recordExecuted(ctx, Executed{Node: id})
-}
-
-func (f *follower) recordExecuted(ctx context.Context, e Executed) error {
-	f.recorded[e.Node] = true
-	if began, ok := f.since[e.Node]; ok {
-		e.Took = time.Since(began)
-	}
-	e.Cached = f.cached[e.Node]
-	return f.r.Recorder.Executed(ctx, e)
-}
-
-// executed copies what a node shows while the server still runs the others.
-func (f *follower) executed(ctx context.Context, e comfyui.Executed) error {
-	id, ok := f.segmentNode(e.Node, e.Display)
-	if e.Prompt != f.r.Prompt || !ok || f.recorded[id] {
-		return nil
-	}
-	return f.collect(ctx, id, e.Output)
-}
-
-func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) error {
-	ui, files, err := f.d.save(ctx, f.r, f.c, id, out)
-	if err != nil {
-		return err
-	}
-	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files})
-}
-
-// complete reports the nodes that no message reported.
-func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
-	if outcome == nil {
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, without its outputs")
-	}
-	if err := f.answered(ctx, outcome.Cached); err != nil {
-		return err
-	}
-	for i := range f.r.Segment.Nodes {
-		id := f.r.Segment.Nodes[i].ID
-		if f.recorded[id] {
-			continue
-		}
-		var err error
-		if out, shows := outcome.Outputs[id]; shows {
-			err = f.collect(ctx, id, out)
-		} else if !f.cached[id] {
-			err = f.recordExecuted(ctx, Executed{Node: id})
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// shows reports whether a node may put out files or texts.
-func (c *compiled) shows(classes *node.Registry, id string) bool {
-	class, ok := classes.Lookup(c.node(id).Class)
-	return !ok || class.OutputNode || class.Intermediate
 }

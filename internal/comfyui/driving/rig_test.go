@@ -42,6 +42,8 @@ type rig struct {
 	given   map[string]node.Value // by key
 	taken   map[string]node.Value
 	got     *recorder
+	ended   func() // the prompt has ended
+	known   bool   // the server may have the prompts already
 }
 
 // tool is the installed ffmpeg, without which the test is skipped.
@@ -170,9 +172,9 @@ func (r *rig) run(g prompt, outputs ...string) error {
 func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted json.RawMessage) ([]node.Value, error) {
 	if n.Segment != nil {
 		done, err := r.driver.Drive(r.ctx, driving.Run{
-			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: true, Segment: n.Segment, Graph: submitted, Inputs: inputs,
+			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: !r.known, Segment: n.Segment, Graph: submitted, Inputs: inputs,
 			Extra:   map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{"id":"w","nodes":[]}}`)},
-			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got,
+			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got, Ended: r.ended,
 		})
 		return done.Outputs, err
 	}
@@ -185,10 +187,16 @@ func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted
 }
 
 // account is an account's files.
-type account struct{ *nodetest.Files }
+type account struct {
+	*nodetest.Files
+	hold chan struct{} // saving waits until it is closed; nil = it does not wait
+}
 
 // Save gives each file of the tests a name of its own.
 func (a *account) Save(ctx context.Context, s node.Save, write func(io.Writer) error) (node.File, error) {
+	if a.hold != nil {
+		<-a.hold
+	}
 	s.Prefix += "-" + uuid.NewString()
 	return a.Files.Save(ctx, s, write)
 }
@@ -200,11 +208,18 @@ func (a *account) Saved() []job.OutputFile { return nil }
 type recorder struct {
 	mu    sync.Mutex
 	ended []string
+	told  []string // beginnings and ends, in order
 }
 
 var _ driving.Recorder = (*recorder)(nil)
 
-func (r *recorder) Started(context.Context, string) error  { return nil }
+func (r *recorder) Started(_ context.Context, id string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.told = append(r.told, "start "+id)
+	return nil
+}
+
 func (r *recorder) Cached(context.Context, []string) error { return nil }
 func (r *recorder) Settle(context.Context) error           { return nil }
 func (r *recorder) Recorded(string) bool                   { return false }
@@ -215,6 +230,6 @@ func (r *recorder) Text(string, string)                    {}
 func (r *recorder) Executed(_ context.Context, e driving.Executed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended = append(r.ended, e.Node)
+	r.ended, r.told = append(r.ended, e.Node), append(r.told, "end "+e.Node)
 	return nil
 }

@@ -1,0 +1,127 @@
+package driving_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/comfyui/driving"
+	"github.com/millrace-dev/millrace/internal/fault"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// pictures is a graph that saves so many pictures, one after the other.
+func pictures(n int) (g prompt, outputs []string) {
+	g = prompt{"1": call("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 255})}
+	for i := range n {
+		id := string(rune('a' + i))
+		g[id] = call("SaveImage", map[string]any{"images": from("1", 0), "filename_prefix": id})
+		outputs = append(outputs, id)
+	}
+	return g, outputs
+}
+
+// A server takes its next prompt while the outputs of the last one are copied.
+func TestServerIsFreeWhileItsFilesAreCopied(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	free, done := make(chan struct{}), make(chan error, 1)
+	r.ended = func() { close(free) } // which panics the second time
+	r.files.hold = make(chan struct{})
+	g, outputs := pictures(1)
+	go func() { done <- r.run(g, outputs...) }()
+	<-free
+	r.got.mu.Lock()
+	require.NotContains(t, r.got.ended, "a", "its file is not copied yet")
+	r.got.mu.Unlock()
+	close(r.files.hold)
+	require.NoError(t, <-done)
+	require.Contains(t, r.got.ended, "a")
+}
+
+// Nodes are recorded in the order in which the server ran them, however long copying their files takes.
+func TestNodesAreRecordedInOrderWhileFilesAreCopied(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	free, done := make(chan struct{}), make(chan error, 1)
+	r.ended = func() { close(free) }
+	r.files.hold = make(chan struct{})
+	g, outputs := pictures(3)
+	go func() { done <- r.run(g, outputs...) }()
+	<-free // all messages are there
+	close(r.files.hold)
+	require.NoError(t, <-done)
+	require.Len(t, r.got.ended, 4)
+	for i := 0; i+1 < len(r.got.told); i += 2 {
+		require.Equal(t, "start"+r.got.told[i+1][len("end"):], r.got.told[i], r.got.told)
+	}
+}
+
+// slow is a server whose answer to a prompt takes its time.
+type slow struct {
+	comfyui.Server
+	sending, answer chan struct{}
+}
+
+// Submit implements comfyui.Server.
+func (s *slow) Submit(ctx context.Context, p comfyui.Prompt) (comfyui.Submitted, error) {
+	close(s.sending)
+	<-s.answer
+	return s.Server.Submit(ctx, p)
+}
+
+// A prompt that is being sent when its driver is told to end arrives before the driver returns: broken off, it could arrive
+// after the next driver has looked for it, or after it was cancelled.
+func TestPromptThatIsBeingSentArrives(t *testing.T) {
+	t.Parallel()
+	for _, cause := range []error{driving.ErrHandedOver, errors.New("canceled")} {
+		r := simulated(t, sim.Options{})
+		s := &slow{r.server, make(chan struct{}), make(chan struct{})}
+		r.server = s
+		ctx, stop := context.WithCancelCause(r.ctx)
+		r.ctx = ctx
+		g, outputs := pictures(1)
+		done := make(chan error, 1)
+		go func() { done <- r.run(g, outputs...) }()
+		<-s.sending
+		stop(cause)
+		close(s.answer)
+		require.ErrorIs(t, <-done, cause)
+		require.Eventually(t, func() bool {
+			return slices.ContainsFunc(r.machine.Runs(), func(run sim.Run) bool { return run.Outcome == "success" })
+		}, patience, time.Millisecond)
+	}
+}
+
+// garbled is a server that cannot tell the state of a prompt for a while.
+type garbled struct {
+	comfyui.Server
+	left atomic.Int32
+}
+
+// Find implements comfyui.Server.
+func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State, error) {
+	if g.left.Add(-1) >= 0 {
+		return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
+	}
+	return g.Server.Find(ctx, id)
+}
+
+// A driver that takes a prompt over keeps asking for it, also when the first answer cannot be read and no message follows.
+func TestPromptThatWasTakenOverIsAskedForAgain(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	s := &garbled{Server: r.server}
+	s.left.Store(2)
+	r.server, r.known = s, true
+	r.driver = driving.New(driving.Options{Look: 40 * time.Millisecond})
+	g, outputs := pictures(1)
+	require.NoError(t, r.run(g, outputs...))
+	require.Negative(t, s.left.Load())
+}
