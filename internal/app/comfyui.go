@@ -96,6 +96,10 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 	if in.has(Worker) {
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
+		group.Go(func() error {
+			serverstore.Listen(ctx, in.cfg.DatabaseURL, in.name, in.servers.Granted, in.log)
+			return nil
+		})
 	}
 }
 

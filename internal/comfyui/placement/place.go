@@ -2,6 +2,7 @@ package placement
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -12,53 +13,90 @@ import (
 
 // waiter is a segment of this process that waits.
 type waiter struct {
-	wait  server.Wait
-	given chan server.Lease // of one
+	wait   server.Wait
+	queued chan error        // of one: the segment has its place in the queue, or could not be given one
+	given  chan server.Lease // of one
+	tried  chan struct{}     // closed when a round found no server for it
+
+	inQueue bool // guarded by Pool.mu, as is the closing of tried
+	refused bool
 }
 
-// roundEvery is the time between two rounds of placement while something waits.
-const roundEvery = 300 * time.Millisecond
+func newWaiter(w server.Wait) *waiter {
+	return &waiter{wait: w, queued: make(chan error, 1), given: make(chan server.Lease, 1), tried: make(chan struct{})}
+}
 
-// keepEvery is the time between two signs of life of the waits of this process.
-const keepEvery = 5 * time.Second
+const (
+	// roundEvery is the time between two rounds of placement while something waits.
+	roundEvery = 300 * time.Millisecond
+	// roundAgain is when a round is tried again that another process prevented: that one may have read what waits before
+	// this process added to it.
+	roundAgain = 10 * time.Millisecond
+	// keepEvery is the time between two signs of life of the waits of this process.
+	keepEvery = 5 * time.Second
+)
 
 // Serve places segments while some of this process wait, until ctx ends.
 func (p *Pool) Serve(ctx context.Context) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
+	var again <-chan time.Time
 	var kept time.Time
 	for {
+		granted := false
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-again:
 		case <-p.rounds:
+		case <-p.granted:
+			granted = true
 		}
-		if len(p.keys()) == 0 {
-			continue
-		}
-		p.deliver(p.round(ctx))
 		keys := p.keys()
-		if len(keys) == 0 {
+		if granted && len(keys) > 0 {
+			p.collect(ctx, keys)
 			continue
 		}
-		p.collect(ctx, keys)
-		if time.Since(kept) < keepEvery {
-			continue
+		again = nil
+		if prevented := p.round(ctx); prevented {
+			again = time.After(roundAgain)
 		}
-		kept = time.Now()
-		if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
-			p.opts.Log.Warn("segment waits not renewed", "error", err)
+		if keys = p.keys(); len(keys) > 0 && time.Since(kept) >= keepEvery {
+			kept = time.Now()
+			p.keep(ctx, keys)
 		}
 	}
 }
 
+// keep takes the leases that another process made without being heard, and keeps the waits of this process alive.
+func (p *Pool) keep(ctx context.Context, keys []server.Key) {
+	p.collect(ctx, keys)
+	if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
+		p.opts.Log.Warn("segment waits not renewed", "error", err)
+	}
+}
+
 // Freed says that a server may have a place again.
-func (p *Pool) Freed() {
+func (p *Pool) Freed() { signal(p.rounds) }
+
+// Granted says that another process may have given a server to a segment that waits in this one.
+func (p *Pool) Granted() { signal(p.granted) }
+
+func signal(c chan<- struct{}) {
 	select {
-	case p.rounds <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
+}
+
+// Vacate says that the prompt of a lease has ended well: the server has a place for another segment while the outputs of
+// this one are copied.
+func (p *Pool) Vacate(l server.Lease) {
+	p.mu.Lock()
+	p.vacated = append(p.vacated, l)
+	p.mu.Unlock()
+	p.Freed()
 }
 
 // keys returns what waits in this process.
@@ -72,50 +110,147 @@ func (p *Pool) keys() []server.Key {
 	return keys
 }
 
+// ErrNoneFree means that no server takes a segment now.
+var ErrNoneFree = errors.New("no server takes the segment now")
+
 // Place waits for a server for a segment. queued, which may be nil, is called as soon as the segment has its place in the
 // queue: then the lease of an attempt that failed can end. When ctx ends the segment keeps its place for a while; Leave
 // gives it up.
 func (p *Pool) Place(ctx context.Context, w server.Wait, queued func() error) (server.Lease, error) {
+	return p.place(ctx, w, queued, false)
+}
+
+// PlaceNow is Place for a segment that does not wait: it returns ErrNoneFree if no server takes it at once. The segment
+// keeps its place in the queue for a while.
+func (p *Pool) PlaceNow(ctx context.Context, w server.Wait, queued func() error) (server.Lease, error) {
+	return p.place(ctx, w, queued, true)
+}
+
+func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, now bool) (server.Lease, error) {
 	w.Holder = p.holder
-	me := &waiter{wait: w, given: make(chan server.Lease, 1)}
-	if err := p.store.Wait(ctx, w); err != nil {
-		return server.Lease{}, err
-	}
-	if queued != nil {
-		if err := queued(); err != nil {
-			return server.Lease{}, err
-		}
-	}
+	me := newWaiter(w)
 	p.mu.Lock()
 	p.waiting[w.Key] = me
 	p.mu.Unlock()
-	defer func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		delete(p.waiting, w.Key)
-	}()
+	defer p.forget(me)
 	p.Freed()
 	select {
 	case <-ctx.Done():
 		return server.Lease{}, context.Cause(ctx)
+	case err := <-me.queued:
+		if err == nil && queued != nil {
+			err = queued()
+			p.Freed()
+		}
+		if err != nil {
+			return server.Lease{}, err
+		}
+	}
+	var tried <-chan struct{}
+	if now {
+		tried = me.tried
+	}
+	select {
 	case l := <-me.given:
 		return l, nil
+	case <-ctx.Done():
+		return server.Lease{}, context.Cause(ctx)
+	case <-tried:
+		p.forget(me)
+		select {
+		case l := <-me.given: // meanwhile
+			return l, nil
+		default:
+			return server.Lease{}, ErrNoneFree
+		}
 	}
 }
 
-// Leave gives up a place in the queue.
-func (p *Pool) Leave(ctx context.Context, k server.Key) error { return p.store.StopWaiting(ctx, k) }
+// forget gives nothing to a waiter any more.
+func (p *Pool) forget(me *waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.waiting[me.wait.Key] == me {
+		delete(p.waiting, me.wait.Key)
+	}
+}
 
-// round gives servers to what waits, in any process, and returns the leases that it made.
-func (p *Pool) round(ctx context.Context) []server.Lease {
-	made, err := p.store.Place(ctx, func(all []*server.Server, waiting []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+// Leave gives up a place in the queue, and the server that a round gave for it meanwhile.
+func (p *Pool) Leave(ctx context.Context, w server.Wait) error {
+	p.inRound.Lock() // a round that still adds the wait
+	defer p.inRound.Unlock()
+	w.Holder = p.holder
+	return p.store.StopWaiting(ctx, w)
+}
+
+// round adds the new waits of this process to the queue, frees the places that it vacates, and gives servers to what
+// waits, in any process. It reports whether another process prevented it.
+func (p *Pool) round(ctx context.Context) (prevented bool) {
+	p.inRound.Lock()
+	defer p.inRound.Unlock()
+	r, waiters := p.nextRound()
+	if len(waiters) == 0 && len(r.Vacated) == 0 {
+		return false
+	}
+	made, mine, err := p.store.Place(ctx, r, func(all []*server.Server, waiting []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
 		pool := server.Pool{Servers: all, Missing: p.lack, Load: p.load, Served: served, Now: time.Now()}
 		return pool.Decide(waiting)
 	})
 	if err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("segment placement failed", "error", err)
 	}
-	return made
+	p.endRound(r, waiters, err)
+	p.deliver(made)
+	if mine {
+		p.try(waiters)
+	}
+	return err == nil && !mine
+}
+
+// nextRound returns what this process brings to a round, and what waits in it.
+func (p *Pool) nextRound() (server.Round, []*waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := server.Round{Holder: p.holder, Vacated: p.vacated}
+	p.vacated = nil
+	waiters := make([]*waiter, 0, len(p.waiting))
+	for _, w := range p.waiting {
+		waiters = append(waiters, w)
+		if !w.inQueue {
+			r.Waits = append(r.Waits, w.wait)
+		}
+	}
+	return r, waiters
+}
+
+// endRound tells those whose waits a round brought that they are in the queue, or that they are not.
+func (p *Pool) endRound(r server.Round, waiters []*waiter, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err != nil {
+		p.vacated = append(r.Vacated, p.vacated...)
+	}
+	for _, w := range waiters {
+		if !w.inQueue {
+			w.inQueue = err == nil
+			select {
+			case w.queued <- err:
+			default: // it knows of an earlier failure
+			}
+		}
+	}
+}
+
+// try tells waiters that a round has passed over them.
+func (p *Pool) try(waiters []*waiter) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, w := range waiters {
+		if !w.refused {
+			w.refused = true
+			close(w.tried)
+		}
+	}
 }
 
 // collect takes the leases that were made for what waits in this process, by another one.

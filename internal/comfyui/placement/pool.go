@@ -41,11 +41,10 @@ type Store interface {
 
 // Leases is the part of a Store that segments are placed with.
 type Leases interface {
-	Wait(ctx context.Context, w server.Wait) error
 	KeepWaiting(ctx context.Context, keys []server.Key) error
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
-	StopWaiting(ctx context.Context, k server.Key) error
-	Place(ctx context.Context, decide server.Decide) ([]server.Lease, error)
+	StopWaiting(ctx context.Context, w server.Wait) error
+	Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error)
 	OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error)
 	Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error)
 	Renew(ctx context.Context, l server.Lease) (bool, error)
@@ -71,6 +70,8 @@ type Pool struct {
 	opts    Options
 	wake    chan struct{} // the picture is to be read again
 	rounds  chan struct{} // something may be placed
+	granted chan struct{} // another process may have placed something
+	inRound sync.Mutex    // held during a round
 
 	mu        sync.Mutex // guards all below
 	servers   []*server.Server
@@ -80,6 +81,7 @@ type Pool struct {
 	offered   map[string]bool // classes of servers
 	loads     map[server.ID]map[string]time.Duration
 	waiting   map[server.Key]*waiter
+	vacated   []server.Lease // of which the store does not know yet
 	looking   map[server.ID]bool
 }
 
@@ -99,7 +101,7 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 		opts.Silence = 30 * time.Second
 	}
 	return &Pool{
-		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1),
+		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1), granted: make(chan struct{}, 1),
 		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
 		waiting: map[server.Key]*waiter{}, looking: map[server.ID]bool{},
 	}
@@ -110,10 +112,7 @@ func (p *Pool) Store() Store { return p.store }
 
 // Notify says that something changed: a server was registered, a lease has ended.
 func (p *Pool) Notify() {
-	select {
-	case p.wake <- struct{}{}:
-	default:
-	}
+	signal(p.wake)
 }
 
 const (

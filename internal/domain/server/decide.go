@@ -93,8 +93,12 @@ func (p *Pool) newRound(waiting []*Wait) *round {
 		})
 	}
 	for _, s := range p.Servers {
-		r.busy[s.ID], r.loaded[s.ID] = len(s.Leases), s.Models
+		r.busy[s.ID], r.loaded[s.ID] = 0, s.Models
 		for _, l := range s.Leases {
+			if l.Copying {
+				continue
+			}
+			r.busy[s.ID]++
 			if q := byAccount[l.Account]; q != nil {
 				q.running++
 			}
@@ -148,6 +152,7 @@ type candidate struct {
 	*Server
 	warm  bool // has all models loaded
 	blank bool // has none loaded
+	busy  int  // places that are taken
 }
 
 // choose returns the server for a segment and why, or why there is none now.
@@ -164,7 +169,7 @@ func (r *round) choose(w *Wait) (*Server, string) {
 			warmBusy, ownBusy = warmBusy || warm, ownBusy || s.Foreign == 0
 			continue
 		}
-		free = append(free, candidate{s, warm, len(r.loaded[s.ID]) == 0})
+		free = append(free, candidate{s, warm, len(r.loaded[s.ID]) == 0, r.busy[s.ID]})
 	}
 	if len(free) == 0 {
 		return nil, fmt.Sprintf("all %d servers that can run it are busy", len(able))
@@ -216,7 +221,7 @@ func (c candidate) compare(d candidate, models bool) int {
 	if models {
 		order = cmp.Or(order, first(c.warm, d.warm), first(c.blank, d.blank))
 	}
-	return cmp.Or(order, cmp.Compare(len(c.Leases), len(d.Leases)), cmp.Compare(freeD, freeC), cmp.Compare(c.ID, d.ID))
+	return cmp.Or(order, cmp.Compare(c.busy, d.busy), cmp.Compare(freeD, freeC), cmp.Compare(c.ID, d.ID))
 }
 
 // first orders the one of which something is true before the other.

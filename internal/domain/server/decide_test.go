@@ -286,3 +286,12 @@ func TestTheReasonOfAWaitIsThatOfTheNearestServer(t *testing.T) {
 		require.Contains(t, held[0].Reason, says)
 	}
 }
+
+func TestServerWhosePromptHasEndedTakesTheNextSegment(t *testing.T) {
+	t.Parallel()
+	copying := func(s *server.Server) { s.Leases[0].Copying = true }
+	got, _ := pool(healthy("s1", busy("m"), copying)).Decide([]*server.Wait{waits("1")})
+	require.Equal(t, []string{"1→s1"}, placed(got))
+	got, _ = pool(healthy("s1", busy("m"))).Decide([]*server.Wait{waits("1")})
+	require.Empty(t, placed(got))
+}

@@ -29,8 +29,9 @@ type Lease struct {
 	Since   time.Time       `json:"since"`
 	Reason  string          `json:"reason"` // why this server
 	Models  []string        `json:"models,omitempty"`
-	Fresh   bool            `json:"-"` // it was given to its holder just now, and nobody held it before
-	Result  json.RawMessage `json:"-"` // of a segment that has ended; nil of one that has not
+	Copying bool            `json:"copying,omitempty"` // its prompt has ended: it takes no place of the server any more
+	Fresh   bool            `json:"-"`                 // it was given to its holder just now, and nobody held it before
+	Result  json.RawMessage `json:"-"`                 // of a segment that has ended; nil of one that has not
 }
 
 // promptSpace is the namespace of prompt ids; fixed for ever, since a prompt must be found again.
@@ -71,6 +72,13 @@ type Wait struct {
 	Memory  int64     `json:"memory,omitempty"`  // more than so many bytes of a device
 	Cause   string    `json:"why,omitempty"`     // why it is placed again
 	Holder  string    `json:"holder"`
+}
+
+// Round is what a process brings to a round of placement.
+type Round struct {
+	Holder  string
+	Waits   []Wait  // segments that begin to wait
+	Vacated []Lease // whose prompts have ended well, and whose outputs are being copied
 }
 
 // Waiting is a segment that waits, with the reason and how many segments are before it.

@@ -23,16 +23,6 @@ const (
 	waitFor = 30 * time.Second
 )
 
-// Wait has a segment wait for a server. One that waits already stays where it is in the queue; what it needs and avoids is
-// replaced, and its attempt does not fall.
-func (st *Store) Wait(ctx context.Context, w server.Wait) error {
-	_, err := st.pool.Exec(ctx, `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
-		on conflict (job, run, unit) do update set seen_at = now(),
-			body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body else excluded.body end`,
-		string(w.Job), w.Run, w.Unit, w.Account, w, w.Since)
-	return postgres.Classify(err, "wait for a server")
-}
-
 // KeepWaiting keeps the waits of a process alive.
 func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
 	jobs, runs, units := columnsOf(keys)
@@ -50,9 +40,11 @@ func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, a
 	return reason, ahead, postgres.Classify(err, "read why a segment waits")
 }
 
-// StopWaiting ends a wait.
-func (st *Store) StopWaiting(ctx context.Context, k server.Key) error {
-	_, err := st.pool.Exec(ctx, `delete from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit)
+// StopWaiting ends a wait, or the lease that it has become for the same attempt and holder.
+func (st *Store) StopWaiting(ctx context.Context, w server.Wait) error {
+	_, err := st.pool.Exec(ctx, `with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
+		delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and attempt = $4 and holder = $5 and result is null`,
+		string(w.Job), w.Run, w.Unit, w.Attempt, w.Holder)
 	return postgres.Classify(err, "stop waiting for a server")
 }
 
@@ -79,99 +71,24 @@ func (st *Store) WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, e
 const arrival = `order by since, job, unit`
 
 func waits(ctx context.Context, db queryer, where string, args ...any) ([]server.Waiting, error) {
-	rows, err := db.Query(ctx, `select body, reason, ahead from comfyui_waits `+where, args...)
+	rows, err := db.Query(ctx, selectWaits+where, args...)
 	if err != nil {
 		return nil, err
 	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (server.Waiting, error) {
-		var w server.Waiting
-		err := row.Scan(&w.Wait, &w.Reason, &w.Ahead)
-		return w, err
-	})
+	return pgx.CollectRows(rows, scanWait)
 }
 
-// roundLock lets one process at a time place segments.
-const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
+const selectWaits = `select body, reason, ahead from comfyui_waits `
 
-// Place gives servers to waiting segments as decide says, and returns the leases it made. decide gets the servers, the
-// waits, and the time on servers of each account that competes. Where another process places at this moment it returns
-// nothing.
-func (st *Store) Place(ctx context.Context, decide server.Decide) (made []server.Lease, err error) {
-	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
-		var mine bool
-		if err := tx.QueryRow(ctx, roundLock).Scan(&mine); err != nil || !mine {
-			return err
-		}
-		waiting, err := waits(ctx, tx, `where seen_at > $1 `+arrival, time.Now().Add(-waitFor))
-		if err != nil || len(waiting) == 0 {
-			return err
-		}
-		all, err := servers(ctx, tx)
-		if err != nil {
-			return err
-		}
-		list := make([]*server.Wait, len(waiting))
-		for i := range waiting {
-			list[i] = &waiting[i].Wait
-		}
-		used, err := served(ctx, tx, waiting)
-		if err != nil {
-			return err
-		}
-		placed, held := decide(all, list, used)
-		for _, p := range placed {
-			lease, err := grantLease(ctx, tx, p)
-			if err != nil {
-				return err
-			}
-			made = append(made, lease)
-		}
-		return recordReasons(ctx, tx, held)
-	})
-	return made, postgres.Classify(err, "place segments")
-}
-
-// grantLease turns a wait into a lease.
-func grantLease(ctx context.Context, tx pgx.Tx, p server.Placement) (server.Lease, error) {
-	w := p.Wait
-	rows, err := tx.Query(ctx, `with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
-		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
-		values ($1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10)
-		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence, holder = excluded.holder,
-			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null
-		returning `+leaseColumns,
-		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models))
-	if err != nil {
-		return server.Lease{}, err
-	}
-	return pgx.CollectExactlyOneRow(rows, scanLease)
-}
-
-func orEmpty(list []string) []string {
-	if list == nil {
-		return []string{}
-	}
-	return list
-}
-
-// recordReasons records why segments keep waiting.
-func recordReasons(ctx context.Context, tx pgx.Tx, held []server.Unplaced) error {
-	var keys []server.Key
-	var reasons []string
-	var ahead []int
-	for _, h := range held {
-		keys, reasons, ahead = append(keys, h.Wait.Key), append(reasons, h.Reason), append(ahead, h.Ahead)
-	}
-	jobs, runs, units := columnsOf(keys)
-	_, err := tx.Exec(ctx, `update comfyui_waits w set reason = k.reason, ahead = k.ahead from unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[]) k(job, run, unit, reason, ahead)
-		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`, jobs, runs, units, reasons, ahead)
-	return err
+func scanWait(row pgx.CollectableRow) (w server.Waiting, err error) {
+	err = row.Scan(&w.Wait, &w.Reason, &w.Ahead)
+	return w, err
 }
 
 // Retake takes over the lease of a segment, whoever has it, under a higher fence. NotFound means that the segment
 // was not placed yet, or that its server was removed. Time in which nobody had the lease does not count as its.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
-	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5,
+	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5, copying = false,
 			since = since + greatest(now() - until, interval '0')
 		where job = $1 and run = $2 and unit = $3 returning `+leaseColumns, string(k.Job), k.Run, k.Unit, holder, LeaseFor)
 	if err != nil {
@@ -193,7 +110,7 @@ func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 
 // Record appends events of a segment in one transaction with the proof that l still is the segment's lease, and with a
 // result it ends the lease: the server has the models loaded that the prompt named. A lease that another driver has
-// taken over, or whose server was removed, is Conflict with the code server.CodeLeaseLost, and nothing is recorded.
+// taken over, or whose server was removed, is Conflict with the code fault.CodeSegmentLeaseLost, and nothing is recorded.
 // Without events, only the result is recorded. Events of which some were recorded before are ErrDuplicate beside a result.
 func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
 	recorded, err := st.recordOnce(ctx, l, events, result)
@@ -211,7 +128,7 @@ func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog
 	mine := false
 	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) { queueFence(q, l, result, &mine) }, func(tx postgres.Tx, _ *pgx.Batch) error {
 		if !mine {
-			return fault.New(fault.Conflict, fault.CodeSegmentLeaseLost, "another driver has taken the segment over")
+			return ErrLeaseLost
 		}
 		if len(events.Events) == 0 {
 			return nil
@@ -224,6 +141,16 @@ func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog
 		return err
 	})
 	return recorded, err
+}
+
+// ErrLeaseLost refuses what a driver does under a lease that another driver has taken over, or whose server was removed.
+var ErrLeaseLost = fault.New(fault.Conflict, fault.CodeSegmentLeaseLost, "another driver has taken the segment over")
+
+// QueueEnd queues the statement that ends the lease of the segment with which a run ends. mine reports whether its driver
+// still has the lease.
+func QueueEnd(q *pgx.Batch, e job.Ending, mine *bool) {
+	l := server.Lease{Key: server.Key{Job: e.ID, Run: e.Run, Unit: e.Lease.Segment}, Fence: e.Lease.Fence}
+	queueFence(q, l, e.Lease.Result, mine)
 }
 
 // queueFence queues the statement that locks a lease, and ends it if there is a result. mine reports whether l still is
@@ -323,41 +250,4 @@ func (st *Store) Loads(ctx context.Context) (map[server.ID]map[string]time.Durat
 		return nil
 	})
 	return out, postgres.Classify(err, "read how long loading took")
-}
-
-// servedFor bounds how far back the time of accounts on servers is added up.
-const servedFor = 10 * time.Minute
-
-// served returns the time on servers of each account since the moment from which all accounts that wait now have been
-// waiting. One account has nobody to compete with.
-func served(ctx context.Context, tx pgx.Tx, waiting []server.Waiting) (map[string]time.Duration, error) {
-	first := map[string]time.Time{}
-	for i := range waiting {
-		w := &waiting[i]
-		if since, ok := first[w.Account]; !ok || w.Since.Before(since) {
-			first[w.Account] = w.Since
-		}
-	}
-	if len(first) < 2 {
-		return nil, nil
-	}
-	from := time.Now().Add(-servedFor)
-	for _, since := range first {
-		if since.After(from) {
-			from = since
-		}
-	}
-	rows, err := tx.Query(ctx, `select account, sum(extract(epoch from least(until, now()) - greatest(since, $1)))::float8 from comfyui_leases
-		where until > $1 and since < now() group by account`, from)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]time.Duration{}
-	var account string
-	var seconds float64
-	_, err = pgx.ForEachRow(rows, []any{&account, &seconds}, func() error {
-		out[account] = time.Duration(seconds * float64(time.Second))
-		return nil
-	})
-	return out, err
 }

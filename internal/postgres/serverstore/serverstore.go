@@ -68,7 +68,7 @@ type queryer interface {
 }
 
 func servers(ctx context.Context, db queryer) ([]*server.Server, error) {
-	rows, err := db.Query(ctx, `select `+columns+` from comfyui_servers order by registered_at, id`)
+	rows, err := db.Query(ctx, selectServers)
 	if err != nil {
 		return nil, err
 	}
@@ -76,26 +76,34 @@ func servers(ctx context.Context, db queryer) ([]*server.Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	counted, err := leases(ctx, db, countedLeases)
+	return withLeases(all, counted), err
+}
+
+// withLeases adds leases to their servers.
+func withLeases(all []*server.Server, counted []server.Lease) []*server.Server {
 	byID := make(map[server.ID]*server.Server, len(all))
 	for _, s := range all {
 		byID[s.ID] = s
 	}
-	leases, err := leases(ctx, db, `where until > now() and result is null`)
-	if err != nil {
-		return nil, err
-	}
-	for _, l := range leases {
+	for _, l := range counted {
 		if s := byID[l.Server]; s != nil {
 			s.Leases = append(s.Leases, l)
 		}
 	}
-	return all, nil
+	return all
 }
 
-const leaseColumns = `job, run, unit, account, server::text, attempt, fence, holder, until, since, reason, models, result`
+const (
+	selectServers = `select ` + columns + ` from comfyui_servers order by registered_at, id`
+	leaseColumns  = `job, run, unit, account, server::text, attempt, fence, holder, until, since, reason, models, copying, result`
+	selectLeases  = `select ` + leaseColumns + ` from comfyui_leases `
+	countedLeases = `where until > now() and result is null`
+	leaseOrder    = ` order by since, fence`
+)
 
 func leases(ctx context.Context, db queryer, where string, args ...any) ([]server.Lease, error) {
-	rows, err := db.Query(ctx, `select `+leaseColumns+` from comfyui_leases `+where+` order by since, fence`, args...)
+	rows, err := db.Query(ctx, selectLeases+where+leaseOrder, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +112,7 @@ func leases(ctx context.Context, db queryer, where string, args ...any) ([]serve
 
 func scanLease(row pgx.CollectableRow) (server.Lease, error) {
 	var l server.Lease
-	err := row.Scan(&l.Job, &l.Run, &l.Unit, &l.Account, &l.Server, &l.Attempt, &l.Fence, &l.Holder, &l.Until, &l.Since, &l.Reason, &l.Models, &l.Result)
+	err := row.Scan(&l.Job, &l.Run, &l.Unit, &l.Account, &l.Server, &l.Attempt, &l.Fence, &l.Holder, &l.Until, &l.Since, &l.Reason, &l.Models, &l.Copying, &l.Result)
 	return l, err
 }
 

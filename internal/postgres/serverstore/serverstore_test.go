@@ -1,8 +1,10 @@
 package serverstore_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -63,21 +65,36 @@ func wait(id job.ID, holder string) server.Wait {
 // place gives every waiting segment the first server.
 func (r *registry) place() []server.Lease {
 	r.t.Helper()
-	made, err := r.Place(r.t.Context(), func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) (placed []server.Placement, _ []server.Unplaced) {
+	return r.round(server.Round{Holder: "first"})
+}
+
+// round gives every waiting segment the first server, in a round that brings something.
+func (r *registry) round(with server.Round) []server.Lease {
+	r.t.Helper()
+	made, mine, err := r.Place(r.t.Context(), with, func(all []*server.Server, waiting []*server.Wait, _ map[string]time.Duration) (placed []server.Placement, _ []server.Unplaced) {
 		for _, w := range waiting {
 			placed = append(placed, server.Placement{Wait: w, Server: all[0], Reason: "the first"})
 		}
 		return placed, nil
 	})
 	require.NoError(r.t, err)
+	require.True(r.t, mine)
 	return made
+}
+
+// queue has segments wait.
+func (r *registry) queue(waits ...server.Wait) {
+	r.t.Helper()
+	_, _, err := r.Place(r.t.Context(), server.Round{Waits: waits}, func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+		return nil, nil
+	})
+	require.NoError(r.t, err)
 }
 
 // lease has a segment wait and be placed.
 func (r *registry) lease(id job.ID, holder string) server.Lease {
 	r.t.Helper()
-	require.NoError(r.t, r.Wait(r.t.Context(), wait(id, holder)))
-	made := r.place()
+	made := r.round(server.Round{Holder: holder, Waits: []server.Wait{wait(id, holder)}})
 	require.Len(r.t, made, 1)
 	return made[0]
 }
@@ -200,18 +217,20 @@ func TestSegmentKeepsItsPlaceInTheQueue(t *testing.T) {
 	id := newJob()
 	early := wait(id, "first")
 	early.Since = time.Now().Add(-time.Hour).UTC().Truncate(time.Microsecond)
-	require.NoError(t, r.Wait(t.Context(), early))
+	r.queue(early)
 	again := wait(id, "second")
 	again.Attempt, again.Avoid = 2, []server.ID{"s1"}
-	require.NoError(t, r.Wait(t.Context(), again))
+	r.queue(again)
 	older := wait(id, "third")
-	require.NoError(t, r.Wait(t.Context(), older))
+	r.queue(older)
 	waiting, err := r.Waits(t.Context())
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
 	require.Equal(t, 2, waiting[0].Attempt, "the attempt does not fall")
 	require.Equal(t, []server.ID{"s1"}, waiting[0].Avoid)
-	require.NoError(t, r.StopWaiting(t.Context(), early.Key))
+	require.Equal(t, early.Since, waiting[0].Since, "it waits since it began to")
+	require.Equal(t, "third", waiting[0].Holder, "the driver that waits now is given the server, and not one that is gone")
+	require.NoError(t, r.StopWaiting(t.Context(), early))
 	waiting, err = r.Waits(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, waiting)
@@ -243,7 +262,7 @@ func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
 	_, err := r.pool.Exec(t.Context(), `update comfyui_leases set since = now() - interval '40 seconds', until = now() - interval '10 seconds', result = '{}'`)
 	require.NoError(t, err)
 	ask := func() (used map[string]time.Duration) {
-		_, err := r.Place(t.Context(), func(_ []*server.Server, _ []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+		_, _, err := r.Place(t.Context(), server.Round{}, func(_ []*server.Server, _ []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
 			used = served
 			return nil, nil
 		})
@@ -253,9 +272,9 @@ func TestTimeOnServersIsAddedUpWhereAccountsCompete(t *testing.T) {
 	mine, other := wait(newJob(), "first"), wait(newJob(), "first")
 	other.Account = "b"
 	mine.Since, other.Since = time.Now().Add(-time.Minute), time.Now().Add(-20*time.Second)
-	require.NoError(t, r.Wait(t.Context(), mine))
+	r.queue(mine)
 	require.Nil(t, ask(), "nobody competes")
-	require.NoError(t, r.Wait(t.Context(), other))
+	r.queue(other)
 	used := ask()
 	require.InDelta(t, 10, used["a"].Seconds(), 3, "the time since both wait counts")
 	require.Zero(t, used["b"])
@@ -315,4 +334,98 @@ func TestRegistrationExpiresUnlessItIsRenewed(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	require.Equal(t, "http://two:8188", all[0].URL)
+}
+
+func TestSegmentWhoseOutputsAreCopiedTakesNoPlace(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	l := r.lease(newJob(), "first")
+	listed := func() server.Lease {
+		all, err := r.Servers(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all[0].Leases, 1, "it is listed as long as its driver needs the server")
+		return all[0].Leases[0]
+	}
+	require.False(t, listed().Copying)
+	lost := l
+	lost.Fence--
+	r.round(server.Round{Vacated: []server.Lease{lost}})
+	require.False(t, listed().Copying, "only the driver that has the lease ends it")
+
+	require.Empty(t, r.round(server.Round{Vacated: []server.Lease{l}}))
+	require.True(t, listed().Copying)
+	s, err := r.Server(t.Context(), string(l.Server))
+	require.NoError(t, err)
+	require.Equal(t, l.Models, s.Models, "the next segment is placed by the models of this one")
+
+	again, err := r.Retake(t.Context(), l.Key, "second")
+	require.NoError(t, err)
+	require.False(t, again.Copying, "the next driver may have to send the prompt again")
+}
+
+func TestGivingUpAWaitGivesUpTheServerThatItWasGiven(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	w := wait(newJob(), "first")
+	made := r.round(server.Round{Holder: "first", Waits: []server.Wait{w}})
+	require.Len(t, made, 1)
+	other := w
+	other.Holder = "second"
+	require.NoError(t, r.StopWaiting(t.Context(), other))
+	mine, err := r.Renew(t.Context(), made[0])
+	require.NoError(t, err)
+	require.True(t, mine, "it is another one's")
+	require.NoError(t, r.StopWaiting(t.Context(), w))
+	mine, err = r.Renew(t.Context(), made[0])
+	require.NoError(t, err)
+	require.False(t, mine)
+}
+
+// A process hears at once that another one gave a server to its segment.
+func TestHolderHearsOfItsLease(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	heard := make(chan struct{}, 10)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		serverstore.Listen(ctx, r.pool.Config().ConnString(), "second", func() { heard <- struct{}{} }, slog.New(slog.DiscardHandler))
+	}()
+	<-heard // it listens
+	r.queue(wait(newJob(), "third"), wait(newJob(), "second"))
+	require.Len(t, r.round(server.Round{Holder: "first"}), 2)
+	<-heard
+	r.queue(wait(newJob(), "second"))
+	require.Len(t, r.round(server.Round{Holder: "second"}), 1)
+	stop()
+	<-ended
+	require.Empty(t, heard, "what a process gives itself it knows")
+}
+
+func TestRoundThatAnotherProcessPreventsAddsItsWaits(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.add("http://one:8188")
+	inside, end := make(chan struct{}), make(chan struct{})
+	other := make(chan error, 1)
+	go func() {
+		_, _, err := r.Place(t.Context(), server.Round{Waits: []server.Wait{wait(newJob(), "other")}}, func([]*server.Server, []*server.Wait, map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
+			close(inside)
+			<-end
+			return nil, nil
+		})
+		other <- err
+	}()
+	<-inside
+	made, mine, err := r.Place(t.Context(), server.Round{Waits: []server.Wait{wait(newJob(), "first")}}, nil)
+	require.NoError(t, err)
+	require.False(t, mine)
+	require.Empty(t, made)
+	close(end)
+	require.NoError(t, <-other)
+	require.Len(t, r.place(), 2)
 }

@@ -1,0 +1,176 @@
+package serverstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// roundLock lets one process at a time place segments.
+const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
+
+// addWait has a segment wait for a server. One that waits already stays where it is in the queue; what it needs and avoids
+// is replaced, and its attempt does not fall. Whoever asks last is given the server.
+const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
+	on conflict (job, run, unit) do update set seen_at = now(),
+		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder', excluded.body -> 'holder')
+			else excluded.body || jsonb_build_object('since', w.body -> 'since') end`
+
+// vacate frees the place that a lease has on its server, whose prompt has ended: the server has the models loaded that the
+// prompt named.
+const vacate = `with vacated as (update comfyui_leases set copying = true
+		where job = $1 and run = $2 and unit = $3 and fence = $4 and result is null returning server, models)
+	update comfyui_servers s set models = v.models from vacated v where s.id = v.server and v.models <> '{}'`
+
+// Place gives servers to waiting segments as decide says, and returns the leases it made. decide gets the servers, the
+// waits, and the time on servers of each account that competes. It reports false, and no leases, if another process places
+// segments at this moment; what the round adds is recorded all the same.
+func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error) {
+	var seen picture
+	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) {
+		queueRound(q, r)
+		seen.queue(q)
+	}, func(tx postgres.Tx, q *pgx.Batch) error {
+		if !seen.mine || len(seen.waiting) == 0 {
+			return nil
+		}
+		used, err := served(ctx, tx, seen.waiting)
+		if err != nil {
+			return err
+		}
+		list := make([]*server.Wait, len(seen.waiting))
+		for i := range seen.waiting {
+			list[i] = &seen.waiting[i].Wait
+		}
+		placed, held := decide(withLeases(seen.servers, seen.leases), list, used)
+		for _, p := range placed {
+			queueLease(q, p, &made)
+			if p.Wait.Holder != r.Holder {
+				q.Queue(notifyHolder, p.Wait.Holder)
+			}
+		}
+		queueReasons(q, held)
+		return nil
+	})
+	if err != nil {
+		return nil, false, postgres.Classify(err, "place segments")
+	}
+	return made, seen.mine, nil
+}
+
+// queueRound queues what a process brings to a round.
+func queueRound(q *pgx.Batch, r server.Round) {
+	for i := range r.Waits {
+		w := &r.Waits[i]
+		q.Queue(addWait, string(w.Job), w.Run, w.Unit, w.Account, w, w.Since)
+	}
+	for _, l := range r.Vacated {
+		q.Queue(vacate, string(l.Job), l.Run, l.Unit, l.Fence)
+	}
+}
+
+// picture is what a round decides on.
+type picture struct {
+	mine    bool // no other process places segments now
+	waiting []server.Waiting
+	servers []*server.Server
+	leases  []server.Lease
+}
+
+// queue queues the statements that read the picture, after the lock.
+func (p *picture) queue(q *pgx.Batch) {
+	q.Queue(roundLock).QueryRow(func(row pgx.Row) error { return row.Scan(&p.mine) })
+	q.Queue(selectWaits+`where seen_at > $1 `+arrival, time.Now().Add(-waitFor)).Query(func(rows pgx.Rows) (err error) {
+		p.waiting, err = pgx.CollectRows(rows, scanWait)
+		return err
+	})
+	q.Queue(selectServers).Query(func(rows pgx.Rows) (err error) {
+		p.servers, err = pgx.CollectRows(rows, scan)
+		return err
+	})
+	q.Queue(selectLeases + countedLeases + leaseOrder).Query(func(rows pgx.Rows) (err error) {
+		p.leases, err = pgx.CollectRows(rows, scanLease)
+		return err
+	})
+}
+
+// queueLease queues the statement that turns a wait into a lease.
+func queueLease(q *pgx.Batch, p server.Placement, made *[]server.Lease) {
+	w := p.Wait
+	q.Queue(`with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
+		insert into comfyui_leases as l (job, run, unit, account, server, attempt, fence, holder, until, since, reason, models)
+		values ($1, $2, $3, $4, $5, $6, nextval('comfyui_fences'), $7, now() + $8, now(), $9, $10)
+		on conflict (job, run, unit) do update set server = excluded.server, attempt = excluded.attempt, fence = excluded.fence, holder = excluded.holder,
+			until = excluded.until, since = excluded.since, reason = excluded.reason, models = excluded.models, result = null, copying = false
+		returning `+leaseColumns,
+		string(w.Job), w.Run, w.Unit, w.Account, string(p.Server.ID), w.Attempt, w.Holder, LeaseFor, p.Reason, orEmpty(w.Models)).
+		Query(func(rows pgx.Rows) error {
+			lease, err := pgx.CollectExactlyOneRow(rows, scanLease)
+			*made = append(*made, lease)
+			return err
+		})
+}
+
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}
+
+// queueReasons queues the statement that records why segments keep waiting.
+func queueReasons(q *pgx.Batch, held []server.Unplaced) {
+	if len(held) == 0 {
+		return
+	}
+	var keys []server.Key
+	var reasons []string
+	var ahead []int
+	for _, h := range held {
+		keys, reasons, ahead = append(keys, h.Wait.Key), append(reasons, h.Reason), append(ahead, h.Ahead)
+	}
+	jobs, runs, units := columnsOf(keys)
+	q.Queue(`update comfyui_waits w set reason = k.reason, ahead = k.ahead from unnest($1::text[], $2::int[], $3::int[], $4::text[], $5::int[]) k(job, run, unit, reason, ahead)
+		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`, jobs, runs, units, reasons, ahead)
+}
+
+// servedFor bounds how far back the time of accounts on servers is added up.
+const servedFor = 10 * time.Minute
+
+// served returns the time on servers of each account since the moment from which all accounts that wait now have been
+// waiting. One account has nobody to compete with.
+func served(ctx context.Context, tx queryer, waiting []server.Waiting) (map[string]time.Duration, error) {
+	first := map[string]time.Time{}
+	for i := range waiting {
+		w := &waiting[i]
+		if since, ok := first[w.Account]; !ok || w.Since.Before(since) {
+			first[w.Account] = w.Since
+		}
+	}
+	if len(first) < 2 {
+		return nil, nil
+	}
+	from := time.Now().Add(-servedFor)
+	for _, since := range first {
+		if since.After(from) {
+			from = since
+		}
+	}
+	rows, err := tx.Query(ctx, `select account, sum(extract(epoch from least(until, now()) - greatest(since, $1)))::float8 from comfyui_leases
+		where until > $1 and since < now() group by account`, from)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]time.Duration{}
+	var account string
+	var seconds float64
+	_, err = pgx.ForEachRow(rows, []any{&account, &seconds}, func() error {
+		out[account] = time.Duration(seconds * float64(time.Second))
+		return nil
+	})
+	return out, err
+}
