@@ -72,12 +72,19 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	res.Cached = cachedInputs(answer)
 	sched := res.Scheduler()
 	if sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, events)
+		_, err := g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, events, nil)
+		return BeginResult{Ended: true}, err
 	}
 	// A later attempt runs no nodes, because a node may have prevented the first attempt from ending.
-	if first, ok := sched.StartFused(); ok && n == 1 {
+	if first, ok := sched.StartSole(); ok && n == 1 {
 		c := newChain(g, plan, RunParams{RunRef: p.RunRef, Units: first.Units, Keep: first.Keep, Inputs: res.Cached}, 1, events)
-		return g.runFirst(ctx, c, sched, first.ID, res)
+		if !first.Remote {
+			return g.runFirst(ctx, c, sched, first.ID, res)
+		}
+		if end, ok := g.Segments.beginMoment(); ok {
+			defer end()
+			return g.driveFirst(ctx, c, sched, first.ID, res)
+		}
 	}
 	if err := events.flush(ctx); err != nil {
 		return BeginResult{}, fmt.Errorf("record the start of job %s: %w", p.Job, err)
@@ -103,12 +110,20 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 		return BeginResult{}, err
 	}
 	c.keepEntries(ctx)
+	return g.afterFirst(ctx, c, sched, batch, res, first)
+}
+
+// afterFirst records how the first batch went, and the end of the run if nothing else remains.
+func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult, first RunResult) (BeginResult, error) {
 	sched.Done(batch, first.Units)
 	if first.Failed == "" && !first.Stopped && sched.Finished() {
-		return BeginResult{Ended: true}, g.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded}, c.events)
+		return BeginResult{Ended: true}, c.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded})
 	}
 	res.First = &first
-	err = c.events.flush(ctx)
+	err := c.release(ctx)
+	if err == nil {
+		err = c.events.flush(ctx)
+	}
 	first.Version = c.events.version
 	return res, err
 }

@@ -40,6 +40,8 @@ type chain struct {
 	expanded int               // nodes of this batch that expanded
 	added    int               // to how many in all
 	spent    map[int][]int     // by index in the batch: units that no later node of the batch reads
+	done     *doneSegment      // its lease is to be ended with the next append; nil = there is none
+	moment   bool              // a segment that finds no server at once is left to another activity
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorder) *chain {

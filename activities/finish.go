@@ -40,7 +40,7 @@ type FinishParams struct {
 func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
 	due, err := g.mayFinish(ctx, p)
 	if err == nil && due {
-		err = g.finish(ctx, p, g.newRecorder(p.RunRef))
+		_, err = g.finish(ctx, p, g.newRecorder(p.RunRef), nil)
 	}
 	return attempt.Error(err)
 }
@@ -59,16 +59,17 @@ func (g *Graph) mayFinish(ctx context.Context, p FinishParams) (bool, error) {
 	return err == nil, err
 }
 
-// finish ends a run. It appends the pending events before the end.
-func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder) error {
+// finish ends a run. It appends the pending events before the end, and ends the lease of the run's last segment, if there
+// is one. It reports false if the run was ended before.
+func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder, lease *job.LeaseEnd) (bool, error) {
 	ending, err := g.ending(ctx, p)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
-		return err
+		return false, err
 	}
-	ending.Before = events.pending
+	ending.Before, ending.Lease = events.pending, lease
 	ended, err := g.Jobs.End(ctx, ending)
 	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that did not end the run
 		if err = events.flush(ctx); err == nil {
@@ -76,8 +77,11 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder) er
 			ended, err = g.Jobs.End(ctx, ending)
 		}
 	}
-	if err != nil {
-		return err
+	switch {
+	case fault.CodeOf(err) == fault.CodeSegmentLeaseLost:
+		return false, errTakenOver
+	case err != nil:
+		return false, err
 	}
 	g.Notify(ended.Intents)
 	g.plans.Remove(p.Job)
@@ -87,7 +91,7 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder) er
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
 		g.Log.Warn("values of a finished job not deleted; the next sweep will delete them", "job_id", p.Job, "error", err)
 	}
-	return nil
+	return ended.Applied, nil
 }
 
 func (g *Graph) ending(ctx context.Context, p FinishParams) (job.Ending, error) {

@@ -22,6 +22,8 @@ type RunParams struct {
 	Inputs     []Input     // values computed outside this batch
 	Expansions []Expansion `json:"Grown,omitempty"` // nodes that expanded, in order
 	Seen       int64       `json:",omitempty"`      // version of the job's stream after the latest ended batch
+	Last       bool        `json:",omitempty"`      // the run succeeds with this segment: its end is recorded with it
+	Stored     []string    `json:",omitempty"`      // with Last: references to values that no node will read again
 }
 
 // Expansion is a node that expanded and what is stored for it.
@@ -45,6 +47,7 @@ type RunResult struct {
 	At      *job.NodeRef `json:",omitempty"` // the node running then
 	Lost    []int        `json:",omitempty"` // units whose stored values are gone
 	Version int64        `json:",omitempty"` // of the job's stream after the batch's last events
+	Ended   bool         `json:",omitempty"` // the run is over, and its end recorded
 }
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.
@@ -94,6 +97,13 @@ func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res R
 	c.turn = t
 	res, err = g.runChain(ctx, c)
 	c.keepEntries(ctx)
+	if err == nil && p.Last && res.Failed == "" && !res.Stopped && len(res.Units) == len(p.Units) {
+		res.Ended = true
+		return res, c.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded, Values: p.Stored})
+	}
+	if err == nil {
+		err = c.release(ctx)
+	}
 	if err == nil {
 		err = c.events.flush(ctx)
 		res.Version = c.events.version

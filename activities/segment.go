@@ -28,6 +28,7 @@ type Segments struct {
 	Credentials ServerCredentials // nil = servers are given none
 
 	weights *expirable.LRU[string, int] // shares of accounts
+	moments chan struct{}               // one for each activity that plans a run and drives its first segment
 }
 
 // ServerCredentials knows which credentials of jobs are given to which servers.
@@ -44,7 +45,7 @@ const (
 
 // NewSegments returns the dependencies of running segments.
 func NewSegments(pool *placement.Pool, driver *driving.Driver) *Segments {
-	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](keptWeights, nil, weightFor)}
+	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](keptWeights, nil, weightFor), moments: newMoments()}
 }
 
 // RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats that lasts as long as it has to wait.
@@ -64,7 +65,7 @@ func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) 
 }
 
 // errWorkerStops is the cause of a context that ended because the worker is stopping.
-var errWorkerStops = fault.New(fault.Canceled, fault.CodeWorkerStops, "the worker is stopping; another one continues")
+var errWorkerStops = fault.Wrap(driving.ErrHandedOver, fault.Canceled, fault.CodeWorkerStops, "the worker is stopping; another one continues")
 
 // stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
@@ -121,12 +122,6 @@ type segmentRun struct {
 	refused     int
 }
 
-// segmentResult is the stored result of an ended segment, for a later driver.
-type segmentResult struct {
-	Values  []string     `json:"values,omitempty"`
-	Failure *job.Failure `json:"failure,omitempty"`
-}
-
 // run returns the references of the values that nodes outside the segment read.
 func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 	lease, err := s.lease(ctx)
@@ -142,18 +137,6 @@ func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 		lease, err = s.place(ctx, again)
 	}
 	return nil, err
-}
-
-// kept returns the result that an earlier driver stored.
-func (s *segmentRun) kept(l server.Lease) ([]string, error) {
-	var res segmentResult
-	if err := json.Unmarshal(l.Result, &res); err != nil {
-		return nil, fmt.Errorf("read the result of a segment: %w", err)
-	}
-	if res.Failure != nil {
-		return nil, &segmentFailure{Failure: *res.Failure}
-	}
-	return res.Values, nil
 }
 
 // lease takes over the lease of an earlier driver, or waits for a server.
@@ -174,11 +157,6 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	}
 	s.wait.Attempt = l.Attempt
 	return l, err
-}
-
-func kept(raw json.RawMessage) (res segmentResult) {
-	_ = json.Unmarshal(raw, &res) // an unreadable result has no values
-	return res
 }
 
 // newWait returns the requirements of the segment for a server.
@@ -275,12 +253,19 @@ func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, err
 	waiting, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	go s.watchClasses(waiting, stop)
-	l, err := s.Pool.Place(waiting, s.wait, queued)
+	place := s.Pool.Place
+	if s.moment {
+		place = s.Pool.PlaceNow
+	}
+	l, err := place(waiting, s.wait, queued)
+	if errors.Is(err, placement.ErrNoneFree) {
+		return l, errMomentOver
+	}
 	cause := context.Cause(waiting)
 	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
-		if err := s.Pool.Leave(leave, s.key); err != nil {
+		if err := s.Pool.Leave(leave, s.wait); err != nil {
 			s.g.Log.Warn("segment not removed from the queue; its entry will expire", "job_id", s.key.Job, "error", err)
 		}
 	}
@@ -362,6 +347,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
 		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra, Recorder: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
+		Ended: func() { recorder.vacate(l) },
 	})
 	if err != nil {
 		return s.failed(ctx, l, row, srv, recorder, err)
@@ -375,39 +361,9 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	}
 	recorder.measure(ctx, l, row)
 	recorder.end(ctx, l, row, job.SegmentDone, nil)
-	return refs, nil, s.release(ctx, l, segmentResult{Values: refs})
-}
-
-// release stores the result of the segment and ends the lease, in one transaction with the events that are pending.
-func (s *segmentRun) release(ctx context.Context, l server.Lease, res segmentResult) error {
-	raw, err := json.Marshal(res)
-	if err != nil {
-		return fmt.Errorf("encode the result of a segment: %w", err)
-	}
-	recorded, err := s.record(ctx, l, s.events.appendOf(s.events.pending), raw)
-	if errors.Is(err, eventlog.ErrDuplicate) { // an earlier attempt recorded a part of them
-		if err = s.events.flush(ctx); err == nil {
-			recorded, err = s.record(ctx, l, eventlog.Append{}, raw)
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if len(recorded) > 0 {
-		s.events.settle(recorded)
-	}
-	s.events.lease = nil
-	s.Pool.Freed()
-	return s.events.flush(ctx)
-}
-
-// record records events of the segment under its lease.
-func (s *segmentRun) record(ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
-	recorded, err := s.Pool.Store().Record(ctx, l, a, result)
-	if fault.CodeOf(err) == fault.CodeSegmentLeaseLost {
-		return nil, errTakenOver
-	}
-	return recorded, err
+	raw, err := segmentResult{Values: refs}.encode()
+	s.done = &doneSegment{run: s, lease: l, result: raw}
+	return refs, nil, err
 }
 
 // extra returns the extra_data of the prompt: the metadata for saved files, the preview method, and the credentials that

@@ -38,6 +38,8 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
 		return nil, nil, s.canceled(ctx, l, row, srv, recorder)
+	case s.moment && ctx.Err() == nil: // what follows is decided by one driver, which counts the failures: RunSegment finds it, too
+		return nil, nil, errMomentOver
 	case ctx.Err() != nil || errors.Is(cause, errTakenOver):
 		return nil, nil, cause // the next driver finds the prompt by its id
 	case errors.As(cause, &node):
@@ -88,7 +90,11 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 // over ends a segment with a failure. It stores the failure before reporting it, so that no other driver starts again.
 func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, f *segmentFailure) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
-	if err := s.release(ctx, l, segmentResult{Failure: &f.Failure}); err != nil {
+	raw, err := segmentResult{Failure: &f.Failure}.encode()
+	if err == nil {
+		err = s.release(ctx, l, raw)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	return nil, nil, f

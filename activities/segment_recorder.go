@@ -12,13 +12,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// segmentRecorder records what happens to the nodes of a segment in one attempt. It implements driving.Story.
+// segmentRecorder records what happens to the nodes of a segment in one attempt. It implements driving.Recorder.
 type segmentRecorder struct {
 	*segmentRun
 	attempt int
 	ended   map[string]bool // nodes whose end was recorded by earlier attempts
 	shown   []nodecache.Shown
 	loading time.Duration // that nodes took which load models
+	vacated time.Time     // when the prompt had ended
 }
 
 var _ driving.Recorder = (*segmentRecorder)(nil)
@@ -46,11 +47,25 @@ func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server
 	return nil
 }
 
+// vacate frees the server for another segment while the outputs of this one are copied.
+func (s *segmentRecorder) vacate(l server.Lease) {
+	s.vacated = time.Now()
+	s.Pool.Vacate(l)
+}
+
+// used returns how long the segment had its place on the server.
+func (s *segmentRecorder) used(l server.Lease) time.Duration {
+	if s.vacated.IsZero() {
+		return max(0, time.Since(l.Since))
+	}
+	return max(0, s.vacated.Sub(l.Since))
+}
+
 // end adds how the attempt ended; it is appended with what follows.
 func (s *segmentRecorder) end(_ context.Context, l server.Lease, row *server.Server, outcome string, cause error) {
 	event := job.SegmentEndedV1{
 		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: l.Attempt, Server: string(l.Server), URL: row.URL,
-		Millis: max(0, time.Since(l.Since).Milliseconds()), Outcome: outcome, Price: row.Price,
+		Millis: s.used(l).Milliseconds(), Outcome: outcome, Price: row.Price,
 	}
 	if cause != nil {
 		event.Problem = withoutPaths(cause.Error())
@@ -64,7 +79,7 @@ func (s *segmentRecorder) end(_ context.Context, l server.Lease, row *server.Ser
 // maxSegmentProblem bounds what is recorded of why an attempt ended.
 const maxSegmentProblem = 500
 
-// Recorded implements driving.Story.
+// Recorded implements driving.Recorder.
 func (s *segmentRecorder) Recorded(id string) bool { return s.ended[id] }
 
 func (s *segmentRecorder) class(id string) string {
@@ -76,20 +91,20 @@ func (s *segmentRecorder) class(id string) string {
 	return ""
 }
 
-// Started implements driving.Story.
+// Started implements driving.Recorder.
 func (s *segmentRecorder) Started(ctx context.Context, id string) error {
 	s.current, s.log = &job.NodeRef{Node: id, Class: s.class(id)}, &nodeLog{}
 	s.events.addNth(id, s.attempt-1, job.TypeNodeStarted, job.NodeStartedV1{Run: s.params.Run, Node: id, Class: s.class(id), Attempt: s.attempt})
 	return s.events.flushIfDue(ctx, false)
 }
 
-// Cached implements driving.Story.
+// Cached implements driving.Recorder.
 func (s *segmentRecorder) Cached(ctx context.Context, ids []string) error {
 	s.events.addNth(s.pn.ID, s.attempt-1, job.TypeNodesCached, job.NodesCachedV1{Run: s.params.Run, Nodes: ids, More: true})
 	return s.events.flushIfDue(ctx, false)
 }
 
-// Executed implements driving.Story.
+// Executed implements driving.Recorder.
 func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) error {
 	if s.log == nil {
 		s.log = &nodeLog{}
@@ -138,7 +153,7 @@ func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *serv
 	}
 }
 
-// Settle implements driving.Story.
+// Settle implements driving.Recorder.
 func (s *segmentRecorder) Settle(ctx context.Context) error { return s.events.flushIfDue(ctx, true) }
 
 // frames publishes the frames of a node; the log says that it runs before watchers are shown any.
@@ -146,13 +161,13 @@ func (s *segmentRecorder) frames(id string) *live {
 	return &live{ctx: context.Background(), chain: s.chain, node: id, announced: true, attempt: s.attempt}
 }
 
-// Progress implements driving.Story.
+// Progress implements driving.Recorder.
 func (s *segmentRecorder) Progress(id string, value, most int) { s.frames(id).Progress(value, most) }
 
-// Preview implements driving.Story.
+// Preview implements driving.Recorder.
 func (s *segmentRecorder) Preview(id, contentType string, data []byte) {
 	s.frames(id).Preview(contentType, data)
 }
 
-// Text implements driving.Story.
+// Text implements driving.Recorder.
 func (s *segmentRecorder) Text(id, text string) { s.frames(id).Text(text) }

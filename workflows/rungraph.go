@@ -49,6 +49,9 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		if err != nil {
 			return err // continue-as-new, or an engine error
 		}
+		if r.plan.Ended { // recorded with its last segment
+			return nil
+		}
 		if err := r.finish(ctx, outcome); !planIsStale(err) {
 			return err
 		}
@@ -218,6 +221,9 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 	var f workflow.Future
 	switch {
 	case b.Remote:
+		if params.Last = r.sched.Ends(b); params.Last {
+			params.Stored = r.stored
+		}
 		onServers := segments
 		onServers.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + SegmentQueue
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, onServers), a.RunSegment, params)
@@ -310,6 +316,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 		return
 	}
 	r.seen = max(r.seen, res.Version)
+	r.plan.Ended = r.plan.Ended || res.Ended
 	for _, u := range res.Units {
 		if len(u.Values) > 0 {
 			r.values[u.Unit] = u.Values

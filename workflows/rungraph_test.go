@@ -53,7 +53,7 @@ func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
 			e.note("begin replan=%t", p.Replan)
 			return e.begin(p), nil
 		},
-		"RunCheap": e.batch("cheap"), "RunLong": e.batch("long"),
+		"RunCheap": e.batch("cheap"), "RunLong": e.batch("long"), "RunSegment": e.batch("segment"),
 		"Finish": func(_ context.Context, p activities.FinishParams) error {
 			e.note("finish %s", p.Outcome)
 			e.finish = p
@@ -435,4 +435,27 @@ func TestShortBatchesHaveAQueueOfTheirOwn(t *testing.T) {
 	require.Equal(t, []string{workflows.ShortQueue, ""}, queues(1000, false, true))
 	require.Equal(t, []string{workflows.PartnerQueue}, queues(600_000, true, false))
 	require.Equal(t, []string{workflows.PartnerQueue, ""}, queues(600_000, true, true))
+}
+
+// The activity of the run's last segment ends the run, if it can.
+func TestTheLastSegmentEndsTheRun(t *testing.T) {
+	t.Parallel()
+	for ended, last := range map[bool]string{true: "segment [1] of p", false: "finish succeeded"} {
+		e := &engine{
+			begin: plans(activities.BeginResult{PlanHash: "p", Shape: graph.Shape{Units: []graph.Unit{
+				{Segment: true}, {Segment: true, Deps: []int{0}, Output: true},
+			}}}),
+			run: func(p activities.RunParams) (activities.RunResult, error) {
+				res := done(p)
+				require.Equal(t, p.Units[0] == 1, p.Last)
+				if p.Last {
+					require.Equal(t, []string{"value-0"}, p.Stored)
+				}
+				res.Ended = p.Last && ended
+				return res, nil
+			},
+		}
+		require.NoError(t, e.execute(t, nil))
+		require.Equal(t, last, e.log[len(e.log)-1])
+	}
 }

@@ -3,11 +3,12 @@ package servers_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -17,14 +18,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 	"github.com/millrace-dev/millrace/internal/comfyui/driving"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	enginegraph "github.com/millrace-dev/millrace/internal/engine/graph"
 	enginenode "github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
@@ -34,25 +40,35 @@ import (
 
 // deployment is a database with servers and one admitted job, for workers that drive its segments.
 type deployment struct {
-	t     *testing.T
-	types *eventlog.Registry
-	log   *eventstore.Store
-	store *serverstore.Store
-	blobs *mem.Store
-	ref   job.RunRef
+	t       *testing.T
+	pool    *pgxpool.Pool
+	types   *eventlog.Registry
+	log     *eventstore.Store
+	jobs    *jobstore.Store
+	credits *accountstore.Credits
+	store   *serverstore.Store
+	blobs   *mem.Store
+	ref     job.RunRef
 }
+
+// aSecond is the price of a second on the servers of a deployment, in USD millionths.
+const aSecond = 1000
 
 func newDeployment(t *testing.T, g graph, machines ...*sim.Machine) *deployment {
 	t.Helper()
 	types := eventlog.NewRegistry()
-	require.NoError(t, job.Register(types))
-	require.NoError(t, server.Register(types))
+	require.NoError(t, errors.Join(job.Register(types), server.Register(types), credit.Register(types)))
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	log := eventstore.New(pool, types, nil)
-	d := &deployment{t, types, log, serverstore.New(pool, log), mem.New(), job.RunRef{Job: job.NewID(), Account: "a", Run: 1}}
+	d := &deployment{
+		t, pool, types, log, jobstore.New(pool, log), accountstore.NewCredits(pool, log), serverstore.New(pool, log), mem.New(),
+		job.RunRef{Job: job.NewID(), Account: account.LocalID, Run: 1},
+	}
+	require.NoError(t, d.credits.Grant(t.Context(), d.ref.Account, credit.Dollar, "ops", "trial"))
 	for _, m := range machines {
 		r, err := server.ParseFixed(m.URL())
 		require.NoError(t, err)
+		r.Price = aSecond
 		_, err = d.store.Register(t.Context(), r, nil)
 		require.NoError(t, err)
 	}
@@ -60,18 +76,12 @@ func newDeployment(t *testing.T, g graph, machines ...*sim.Machine) *deployment 
 	require.NoError(t, err)
 	source, err := json.Marshal(job.Source{Prompt: prompt})
 	require.NoError(t, err)
-	d.append(job.TypeSubmitted, job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: []string{"7"}})
-	d.append(job.TypeAdmitted, job.AdmittedV1{Run: 1})
-	return d
-}
-
-func (d *deployment) append(eventType string, data any) {
-	d.t.Helper()
-	_, err := d.log.Append(d.t.Context(), eventlog.Append{
-		Stream: d.ref.Job.Stream(), Account: d.ref.Account, Expected: eventlog.AnyVersion,
-		Events: []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}},
+	_, err = d.jobs.Submit(t.Context(), job.NewJob{
+		ID: d.ref.Job, Account: d.ref.Account, Submitted: job.SubmittedV1{Document: job.Document{Inline: string(source)}, Targets: []string{"7"}},
+		Operation: "jobs", Bounds: job.Bounds{Slots: 1, QueueDepth: 1}, Price: job.Price{Server: aSecond},
 	})
-	require.NoError(d.t, err)
+	require.NoError(t, err)
+	return d
 }
 
 // events returns the events of the job.
@@ -126,32 +136,49 @@ func (d *deployment) worker(name string) *activities.Graph {
 		Events: d.log, Types: d.types, Sources: job.Sources{Events: d.log, Registry: d.types, Blobs: d.blobs},
 		Assets: noAssets{}, Tiers: oneSlot{}, Classes: classes, Values: nodevalue.New(d.blobs, 1<<20, 1<<20), Bus: noBus{}, Stops: activities.NewStops(),
 		Files:    func(job.RunRef, string) activities.NodeFiles { return &nodeFiles{Files: files} },
-		Segments: activities.NewSegments(pool, driving.New(driving.Options{})),
-		Worker:   name, Log: slog.New(slog.DiscardHandler),
+		Segments: activities.NewSegments(pool, driving.New(driving.Options{})), Jobs: d.jobs, Notify: func([]outbox.Intent) {},
+		Worker: name, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
-// plan plans the run of the job.
+// plan plans the run of the job, and runs nothing of it.
 func (d *deployment) plan(g *activities.Graph) activities.BeginResult {
+	d.t.Helper()
+	return d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x", Replan: true})
+}
+
+// begin begins the run of the job.
+func (d *deployment) begin(g *activities.Graph, p activities.BeginParams) (plan activities.BeginResult) {
 	d.t.Helper()
 	env := environment(d.t.Context())
 	env.RegisterActivity(g.Begin)
-	value, err := env.ExecuteActivity(g.Begin, activities.BeginParams{RunRef: d.ref, Execution: "x", Replan: true})
+	value, err := env.ExecuteActivity(g.Begin, p)
 	require.NoError(d.t, err)
-	var plan activities.BeginResult
 	require.NoError(d.t, value.Get(&plan))
 	return plan
 }
 
-// drive runs the one segment of the job.
+// drive runs the one segment of the job, with which the run ends.
 func (d *deployment) drive(ctx context.Context, g *activities.Graph, plan activities.BeginResult) (res activities.RunResult, err error) {
 	env := environment(ctx)
 	env.RegisterActivity(g.RunSegment)
-	value, err := env.ExecuteActivity(g.RunSegment, activities.RunParams{RunRef: d.ref, PlanHash: plan.PlanHash, Units: []int{0}})
+	value, err := env.ExecuteActivity(g.RunSegment, activities.RunParams{RunRef: d.ref, PlanHash: plan.PlanHash, Units: []int{0}, Last: true})
 	if err != nil {
 		return res, err
 	}
-	return res, value.Get(&res)
+	err = value.Get(&res)
+	return res, err
+}
+
+// count counts the events of a type.
+func (d *deployment) count(eventType string) (n int) {
+	d.t.Helper()
+	for _, e := range d.events() {
+		if e.Type == eventType {
+			n++
+		}
+	}
+	return n
 }
 
 func environment(ctx context.Context) *testsuite.TestActivityEnvironment {
@@ -200,7 +227,7 @@ func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 			}
 		}
 	}
-	require.Contains(t, [][]string{{"", "first", "second"}, {"", "second"}}, actors, "after the second driver the first one recorded nothing")
+	require.Contains(t, [][]string{{account.LocalID, "first", "second"}, {account.LocalID, "second"}}, actors, "after the second driver the first one recorded nothing")
 	require.Len(t, executed, 7)
 	for id, n := range executed {
 		require.Equal(t, 1, n, "node %s", id)

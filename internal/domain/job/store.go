@@ -2,6 +2,7 @@ package job
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -60,9 +61,18 @@ type Ending struct {
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Data    any
 	Before  []eventlog.Event // events of the run to append before its end, in one transaction
+	Lease   *LeaseEnd        // of the segment with which the run ends, in the same transaction; nil = the run ends with none
 	Bounds  Bounds
 	Actor   string
 	Reason  string
+}
+
+// LeaseEnd ends the lease of a segment of a run on a ComfyUI server. If another driver has taken the lease over, the run
+// is not ended.
+type LeaseEnd struct {
+	Segment int
+	Fence   int64
+	Result  json.RawMessage // of the segment
 }
 
 // ErrRecordedInPart refuses an Ending if the log has some of its Before events but not its end. The caller must

@@ -116,10 +116,10 @@ func (s *Scheduler) MarkCached(unit int, kept bool) {
 	s.states[unit].status, s.states[unit].kept = done, kept
 }
 
-// StartFused returns the first batch if it is fused and the only one that can start: the activity that plans the run
-// can run it right away.
-func (s *Scheduler) StartFused() (Batch, bool) {
-	if first := s.Next(); len(first) == 1 && first[0].Local {
+// StartSole returns the first batch if it is the only one that can start, and fused or a segment: the activity that
+// plans the run can run it right away.
+func (s *Scheduler) StartSole() (Batch, bool) {
+	if first := s.Next(); len(first) == 1 && (first[0].Local || first[0].Remote) {
 		return first[0], true
 	}
 	return Batch{}, false
@@ -348,6 +348,17 @@ func (s *Scheduler) Lost(unit int) {
 		s.states[unit].kept = false
 		s.stuck = 0
 	}
+}
+
+// Ends reports whether the run is finished as soon as a running batch has ended well: no other runs, and every output
+// that is not done is in it.
+func (s *Scheduler) Ends(b Batch) bool {
+	for u := range s.units {
+		if s.units[u].Output && s.states[u].status != done && !slices.Contains(b.Units, u) {
+			return false
+		}
+	}
+	return s.inFlight == 1
 }
 
 // Finished reports whether every output is done.

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 // Store implements job.Store. Every transaction locks the account's admission state first, and
@@ -282,12 +283,19 @@ func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	var l admissionState
 	var freed *job.RunRef
 	var intents []outbox.Intent
+	leased := false
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, e.Account, 0, &l)
 		s.slots.Leave(q, e.Account, string(e.ID), &freed)
 		q.Queue(`delete from sealed_credentials where job_id = $1`, e.ID)
+		if e.Lease != nil {
+			serverstore.QueueEnd(q, e, &leased)
+		}
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
+		if e.Lease != nil && !leased {
+			return serverstore.ErrLeaseLost
+		}
 		if freed != nil {
 			l.running--
 		}

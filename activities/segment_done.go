@@ -1,0 +1,114 @@
+package activities
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// segmentResult is the stored result of an ended segment, for a later driver.
+type segmentResult struct {
+	Values  []string     `json:"values,omitempty"`
+	Failure *job.Failure `json:"failure,omitempty"`
+}
+
+func (r segmentResult) encode() (json.RawMessage, error) {
+	raw, err := json.Marshal(r)
+	if err != nil {
+		return nil, fmt.Errorf("encode the result of a segment: %w", err)
+	}
+	return raw, nil
+}
+
+// kept returns the result that an earlier driver stored.
+func (s *segmentRun) kept(l server.Lease) ([]string, error) {
+	var res segmentResult
+	if err := json.Unmarshal(l.Result, &res); err != nil {
+		return nil, fmt.Errorf("read the result of a segment: %w", err)
+	}
+	if res.Failure != nil {
+		return nil, &segmentFailure{Failure: *res.Failure}
+	}
+	return res.Values, nil
+}
+
+func kept(raw json.RawMessage) (res segmentResult) {
+	_ = json.Unmarshal(raw, &res) // an unreadable result has no values
+	return res
+}
+
+// doneSegment is a segment that has run. Its lease ends in one transaction with the events that are pending, and with the
+// end of the run if it is the last.
+type doneSegment struct {
+	run    *segmentRun
+	lease  server.Lease
+	result json.RawMessage
+}
+
+// release ends the lease of the segment that has run, if there is one.
+func (c *chain) release(ctx context.Context) error {
+	d := c.done
+	if d == nil {
+		return nil
+	}
+	c.done = nil
+	return d.run.release(ctx, d.lease, d.result)
+}
+
+// end returns what ends the lease together with the run; nil = there is no lease.
+func (c *chain) end() *job.LeaseEnd {
+	if c.done == nil {
+		return nil
+	}
+	return &job.LeaseEnd{Segment: c.done.lease.Unit, Fence: c.done.lease.Fence, Result: c.done.result}
+}
+
+// finish ends a run that has succeeded with this chain, in one transaction with the pending events and the end of the
+// lease.
+func (c *chain) finish(ctx context.Context, p FinishParams) error {
+	applied, err := c.g.finish(ctx, p, c.events, c.end())
+	if err != nil || c.done == nil {
+		return err
+	}
+	d := c.done
+	c.done, c.events.lease = nil, nil
+	if !applied { // the run was ended before, as canceled
+		err = d.run.Pool.Store().Drop(ctx, d.lease)
+	}
+	d.run.Pool.Freed()
+	return err
+}
+
+// release stores the result of the segment and ends the lease, in one transaction with the events that are pending.
+func (s *segmentRun) release(ctx context.Context, l server.Lease, raw json.RawMessage) error {
+	recorded, err := s.record(ctx, l, s.events.appendOf(s.events.pending), raw)
+	if errors.Is(err, eventlog.ErrDuplicate) { // an earlier attempt recorded a part of them
+		if err = s.events.flush(ctx); err == nil {
+			recorded, err = s.record(ctx, l, eventlog.Append{}, raw)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if len(recorded) > 0 {
+		s.events.settle(recorded)
+	}
+	s.events.lease = nil
+	s.Pool.Freed()
+	return s.events.flush(ctx)
+}
+
+// record records events of the segment under its lease.
+func (s *segmentRun) record(ctx context.Context, l server.Lease, a eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
+	recorded, err := s.Pool.Store().Record(ctx, l, a, result)
+	if fault.CodeOf(err) == fault.CodeSegmentLeaseLost {
+		return nil, errTakenOver
+	}
+	return recorded, err
+}

@@ -1,0 +1,124 @@
+package servers_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/server"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+func machine(t *testing.T, step time.Duration) *sim.Machine {
+	t.Helper()
+	m, err := sim.Start("127.0.0.1:0", sim.Options{Step: step})
+	require.NoError(t, err)
+	t.Cleanup(m.Close)
+	return m
+}
+
+// The activity that plans a run runs a short segment and ends the run, in one transaction with the segment's result.
+func TestShortSegmentEndsWithThePlanOfItsRun(t *testing.T) {
+	t.Parallel()
+	m := machine(t, time.Millisecond)
+	d := newDeployment(t, text2img(1, 2), m)
+	plan := d.begin(d.worker("first"), activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.True(t, plan.Ended)
+	var transactions int
+	require.NoError(t, d.pool.QueryRow(t.Context(), `select count(distinct xmin::text) from events where type = any($1)`,
+		[]string{job.TypeSucceeded, job.TypeSegmentEnded}).Scan(&transactions))
+	require.Equal(t, 1, transactions)
+	require.Equal(t, 1, d.count(job.TypeSucceeded))
+	require.Equal(t, 1, d.count(job.TypeStarted))
+	require.Len(t, m.Runs(), 1)
+	all, err := d.store.Servers(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all[0].Leases)
+}
+
+// A segment that takes longer is left to an activity of its own, which finds the prompt and ends the run.
+func TestLongSegmentIsHandedOver(t *testing.T) {
+	t.Parallel()
+	m := machine(t, 20*time.Millisecond)
+	d := newDeployment(t, text2img(1, 80), m)
+	first, second := d.worker("first"), d.worker("second")
+	plan := d.begin(first, activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.False(t, plan.Ended)
+	require.Nil(t, plan.First)
+	require.Equal(t, 1, d.count(job.TypeStarted), "the run has begun for whoever looks")
+
+	res, err := d.drive(t.Context(), second, plan)
+	require.NoError(t, err)
+	require.True(t, res.Ended)
+	require.Len(t, m.Runs(), 1, "the prompt ran once")
+	require.Equal(t, 1, d.count(job.TypeSucceeded))
+	require.Equal(t, 7, d.count(job.TypeNodeExecuted))
+}
+
+// A segment that finds no server free does not hold up the plan of its run. It has its place in the queue.
+func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
+	t.Parallel()
+	m := machine(t, time.Millisecond)
+	d := newDeployment(t, text2img(1, 2), m)
+	g := d.worker("first")
+	all, err := d.store.Servers(t.Context())
+	require.NoError(t, err)
+	by := server.By{Actor: "ana", Reason: "a test"}
+	require.NoError(t, d.store.Drain(t.Context(), all[0].ID, true, by))
+	plan := d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.False(t, plan.Ended)
+	waiting, err := d.store.Waits(t.Context())
+	require.NoError(t, err)
+	require.Len(t, waiting, 1)
+	require.Equal(t, d.ref.Job, waiting[0].Job)
+	require.Empty(t, m.Runs())
+
+	require.NoError(t, d.store.Drain(t.Context(), all[0].ID, false, by))
+	res, err := d.drive(t.Context(), g, plan)
+	require.NoError(t, err)
+	require.True(t, res.Ended)
+}
+
+// A driver that was taken over ends no run, and whoever comes back finds that it has ended. The time on the server is paid
+// once.
+func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
+	t.Parallel()
+	m := machine(t, 20*time.Millisecond)
+	d := newDeployment(t, text2img(1, 60), m)
+	first, second := d.worker("first"), d.worker("second")
+	plan := d.plan(first)
+	require.Equal(t, plan.PlanHash, d.plan(second).PlanHash)
+	lost := make(chan error, 1)
+	go func() {
+		_, err := d.drive(t.Context(), first, plan)
+		lost <- err
+	}()
+	require.Eventually(t, func() bool { return running(m) }, patience, 10*time.Millisecond)
+	for range 2 { // the second is the activity whose answer was lost
+		res, err := d.drive(t.Context(), second, plan)
+		require.NoError(t, err)
+		require.True(t, res.Ended)
+	}
+	require.Error(t, <-lost)
+	_, err := d.drive(t.Context(), first, plan)
+	require.NoError(t, err)
+
+	require.Equal(t, 1, d.count(job.TypeSucceeded))
+	require.Equal(t, 1, d.count(job.TypeSegmentEnded))
+	var paid int64
+	for _, e := range d.events() {
+		data, err := d.log.Decode(e)
+		require.NoError(t, err)
+		if ended, ok := data.(job.SegmentEndedV1); ok {
+			paid = ended.Cost(aSecond)
+		}
+	}
+	require.Greater(t, paid, int64(aSecond), "the prompt takes longer than a second")
+	b, err := d.credits.Balance(t.Context(), d.ref.Account)
+	require.NoError(t, err)
+	require.Equal(t, paid, b.Settled)
+	require.Zero(t, b.Held)
+}
