@@ -1,11 +1,13 @@
 package servers_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
@@ -88,6 +90,26 @@ func TestServers(t *testing.T) {
 		require.Less(t, time.Since(asked), 5*time.Second, "generous for a busy machine")
 		require.Equal(t, "cancelled", s.ended(id))
 	})
+	t.Run("a cancel reaches the prompt in the queue of its server, and no other", func(t *testing.T) {
+		s := s.with(t)
+		foreign := uuid.NewString()
+		post(t, machine, text2img(60, 500), foreign, "somebody")
+		s.await("the foreign prompt to run", func() bool { return outcome(machine, foreign) == "running" })
+		id := s.submit(text2img(61, 5))
+		var queued string
+		s.await("the job's prompt behind it", func() bool {
+			queued = pending(t, machine)
+			return queued != ""
+		})
+		status, _ := s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
+		require.Less(t, status, 300)
+		asked := time.Now()
+		s.await("the prompt to leave the queue", func() bool { return pending(t, machine) == "" })
+		require.Less(t, time.Since(asked), 5*time.Second, "generous for a busy machine")
+		require.Equal(t, "cancelled", s.ended(id))
+		s.await("the end of the foreign prompt", func() bool { return outcome(machine, foreign) == "success" })
+		require.Empty(t, outcome(machine, queued), "it never ran")
+	})
 	t.Run("too little memory is tried once more after freeing it", func(t *testing.T) {
 		s := s.with(t)
 		machine.Inject(comfyui.OutOfMemory, 1)
@@ -138,6 +160,24 @@ func TestServers(t *testing.T) {
 		require.Len(t, s.images(id), 1)
 	})
 	t.Run("operators add, drain, resume and remove servers", func(t *testing.T) { operate(s.with(t)) })
+}
+
+// pending returns the id of the first prompt that waits in the queue of a server, "" if none does.
+func pending(t *testing.T, m *comfyui.Machine) string {
+	t.Helper()
+	res, err := http.Get(m.URL() + "/queue")
+	require.NoError(t, err)
+	defer res.Body.Close()
+	var queue struct {
+		Pending [][]json.RawMessage `json:"queue_pending"`
+	}
+	require.NoError(t, json.NewDecoder(res.Body).Decode(&queue))
+	if len(queue.Pending) == 0 {
+		return ""
+	}
+	var id string
+	require.NoError(t, json.Unmarshal(queue.Pending[0][1], &id))
+	return id
 }
 
 // with is the service for a sub-test.

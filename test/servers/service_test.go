@@ -80,6 +80,7 @@ func serve(t *testing.T, machines []*comfyui.Machine, more ...string) *service {
 		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
 		cmd.SetArgs(args)
 		ended <- cmd.ExecuteContext(ctx)
+		close(ended)
 	}()
 	t.Cleanup(func() {
 		cancel()

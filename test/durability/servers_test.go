@@ -1,0 +1,158 @@
+package durability_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// Kills of drivers and servers of the test below, the jobs under way at any time, and how long a kill is apart from the
+// next: a minute in all.
+const (
+	serverKills  = 16
+	underWay     = 6
+	betweenKills = 1500 * time.Millisecond
+)
+
+// startOnServers starts the roles of a service with simulated ComfyUI servers.
+func startOnServers(t *testing.T, n int) (*cluster, []*sim.Machine) {
+	t.Helper()
+	var machines []*sim.Machine
+	var urls []string
+	for range n {
+		m, err := sim.Start("127.0.0.1:0", sim.Options{Step: 10 * time.Millisecond})
+		require.NoError(t, err)
+		t.Cleanup(m.Close)
+		machines, urls = append(machines, m), append(urls, m.URL()+",price=0.001")
+	}
+	dir := dataDir(t)
+	c := serveOn(t, startStack(t, dir), dir)
+	c.env = append(c.env, "MILLRACE_COMFYUI="+strings.Join(urls, " "))
+	c.startRoles()
+	c.until("the classes of the servers are known", func() bool {
+		_, body := c.call(http.MethodGet, "/api/object_info/KSampler", "")
+		return strings.Contains(body, "sampler_name")
+	})
+	return c, machines
+}
+
+// onServers is a graph whose loader has the name of its job in its id: so the executions of the job are found.
+func onServers(name string, seed int) string {
+	return fmt.Sprintf(`{"prompt":{
+		"%[1]s":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
+		"2":{"class_type":"CLIPTextEncode","inputs":{"text":"a mill","clip":["%[1]s",1]}},
+		"4":{"class_type":"EmptyLatentImage","inputs":{"width":64,"height":64,"batch_size":1}},
+		"5":{"class_type":"KSampler","inputs":{"model":["%[1]s",0],"positive":["2",0],"negative":["2",0],"latent_image":["4",0],
+			"seed":%[2]d,"steps":60,"cfg":7.0,"sampler_name":"euler","scheduler":"normal","denoise":1.0}},
+		"6":{"class_type":"VAEDecode","inputs":{"samples":["5",0],"vae":["%[1]s",2]}},
+		"7":{"class_type":"SaveImage","inputs":{"images":["6",0],"filename_prefix":"%[1]s"}}}}`, name, seed)
+}
+
+// Drivers and servers are killed under load: no job is lost, no picture is there twice, no segment is executed again while
+// the server lives that executed it, and the time on servers is charged for once.
+func TestDriversAndServersMayBeKilled(t *testing.T) {
+	t.Parallel()
+	c, machines := startOnServers(t, 2)
+	c.command("accounts", "credit", "local", "--amount", "1000", "--reason", "metered")
+	random := rand.New(rand.NewPCG(2026, 13))
+	jobs := map[string]string{} // by name
+	next := func() {
+		name := fmt.Sprintf("job%d-load", len(jobs))
+		if id, ok := c.accepted(onServers(name, len(jobs))); ok {
+			jobs[name] = id
+		}
+	}
+	for range underWay {
+		next()
+	}
+	for range serverKills {
+		<-time.After(betweenKills/2 + time.Duration(random.Int64N(int64(betweenKills)))) // any moment of a run
+		if at := random.IntN(4); at < 2 {
+			machines[at].Kill()
+			require.NoError(t, machines[at].Restart())
+		} else {
+			c.workers[at-2].kill()
+			c.workers[at-2].start()
+		}
+		next()
+		next()
+	}
+	all := make([]string, 0, len(jobs))
+	for _, id := range jobs {
+		all = append(all, id)
+	}
+	c.await(all, "completed")
+	for name, id := range jobs {
+		require.Len(t, c.pictures(id), 1, "job %s, %s", name, id)
+	}
+	require.Empty(t, sim.Repeats(machines, func(r sim.Run) string {
+		for _, id := range r.Nodes {
+			if strings.HasSuffix(id, "-load") {
+				return id
+			}
+		}
+		return ""
+	}))
+	c.checkLanes()
+	c.checkServerCharges(all)
+}
+
+// pictures returns the names of the files that a job put out.
+func (c *cluster) pictures(id string) (names []string) {
+	c.t.Helper()
+	status, body := c.call(http.MethodGet, "/api/history/"+id, "")
+	require.Equal(c.t, http.StatusOK, status)
+	var history map[string]struct {
+		Outputs map[string]struct{ Images []struct{ Filename string } }
+	}
+	require.NoError(c.t, json.Unmarshal([]byte(body), &history))
+	for _, out := range history[id].Outputs {
+		for _, im := range out.Images {
+			names = append(names, im.Filename)
+		}
+	}
+	return names
+}
+
+// checkServerCharges expects that every job ended one segment well, and that the account paid for these once.
+func (c *cluster) checkServerCharges(ids []string) {
+	c.t.Helper()
+	spent := int64(0)
+	for _, id := range ids {
+		done := 0
+		for _, e := range c.ends(id) {
+			if e.Outcome == job.SegmentDone {
+				done++
+			}
+			spent += e.Cost(1000)
+		}
+		require.Equal(c.t, 1, done, "job %s", id)
+		spent += 250_000 // MILLRACE_PRICE_RUN
+	}
+	require.Contains(c.t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the events
+		"0.00 held, "+credit.Dollars(spent)+" spent, 1000.00 granted")
+}
+
+// ends returns how the attempts to run the segments of a job ended.
+func (c *cluster) ends(id string) []job.SegmentEndedV1 {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
+	require.NoError(c.t, err)
+	defer conn.Close(c.t.Context())
+	rows, err := conn.Query(c.t.Context(), `select data from events where stream = $1 and type = $2 order by version`, job.ID(id).Stream(), job.TypeSegmentEnded)
+	require.NoError(c.t, err)
+	ends, err := pgx.CollectRows(rows, pgx.RowTo[job.SegmentEndedV1])
+	require.NoError(c.t, err)
+	return ends
+}
