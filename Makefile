@@ -95,7 +95,7 @@ test/generated: postgres bin/millrace-temporal ## requests generated from the Op
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }
-	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -count=1 -timeout 30m -v -run '^TestRealServers' $(ARGS) ./internal/comfyui/...
+	MILLRACE_TEST_COMFYUI=$(COMFYUI) $(GO) test -p 1 -count=1 -timeout 30m -v -run '^TestRealServers' $(ARGS) ./internal/comfyui/...
 
 .PHONY: test/compare
 test/compare: postgres bin/millrace-temporal ## random graphs here and on a ComfyUI server, compared (COMFYUI=http://…, GRAPHS=300, SEED=1)
