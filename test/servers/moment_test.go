@@ -122,3 +122,20 @@ func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
 	require.Equal(t, paid, b.Settled)
 	require.Zero(t, b.Held)
 }
+
+// A segment that fails in its first moment is decided by the activity that follows, which counts its failures: memory is
+// freed once, and then the job fails.
+func TestFailureInTheFirstMomentIsCountedOnce(t *testing.T) {
+	t.Parallel()
+	m := machine(t, time.Millisecond)
+	m.Inject(sim.OutOfMemory, 2)
+	d := newDeployment(t, text2img(1, 2), m)
+	g := d.worker("first")
+	plan := d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"})
+	require.False(t, plan.Ended)
+	require.Nil(t, plan.First)
+	res, err := d.drive(t.Context(), g, plan)
+	require.NoError(t, err)
+	require.Equal(t, "5", res.Failed)
+	require.Len(t, m.Runs(), 2)
+}
