@@ -126,13 +126,21 @@ func TestAFormCarriesTheMembersInOrder(t *testing.T) {
 	require.Equal(t, `prompt[]=a;n[]=2;image[image/png]=hi;o[]={"x":1};`, got)
 }
 
+// asJSON answers a text that is said to be JSON.
+func asJSON(text string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Write([]byte(text))
+	}
+}
+
 func TestUnexpectedAnswersAreProviderErrors(t *testing.T) {
 	t.Parallel()
 	answers := map[string]http.HandlerFunc{
 		"no JSON":       func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte("<html>")) },
 		"empty":         func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(200) },
-		"cut off":       func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{"a":`)) },
-		"two documents": func(w http.ResponseWriter, _ *http.Request) { w.Write([]byte(`{} {}`)) },
+		"cut off":       asJSON(`{"a":`),
+		"two documents": asJSON(`{} {}`),
 		"shorter than declared": func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "100")
 			w.Write([]byte(`{"a":1}`))
