@@ -60,7 +60,7 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	}()
 	outcome, err := f.follow(ctx, events, ended)
 	if errors.Is(context.Cause(ctx), ErrHandedOver) {
-		<-ended
+		<-ended //nolint:errcheck // why the socket ended does not matter any more
 	}
 	return outcome, err
 }
