@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -143,7 +144,19 @@ func (s *Surface) pack(ctx context.Context, j job.Job, o jobio.Output) (packed, 
 		return packed{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This file has no content.")
 	}
 	e, err := s.Files.Linked(ctx, asset.ID(o.File.Asset), hash)
-	return packed{e, path.Join(string(j.PublicID())[:8], o.Node+"-"+o.File.Filename), o.File.SavedAt}, err
+	return packed{e, archiveName(j.PublicID(), o.Node, o.File.Filename), o.File.SavedAt}, err
+}
+
+// archiveName is the name of a file in an archive, which lies in the folder of its job. Ids of nodes are chosen by clients:
+// nothing in one may lead out of that folder when the archive is unpacked.
+func archiveName(id job.PublicID, node, filename string) string {
+	plain := strings.Map(func(r rune) rune {
+		if r == '/' || r == '\\' || r < ' ' {
+			return '_'
+		}
+		return r
+	}, node+"-"+filename)
+	return string(id)[:8] + "/" + plain
 }
 
 // write writes an archive. Pictures and films are compressed already, so nothing is.
@@ -152,7 +165,8 @@ func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) erro
 	seen := map[string]int{}
 	for _, e := range entries {
 		if seen[e.name]++; seen[e.name] > 1 {
-			e.name = fmt.Sprintf("%d-%s", seen[e.name], path.Base(e.name))
+			folder, name := path.Split(e.name)
+			e.name = fmt.Sprintf("%s%d-%s", folder, seen[e.name], name)
 		}
 		to, err := archive.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Store, Modified: e.at})
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"golang.org/x/sync/semaphore"
@@ -24,6 +25,7 @@ const (
 	thumbBytes   = 64 << 20
 	thumbsKept   = 4096 // of about 6 KiB each
 	thumbsAtOnce = 2
+	thumbTime    = 30 * time.Second // to make one
 )
 
 // thumbs makes small pictures of stored ones and keeps the latest in memory. What it makes of some bytes is always the
@@ -49,6 +51,8 @@ func (t *thumbs) of(ctx context.Context, store Files, e files.Entry) ([]byte, er
 		return small, nil
 	}
 	made, err, _ := t.once.Do(key, func() (any, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime) // others may wait for it when this visitor has left
+		defer cancel()
 		if err := t.busy.Acquire(ctx, 1); err != nil {
 			return nil, err
 		}

@@ -24,6 +24,8 @@ const (
 	compressionRLE = 1
 	// maxWindow bounds the coordinates of a window, so that sizes do not overflow.
 	maxWindow = 1 << 24
+	// maxBlock bounds the bytes of the lines that are unpacked together, which a file of a few bytes may claim.
+	maxBlock = 64 << 20
 )
 
 // exr is a file that is read.
@@ -171,11 +173,14 @@ func (f *exr) planes(ctx context.Context, table int) (map[string][]float32, erro
 	line, planes := 0, map[string][]float32{}
 	for _, c := range f.channels {
 		line += c.size() * f.width
-		if strings.Contains("RGBAY", c.name) {
+		if len(c.name) == 1 && strings.Contains("RGBAY", c.name) {
 			planes[c.name] = make([]float32, f.width*f.height)
 		}
 	}
 	lines := blockLines[f.compression]
+	if min(lines, f.height)*line > maxBlock {
+		return nil, fault.New(fault.Invalid, fault.CodeImageFormat, "EXR files with more than %d MiB in %d lines are not read", maxBlock>>20, lines)
+	}
 	for block := range (f.height + lines - 1) / lines {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
