@@ -110,7 +110,7 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 		require.Empty(t, r.header.Get("Retry-After"), "%s: to wait does not help", name)
 	}
 	refused := decode(t, c.putText("more.txt", "x", "").body)["error"].(map[string]any)
-	require.Equal(t, fault.CodeStorageQuotaExceeded, refused["code"])
+	require.EqualValues(t, fault.CodeStorageQuotaExceeded, refused["code"])
 	run := c.do("POST", "/v2/models/sim/echo/requests", `{}`, "Authorization", "Bearer "+c.key)
 	require.Equal(t, 403, run.status, run.body)
 	require.Equal(t, "forbidden", decode(t, run.body)["error_type"])

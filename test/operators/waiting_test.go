@@ -64,7 +64,7 @@ func TestAJobThatWaitsForAServerSaysWhyEverywhere(t *testing.T) {
 		status, body = b.page(b.signIn(b.key), page)
 		require.Equal(t, http.StatusOK, status, page)
 		require.Regexp(t, `Waits for a server, place \d+: .*draining`, body, page)
-		require.NotContains(t, strings.Split(body, "<h2>Facts</h2>")[0], m.URL())
+		require.NotContains(t, strings.Split(body, "<h2>Events</h2>")[0], m.URL())
 	}
 
 	b.command("servers", "resume", m.URL(), "--reason", "done")

@@ -63,7 +63,7 @@ var following = map[string]func(*testing.T, *bench){
 		}
 	},
 	"FollowerReattaches": func(t *testing.T, b *bench) {
-		p := prompt(t, b.long(t))
+		p := prompt(t, b.sample(t, 128, 4*b.opts.Steps))
 		first := b.follow(t, p.Client)
 		_, err := b.Submit(b.ctx, p)
 		require.NoError(t, err)
@@ -71,11 +71,8 @@ var following = map[string]func(*testing.T, *bench){
 		first.stop()
 		require.ErrorIs(t, <-first.ended, context.Canceled)
 
-		second := b.follow(t, p.Client)
-		repeated, _ := waitFor[comfyui.Executing](t, b.ctx, second)
-		require.Equal(t, comfyui.Executing{Node: "5"}, repeated)
-		_, before := waitFor[comfyui.Finished](t, b.ctx, second)
-		require.NotEmpty(t, only[comfyui.Progressed](before))
+		second := b.reattach(t, p.Client)
+		waitFor[comfyui.Finished](t, b.ctx, second)
 		require.Equal(t, comfyui.Completed, b.await(t, p.ID, comfyui.Status.Ended).Status)
 	},
 	"FollowerEndsWithItsFunction": func(t *testing.T, b *bench) {

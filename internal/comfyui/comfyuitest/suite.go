@@ -190,6 +190,35 @@ func (b *bench) follow(t *testing.T, client string) *feed {
 	return f
 }
 
+// reattach follows a client whose first connection has just ended, until a node's progress arrives. A server forgets a
+// client when it sees the end of a connection. If it sees the end of the first one late, it forgets the second one with
+// it, which then hears nothing, and has to be opened again.
+func (b *bench) reattach(t *testing.T, client string) *feed {
+	t.Helper()
+	const silence = time.Second
+	for {
+		f := b.follow(t, client)
+		repeated, _ := waitFor[comfyui.Executing](t, b.ctx, f)
+		require.Equal(t, comfyui.Executing{Node: "5"}, repeated)
+		for quiet := time.NewTimer(silence); ; quiet.Reset(silence) {
+			var heard bool
+			select {
+			case event := <-f.events:
+				if _, ok := event.(comfyui.Progressed); ok {
+					return f
+				}
+				heard = true
+			case <-quiet.C:
+			}
+			if !heard {
+				break
+			}
+		}
+		f.stop()
+		require.ErrorIs(t, <-f.ended, context.Canceled)
+	}
+}
+
 // waitFor returns the next event of a type, and all that came before it.
 func waitFor[E comfyui.Event](t *testing.T, ctx context.Context, f *feed) (E, []comfyui.Event) {
 	t.Helper()
