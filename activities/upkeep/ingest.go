@@ -81,7 +81,10 @@ func (i *Ingest) verified(ctx context.Context, a asset.Asset, ref asset.IngestRe
 	event := asset.VerifiedV1{OK: true, Size: size}
 	if i.Quick && size <= quickSize {
 		found, err := i.look(ctx, a)
-		if err == nil {
+		switch {
+		case err == nil && a.VerifiedAt != nil: // by a run before this one, which ended before its scan did
+			return true, i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
+		case err == nil:
 			return true, i.Records.RecordIngested(ctx, ref.Account, ref.Asset, event, found)
 		}
 		i.Log.Warn("scan of a small file failed; it is tried again", "asset", ref.Asset, "error", err)
