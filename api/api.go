@@ -53,7 +53,7 @@ type Options struct {
 	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
 	JobRetention   time.Duration  // from submission to expires_at, default 30 days
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
-	MaxStreams     int            // event streams of one account on this process, default 64
+	MaxStreams     int            // event streams of one account on this process, and requests that wait for a job, default 64
 	RouteByClient  bool           // WebSocket messages of a job go to the client that submitted it only
 	RuntimeNames   bool           // exception types in the names of the self-hosted runtime
 	Recheck        time.Duration  // between two looks whether the key of a socket or stream is still good, default 15 seconds
@@ -120,7 +120,7 @@ func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
 	s.add(jobs.New(jobs.Deps{
 		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
 		Keys: deps.Keys, Logs: deps.Logs, Names: namesOf(deps.Files), Waits: deps.Waits, Ends: deps.Ends,
-	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention}))
+	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention, MaxWaits: opts.MaxStreams}))
 	return c
 }
 

@@ -6,10 +6,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/cloud"
+	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
@@ -77,12 +80,19 @@ func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 // null is no empty object: an interrupt without a body stops everything.
 func TestNullIsNoBody(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	for _, path := range []string{"/api/interrupt", "/api/queue", "/api/jobs/cancel", "/api/v2/jobs"} {
+	h := startWith(t, api.Options{}, func(d *api.Deps) { // what is asked of these ends in a panic
+		d.History = struct{ cloud.History }{}
+		d.Webhooks = &webhooks.Deps{Endpoints: struct{ webhooks.Commands }{}, Deliveries: struct{ webhooks.DeliveryReader }{}}
+	})
+	hook := "/api/v2/webhooks/" + uuid.NewString()
+	for _, path := range []string{
+		"/api/interrupt", "/api/queue", "/api/history", "/api/jobs/cancel", "/api/v2/jobs", "/api/v2/webhooks", hook + "/secret",
+	} {
 		for _, body := range []string{"null", " null\n"} {
 			require.Equal(t, http.StatusBadRequest, h.do(t, "POST", path, body).status, path)
 		}
 	}
+	require.Equal(t, http.StatusBadRequest, h.do(t, "PATCH", hook, "null").status, "nothing is changed")
 	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/interrupt", "").status, "the body may be left out")
 }
 

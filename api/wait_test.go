@@ -60,3 +60,35 @@ func TestGetJobWaitsForItsEnd(t *testing.T) {
 	ends.Stop()
 	require.Contains(t, get("wait=600").body, `"running"`, "a process that stops keeps nobody waiting")
 }
+
+func TestRequestsThatWaitForAJobAreBounded(t *testing.T) {
+	t.Parallel()
+	ends := jobs.NewEnds()
+	h := startWith(t, api.Options{MaxStreams: 1}, func(d *api.Deps) { d.Ends = ends })
+	running := job.Job{ID: job.NewID(), Account: account.LocalID, State: job.Running, Surface: job.SurfaceV2, SubmittedAt: then}
+	h.jobs.put(running)
+	get := func(prefer string) reply {
+		return h.do(t, http.MethodGet, "/api/v2/jobs/"+string(running.ID), "", "Prefer", prefer)
+	}
+	first := make(chan reply, 1)
+	go func() {
+		answer := get("wait=50")
+		for answer.header.Get("Preference-Applied") == "" { // the probe below waits
+			answer = get("wait=50")
+		}
+		first <- answer
+	}()
+	for get("wait=1").header.Get("Preference-Applied") != "" { // until the first one waits
+		require.Empty(t, first, "the first one waits longer")
+	}
+	began := time.Now()
+	above := get("wait=50")
+	require.Equal(t, http.StatusOK, above.status)
+	require.Contains(t, above.body, `"running"`)
+	require.Empty(t, above.header.Get("Preference-Applied"))
+	require.Less(t, time.Since(began), 30*time.Second, "answered at once")
+
+	ends.Stop()
+	require.Equal(t, "wait=50", (<-first).header.Get("Preference-Applied"))
+	require.Equal(t, "wait=1", get("wait=1").header.Get("Preference-Applied"), "the first one waits no more")
+}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
@@ -75,16 +76,20 @@ type Deps struct {
 type Options struct {
 	MaxPrompt    int64         // bytes of a submission
 	JobRetention time.Duration // from submission to expires_at
+	MaxWaits     int           // requests of one account that wait for the end of a job on this process
 }
 
 // Surface serves the routes of this package.
 type Surface struct {
 	Deps
-	opts Options
+	opts  Options
+	waits *limit.Connections
 }
 
 // New returns the surface.
-func New(deps Deps, opts Options) *Surface { return &Surface{Deps: deps, opts: opts} }
+func New(deps Deps, opts Options) *Surface {
+	return &Surface{Deps: deps, opts: opts, waits: limit.NewConnections(opts.MaxWaits)}
+}
 
 // Routes returns the routes of the surface.
 func (s *Surface) Routes() []edge.Route { return append(s.jobRoutes(), s.logRoutes()...) }

@@ -39,13 +39,17 @@ func preferredWait(h http.Header) time.Duration {
 }
 
 // find returns the job that a request names. A client that prefers to wait gets it when it has ended, or when its time
-// is up, in the same form.
+// is up, in the same form. An account with as many waiting requests as it may have gets it at once.
 func (s *Surface) find(c *gin.Context) (job.Job, error) {
 	wait := preferredWait(c.Request.Header)
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil || wait == 0 || s.Ends == nil {
 		return j, err
 	}
+	if !s.waits.Acquire(j.Account) {
+		return j, nil
+	}
+	defer s.waits.Release(j.Account)
 	c.Header("Preference-Applied", "wait="+strconv.Itoa(int(wait/time.Second)))
 	if j.State.Final() {
 		return j, nil
