@@ -36,6 +36,7 @@ type Options struct {
 	Previews    bool          // send previews also where the prompt does not ask for them
 	Memory      int64         // of its device, bytes; default 24 GiB
 	MaxUpload   int64         // bytes; default 100 MiB
+	LargeFile   int64         // of the files that the fault LargeFile makes long; default 2 GiB
 	Log         *slog.Logger  // default none
 }
 
@@ -47,6 +48,7 @@ const (
 	defaultLoad       = 20 * time.Millisecond
 	defaultMemory     = 24 << 30
 	defaultMaxUpload  = 100 << 20
+	defaultLargeFile  = 2 << 30
 )
 
 func (o Options) withDefaults() Options {
@@ -67,6 +69,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxUpload == 0 {
 		o.MaxUpload = defaultMaxUpload
+	}
+	if o.LargeFile == 0 {
+		o.LargeFile = defaultLargeFile
 	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)

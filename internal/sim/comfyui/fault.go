@@ -27,9 +27,9 @@ const (
 	Duplicate
 	// HalfFile sends the first half of a file and closes the connection.
 	HalfFile
-	// LargeFile sends a file as if zeros made it 2 GiB long.
+	// LargeFile makes a picture as long as Options.LargeFile says.
 	LargeFile
-	// OversizeFile announces a file as if it were 8 GiB long.
+	// OversizeFile makes a picture 8 GiB long.
 	OversizeFile
 	// LostFile has no file to show.
 	LostFile

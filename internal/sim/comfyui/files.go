@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"mime"
 	"net/http"
@@ -212,7 +214,7 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(name)), "application/octet-stream"))
 	w.Header().Set("Content-Disposition", fmt.Sprintf("filename=%q", path.Base(name)))
 	if s.faults.take(LargeFile) {
-		sendPadded(w, raw, largeFile)
+		sendPadded(w, raw, s.opts.LargeFile)
 		return
 	}
 	if s.faults.take(OversizeFile) {
@@ -228,22 +230,31 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 	writeBody(w, raw)
 }
 
-// Sizes of the files of the faults.
-const (
-	largeFile    = 2 << 30
-	oversizeFile = 8 << 30
-)
+// oversizeFile is the size that OversizeFile announces.
+const oversizeFile = 8 << 30
 
-// sendPadded sends a file with zeros behind it up to a size, which no memory holds.
+// sendPadded sends a PNG that chunks of zeros, which viewers pass over, make as long as size. No memory holds it.
 func sendPadded(w http.ResponseWriter, raw []byte, size int64) {
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
-	writeBody(w, raw)
-	zeros := make([]byte, 1<<20)
-	for left := size - int64(len(raw)); left > 0; left -= int64(len(zeros)) {
-		if _, err := w.Write(zeros[:min(left, int64(len(zeros)))]); err != nil {
+	end := len(raw) - len(chunk("IEND", nil))
+	writeBody(w, raw[:end])
+	padding := chunk("miPd", make([]byte, 1<<20))
+	for left := size - int64(len(raw)); left > 0; left -= int64(len(padding)) {
+		if left < int64(len(padding)) {
+			padding = chunk("miPd", make([]byte, max(0, left-int64(len(chunk("miPd", nil))))))
+		}
+		if _, err := w.Write(padding); err != nil {
 			return // whoever does not read it any more has gone
 		}
 	}
+	writeBody(w, raw[end:])
+}
+
+// chunk returns a chunk of a PNG.
+func chunk(kind string, data []byte) []byte {
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	out = append(append(out, kind...), data...)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
 }
 
 // writeBody writes an answer. Whoever does not read it any more has gone.

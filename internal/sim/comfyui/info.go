@@ -138,6 +138,7 @@ func (s *Server) changeQueue(w http.ResponseWriter, r *http.Request) {
 		s.queue.clear(false)
 	}
 	for _, id := range c.Delete {
+		s.ledger.stop(id)
 		s.queue.remove(id)
 	}
 	s.announce()
@@ -177,6 +178,7 @@ func (s *Server) interrupt(w http.ResponseWriter, r *http.Request) {
 	if r.ContentLength != 0 && !s.decode(w, r, &c) {
 		return
 	}
+	s.ledger.stop(c.Prompt)
 	s.queue.interrupt(c.Prompt)
 }
 
@@ -193,6 +195,7 @@ func (s *Server) free(w http.ResponseWriter, r *http.Request) {
 // cancelJob serves POST /api/jobs/{id}/cancel.
 func (s *Server) cancelJob(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
+	s.ledger.stop(id)
 	cancelled := s.queue.interrupt(id) || s.queue.remove(id) || s.queue.interrupt(id)
 	if cancelled {
 		s.announce()

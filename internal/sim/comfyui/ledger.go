@@ -15,11 +15,18 @@ type Run struct {
 	Ended   time.Time
 }
 
+// Stop is a request to cancel a prompt, whether the server had it or not.
+type Stop struct {
+	ID string // "" = whatever runs
+	At time.Time
+}
+
 // ledger remembers what the servers of a machine did, for whoever tests with them.
 type ledger struct {
 	mu    sync.Mutex // guards the fields below
 	runs  []Run
 	loads []string
+	stops []Stop
 }
 
 // begin records the start of an execution and returns its number.
@@ -49,6 +56,19 @@ func (l *ledger) load(checkpoint string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.loads = append(l.loads, checkpoint)
+}
+
+// stop records that a prompt was to be cancelled.
+func (l *ledger) stop(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stops = append(l.stops, Stop{id, time.Now()})
+}
+
+func (l *ledger) stopped() []Stop {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return slices.Clone(l.stops)
 }
 
 func (l *ledger) all() []Run {

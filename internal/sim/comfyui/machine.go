@@ -57,6 +57,9 @@ func (m *Machine) Runs() []Run { return m.ledger.all() }
 // Loads returns the name of the checkpoint at every load of one, in order.
 func (m *Machine) Loads() []string { return m.ledger.checkpoints() }
 
+// Stops returns every request to cancel a prompt, in order.
+func (m *Machine) Stops() []Stop { return m.ledger.stopped() }
+
 // Change changes the options and restarts the server with them.
 func (m *Machine) Change(change func(*Options)) error {
 	m.mu.Lock()

@@ -59,6 +59,11 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.sockets.drop(name, k)
+	confirm := conn.CloseHandler()
+	conn.SetCloseHandler(func(code int, text string) error { // as the original, before it confirms the end
+		s.sockets.forget(name, k)
+		return confirm(code, text)
+	})
 	k.send("status", map[string]any{"status": s.remaining(), "sid": name})
 	if running != "" {
 		k.send("executing", map[string]any{"node": running})
@@ -101,12 +106,19 @@ func (s *sockets) add(name string, k *socket) (running string, live bool) {
 	return running, !s.closed
 }
 
-// drop forgets a name when any of its sockets ends, also one that another has replaced.
-func (s *sockets) drop(name string, k *socket) {
+// forget forgets a name when any of its sockets ends, also one that another has replaced.
+func (s *sockets) forget(name string, k *socket) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	delete(s.byName, name)
-	delete(s.open, k)
+	if s.open[k] {
+		delete(s.byName, name)
+		delete(s.open, k)
+	}
+}
+
+// drop ends a socket.
+func (s *sockets) drop(name string, k *socket) {
+	s.forget(name, k)
 	k.conn.Close() //nolint:errcheck // it is over
 }
 
