@@ -93,6 +93,7 @@ type Options struct {
 	Sounds    *ffmpeg.Tool  // reads the sounds of servers; nil = they are passed on as files
 	LostAfter time.Duration // without an answer since the connection broke; default 2 s
 	Look      time.Duration // between two looks at a prompt that says nothing; default 2 s
+	Quiet     time.Duration // without a message of a prompt that runs, after which the socket is opened anew; default 10 s
 }
 
 func (o *Options) setDefaults() {
@@ -107,6 +108,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.Look == 0 {
 		o.Look = 2 * time.Second
+	}
+	if o.Quiet == 0 {
+		o.Quiet = 10 * time.Second
 	}
 }
 

@@ -27,6 +27,7 @@ type follower struct {
 	misread  int       // looks in a row whose answer could not be read
 	broken   time.Time // since when the connection is; zero = it is not
 	vacated  bool
+	attached *attachment
 	copying  chan copied     // of one: the files of a node, while they are copied
 	held     []comfyui.Event // that came meanwhile
 }
@@ -47,20 +48,10 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer f.abandonCopy()
 	defer stop()
-	events, ended := make(chan comfyui.Event, maxHeld), make(chan error, 1)
-	go func() {
-		ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
-			select {
-			case events <- e:
-				return nil
-			case <-ctx.Done():
-				return context.Cause(ctx)
-			}
-		})
-	}()
-	outcome, err := f.follow(ctx, events, ended)
+	f.attached = f.attach(ctx, f.d.opts.Quiet)
+	outcome, err := f.follow(ctx)
 	if errors.Is(context.Cause(ctx), ErrHandedOver) {
-		<-ended //nolint:errcheck // why the socket ended does not matter any more
+		f.attached.close()
 	}
 	return outcome, err
 }
@@ -73,7 +64,7 @@ const (
 )
 
 // follow handles what the server says until the outcome is known.
-func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ended chan error) (*comfyui.Outcome, error) {
+func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 	look, settle := time.NewTicker(f.d.opts.Look/4), time.NewTicker(settleEvery)
 	defer look.Stop()
 	defer settle.Stop()
@@ -83,10 +74,11 @@ func (f *follower) follow(ctx context.Context, events <-chan comfyui.Event, ende
 		select {
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
-		case err := <-ended:
-			ended <- err
+		case err := <-f.attached.ended:
+			f.attached.ended <- err
 			return nil, err
-		case e := <-f.unlessFull(events):
+		case e := <-f.unlessFull(f.attached.events):
+			f.hear(e)
 			ask, err = f.take(ctx, e)
 		case c := <-f.copying:
 			ask, err = f.copied(ctx, c)
@@ -261,7 +253,10 @@ func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
 		return nil, f.failed(state.Outcome)
 	case comfyui.Cancelled:
 		return nil, fault.New(fault.Unavailable, fault.CodeServerInterrupted, "the prompt was interrupted on its server")
-	case comfyui.Pending, comfyui.Running:
+	case comfyui.Running:
+		f.sent = max(f.sent, 1)
+		f.reattach(ctx)
+	case comfyui.Pending:
 		f.sent = max(f.sent, 1)
 	}
 	return nil, nil //nolint:nilnil // it goes on

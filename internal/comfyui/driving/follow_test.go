@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
@@ -96,6 +98,58 @@ func TestPromptThatIsBeingSentArrives(t *testing.T) {
 		require.Eventually(t, func() bool {
 			return slices.ContainsFunc(r.machine.Runs(), func(run sim.Run) bool { return run.Outcome == "success" })
 		}, patience, time.Millisecond)
+	}
+}
+
+// haunted is a server to which a driver that was lost still has a socket, which ends after the next driver has opened its own.
+type haunted struct {
+	comfyui.Server
+	t       *testing.T
+	address string
+	follows atomic.Int32
+}
+
+// Follow implements comfyui.Server.
+func (h *haunted) Follow(ctx context.Context, client string, deliver func(comfyui.Event) error) error {
+	if h.follows.Add(1) > 1 {
+		return h.Server.Follow(ctx, client, deliver)
+	}
+	old, res, err := websocket.DefaultDialer.DialContext(ctx, strings.Replace(h.address, "http", "ws", 1)+"/ws?clientId="+client, nil)
+	require.NoError(h.t, err)
+	require.NoError(h.t, res.Body.Close())
+	return h.Server.Follow(ctx, client, func(e comfyui.Event) error {
+		if _, runs := e.(comfyui.Progressed); runs {
+			old.Close() //nolint:errcheck // once is enough
+		}
+		return deliver(e)
+	})
+}
+
+// A driver whose socket the server has forgotten, because an older one of the same name ended, opens another one.
+func TestForgottenSocketIsOpenedAnew(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{Step: 10 * time.Millisecond})
+	h := &haunted{Server: r.server, t: t, address: r.machine.URL()}
+	r.server = h
+	r.driver = driving.New(driving.Options{Look: 40 * time.Millisecond, Quiet: 200 * time.Millisecond})
+	const steps = 150
+	require.NoError(t, r.run(sampled(steps), "7"))
+	require.GreaterOrEqual(t, h.follows.Load(), int32(2))
+	require.Equal(t, steps, r.got.value, "the end of the progress was heard")
+}
+
+// sampled is a graph with a sampler of so many steps.
+func sampled(steps int) prompt {
+	return prompt{
+		"1": call("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
+		"2": call("CLIPTextEncode", map[string]any{"text": "a cat", "clip": from("1", 1)}),
+		"4": call("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
+		"5": call("KSampler", map[string]any{
+			"model": from("1", 0), "positive": from("2", 0), "negative": from("2", 0), "latent_image": from("4", 0),
+			"seed": 1, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+		}),
+		"6": call("VAEDecode", map[string]any{"samples": from("5", 0), "vae": from("1", 2)}),
+		"7": call("SaveImage", map[string]any{"images": from("6", 0), "filename_prefix": "a"}),
 	}
 }
 

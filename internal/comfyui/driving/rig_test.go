@@ -209,6 +209,7 @@ type recorder struct {
 	mu    sync.Mutex
 	ended []string
 	told  []string // beginnings and ends, in order
+	value int      // the last progress
 }
 
 var _ driving.Recorder = (*recorder)(nil)
@@ -223,9 +224,14 @@ func (r *recorder) Started(_ context.Context, id string) error {
 func (r *recorder) Cached(context.Context, []string) error { return nil }
 func (r *recorder) Settle(context.Context) error           { return nil }
 func (r *recorder) Recorded(string) bool                   { return false }
-func (r *recorder) Progress(string, int, int)              {}
 func (r *recorder) Preview(string, string, []byte)         {}
 func (r *recorder) Text(string, string)                    {}
+
+func (r *recorder) Progress(_ string, value, _ int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.value = value
+}
 
 func (r *recorder) Executed(_ context.Context, e driving.Executed) error {
 	r.mu.Lock()
