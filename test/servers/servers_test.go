@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
@@ -79,37 +78,8 @@ func TestServers(t *testing.T) {
 		require.Equal(t, "completed", s.ended(id))
 		require.Len(t, s.images(id), 1)
 	})
-	t.Run("a cancel reaches the prompt within a second", func(t *testing.T) {
-		s := s.with(t)
-		id := s.submit(text2img(8, 2000))
-		s.await("the prompt to run", func() bool { return running(machine) })
-		status, _ := s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
-		require.Less(t, status, 300)
-		asked := time.Now()
-		s.await("the prompt to be interrupted", func() bool { return !running(machine) })
-		require.Less(t, time.Since(asked), 5*time.Second, "generous for a busy machine")
-		require.Equal(t, "cancelled", s.ended(id))
-	})
-	t.Run("a cancel reaches the prompt in the queue of its server, and no other", func(t *testing.T) {
-		s := s.with(t)
-		foreign := uuid.NewString()
-		post(t, machine, text2img(60, 500), foreign, "somebody")
-		s.await("the foreign prompt to run", func() bool { return outcome(machine, foreign) == "running" })
-		id := s.submit(text2img(61, 5))
-		var queued string
-		s.await("the job's prompt behind it", func() bool {
-			queued = pending(t, machine)
-			return queued != ""
-		})
-		status, _ := s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
-		require.Less(t, status, 300)
-		asked := time.Now()
-		s.await("the prompt to leave the queue", func() bool { return pending(t, machine) == "" })
-		require.Less(t, time.Since(asked), 5*time.Second, "generous for a busy machine")
-		require.Equal(t, "cancelled", s.ended(id))
-		s.await("the end of the foreign prompt", func() bool { return outcome(machine, foreign) == "success" })
-		require.Empty(t, outcome(machine, queued), "it never ran")
-	})
+	t.Run("a cancel reaches the prompt within a second", func(t *testing.T) { s.with(t).cancelRunning() })
+	t.Run("a cancel reaches the prompt in the queue of its server, and no other", func(t *testing.T) { s.with(t).cancelQueued() })
 	t.Run("too little memory is tried once more after freeing it", func(t *testing.T) {
 		s := s.with(t)
 		machine.Inject(comfyui.OutOfMemory, 1)

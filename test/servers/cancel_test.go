@@ -1,0 +1,67 @@
+package servers_test
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// cancelWithin is how soon a cancelled job's prompt is cancelled on its server.
+const cancelWithin = time.Second
+
+// cancel cancels a job and requires that the cancel of its prompt reaches the server in time.
+func (s *service) cancel(id string, m *comfyui.Machine, prompt string) {
+	s.t.Helper()
+	asked := time.Now()
+	status, body := s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
+	require.Less(s.t, status, 300, body)
+	var took time.Duration
+	s.await("the cancel of prompt "+prompt, func() bool {
+		at := slices.IndexFunc(m.Stops(), func(stop comfyui.Stop) bool { return stop.ID == prompt })
+		if at >= 0 {
+			took = m.Stops()[at].At.Sub(asked)
+		}
+		return at >= 0
+	})
+	s.t.Logf("the cancel reached the server after %s", took.Round(time.Millisecond))
+	require.Less(s.t, took, cancelWithin)
+	require.Equal(s.t, "cancelled", s.ended(id))
+}
+
+// cancelRunning cancels jobs whose prompts run: in their first moment, while they are handed over, and later.
+func (s *service) cancelRunning() {
+	m := s.machines[0]
+	for i, wait := range []time.Duration{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
+		before := len(m.Runs())
+		id := s.submit(text2img(800+i, 2000))
+		s.await("the prompt to run", func() bool {
+			runs := m.Runs()
+			return len(runs) > before && time.Since(runs[before].Began) > wait*time.Millisecond
+		})
+		s.cancel(id, m, m.Runs()[before].ID)
+		s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })
+	}
+}
+
+// cancelQueued cancels a job whose prompt waits on its server behind one of somebody else.
+func (s *service) cancelQueued() {
+	m := s.machines[0]
+	foreign := uuid.NewString()
+	post(s.t, m, text2img(60, 500), foreign, "somebody")
+	s.await("the foreign prompt to run", func() bool { return outcome(m, foreign) == "running" })
+	id := s.submit(text2img(61, 5))
+	var queued string
+	s.await("the job's prompt behind it", func() bool {
+		queued = pending(s.t, m)
+		return queued != ""
+	})
+	s.cancel(id, m, queued)
+	require.Empty(s.t, pending(s.t, m))
+	s.await("the end of the foreign prompt", func() bool { return outcome(m, foreign) == "success" })
+	require.Empty(s.t, outcome(m, queued), "it never ran")
+}
