@@ -92,6 +92,10 @@ test/generated: postgres bin/millrace-temporal ## requests generated from the Op
 	@[ -x $(SCHEMATHESIS)/bin/schemathesis ] || { python3 -m venv $(SCHEMATHESIS) && $(SCHEMATHESIS)/bin/pip install --quiet schemathesis==4.32.5; }
 	MILLRACE_SCHEMATHESIS=$(SCHEMATHESIS)/bin/schemathesis $(GO) test ./test/generated -count=1 -v
 
+.PHONY: test/large
+test/large: ## a file of 2 GiB from a simulated ComfyUI server, through the whole service
+	MILLRACE_TEST_LARGE_FILES=1 $(GO) test -count=1 -timeout 30m -v -run '^TestLimits$$/file' $(ARGS) ./test/servers
+
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }

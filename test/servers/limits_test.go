@@ -1,0 +1,180 @@
+package servers_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	enginenode "github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+)
+
+// changing is a class of servers whose output has another type from one day to the next.
+func changing(kind enginenode.Type, value enginenode.Value) *enginenode.Class {
+	return &enginenode.Class{
+		Name: "TestChanging", DisplayName: "Changing", Category: "tests", Module: "custom_nodes.tests",
+		Inputs: []enginenode.Input{{Name: "text", Type: enginenode.String}}, Outputs: []enginenode.Output{{Type: kind}},
+		Run: func(context.Context, *enginenode.Call) (enginenode.Result, error) {
+			return enginenode.Result{Outputs: []enginenode.Value{value}}, nil
+		},
+	}
+}
+
+// largeEnv runs the test of large files with one of 2 GiB and the default bound of 4 GiB.
+const largeEnv = "MILLRACE_TEST_LARGE_FILES"
+
+// What is as large as it may be, or larger, and classes that change while jobs wait.
+func TestLimits(t *testing.T) {
+	size, most, arguments := int64(192<<20), int64(256<<20), []string{"--max-output", strconv.Itoa(256 << 20)}
+	if os.Getenv(largeEnv) != "" {
+		size, most, arguments = 2<<30, 4<<30, nil
+	}
+	pass := passing("TestPass", func(v enginenode.Value) enginenode.Value { return v })
+	without := []string{"StringConcatenate"} // which runs here
+	machines := []*comfyui.Machine{
+		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{pass}, LargeFile: size}),
+		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{changing(enginenode.String, "text")}}),
+	}
+	s := serve(t, machines, arguments...)
+	s.healthy(2)
+	// It is read again by the minute; what the server has by then is looked at in the end.
+	late := passing("TestLate", func(v enginenode.Value) enginenode.Value { return v })
+	require.NoError(t, machines[0].Server().Offer(late))
+	offered := time.Now()
+
+	t.Run("a large file is kept and takes no memory", func(t *testing.T) { s.with(t).large(size) })
+	t.Run("a file that is larger than allowed is an error", func(t *testing.T) { s.with(t).oversize(most) })
+	t.Run("a graph of 5,000 nodes runs as one prompt", func(t *testing.T) { s.with(t).fiveThousand() })
+	t.Run("the classes of a server are read again by the minute", func(t *testing.T) {
+		s := s.with(t)
+		s.await("the class", func() bool { return strings.Contains(s.get("/api/object_info/TestLate"), "IMAGE") })
+		t.Logf("known %s after it was offered first", time.Since(offered).Round(time.Second))
+	})
+	t.Run("a job is planned again when a class changed, or says what does not fit", func(t *testing.T) { s.with(t).reclassed(machines[1]) })
+}
+
+// largeMemory is what a file of any size may add to the memory in use: buffers, and what else goes on.
+const largeMemory = 96 << 20
+
+// large runs a job whose picture is larger than memory should be.
+func (s *service) large(size int64) {
+	t := s.t
+	runtime.GC()
+	before, watched := heap(), make(chan uint64, 1)
+	ctx, stop := context.WithCancel(t.Context())
+	go func() {
+		peak := before
+		for tick := time.NewTicker(20 * time.Millisecond); ctx.Err() == nil; <-tick.C {
+			peak = max(peak, heap())
+		}
+		watched <- peak
+	}()
+	s.machines[0].Inject(comfyui.LargeFile, comfyui.Always) // whoever takes the segment over copies the file anew
+	defer s.machines[0].Clear()
+	id := s.submitWith(text2img(500, 1), on(0))
+	require.Equal(t, "completed", s.ended(id))
+	require.InDelta(t, size, s.size(id), 64<<10, "the metadata is another")
+	stop()
+	peak := <-watched
+	t.Logf("memory in use: %d MiB before, at most %d MiB", before>>20, peak>>20)
+	require.Less(t, peak, before+largeMemory)
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return m.HeapInuse
+}
+
+// size returns the size of the one picture of a job, which it reads to its end.
+func (s *service) size(id string) int64 {
+	s.t.Helper()
+	var history map[string]struct {
+		Outputs map[string]struct {
+			Images []struct{ Filename, Subfolder, Type string }
+		}
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
+	im := history[id].Outputs["7"].Images[0]
+	query := url.Values{"filename": {im.Filename}, "subfolder": {im.Subfolder}, "type": {im.Type}}
+	res, err := http.Get(s.base + "/api/view?" + query.Encode())
+	require.NoError(s.t, err)
+	defer res.Body.Close()
+	require.Equal(s.t, http.StatusOK, res.StatusCode)
+	n, err := io.Copy(io.Discard, res.Body)
+	require.NoError(s.t, err)
+	return n
+}
+
+// oversize runs a job whose picture is larger than the operator allows.
+func (s *service) oversize(most int64) {
+	s.machines[0].Inject(comfyui.OversizeFile, comfyui.Always)
+	defer s.machines[0].Clear()
+	id := s.submitWith(text2img(501, 1), on(0))
+	require.Contains(s.t, []string{"failed", "error"}, s.ended(id))
+	require.Contains(s.t, s.get("/api/history/"+id), fmt.Sprintf("is larger than %d bytes", most))
+	require.Empty(s.t, s.images(id))
+}
+
+// fiveThousand runs a graph of as many nodes as a graph may have. Its server says nothing while it runs: as the original, it
+// would repeat the state of all nodes with each. The second time it has all but the last in its cache, and says so.
+func (s *service) fiveThousand() {
+	const nodes = 5000
+	chain := func(n int, prefix string) graph {
+		g := graph{"1": node("EmptyImage", map[string]any{"width": 8, "height": 8, "batch_size": 1, "color": 255})}
+		for i := 2; i < n; i++ {
+			g[strconv.Itoa(i)] = node("TestPass", map[string]any{"image": []any{strconv.Itoa(i - 1), 0}})
+		}
+		g[strconv.Itoa(n)] = node("SaveImage", map[string]any{"images": []any{strconv.Itoa(n - 1), 0}, "filename_prefix": prefix})
+		return g
+	}
+	m := s.machines[0]
+	for run := range 2 {
+		if run == 0 {
+			m.Inject(comfyui.Mute, 1)
+		}
+		before := len(m.Runs())
+		id := s.submitWith(chain(nodes, fmt.Sprint("long", run)), on(0))
+		require.Equal(s.t, "completed", s.ended(id))
+		require.Len(s.t, s.images(id), 1)
+		require.Len(s.t, m.Runs(), before+1)
+		require.Len(s.t, m.Runs()[before].Nodes, []int{nodes, 1}[run])
+	}
+	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": chain(nodes+1, "longer")})
+	require.Equal(s.t, http.StatusBadRequest, status)
+	require.Contains(s.t, body, "5000")
+}
+
+// reclassed runs two jobs that wait for a server which returns with another class: one fits it, and of the other a value could
+// not leave the server any more.
+func (s *service) reclassed(m *comfyui.Machine) {
+	t := s.t
+	waiting := func(g graph) string {
+		id := s.submitWith(g, on(1))
+		s.await("that it waits", func() bool { return strings.Contains(s.command("jobs", "events", id), "segment_waiting") })
+		return id
+	}
+	m.Kill()
+	s.await("that it is away", func() bool { return s.server(m.URL()).State == "away" })
+	fits := waiting(graph{"1": node("TestChanging", map[string]any{"text": "a"}), "2": node("PreviewAny", map[string]any{"source": []any{"1", 0}})})
+	fitsNot := waiting(graph{
+		"1": node("TestChanging", map[string]any{"text": "a"}), "3": node("PreviewAny", map[string]any{"source": []any{"2", 0}}),
+		"2": node("StringConcatenate", map[string]any{"string_a": []any{"1", 0}, "string_b": "b", "delimiter": ""}),
+	})
+	require.NoError(t, m.Change(func(o *comfyui.Options) { o.Classes = []*enginenode.Class{changing("MODEL", 7.5)} }))
+	require.Equal(t, "completed", s.ended(fits))
+	require.Equal(t, []string{"7.5"}, s.shown(fits))
+	require.Contains(t, []string{"failed", "error"}, s.ended(fitsNot))
+	require.Regexp(t, "the servers' classes have changed.*MODEL", s.get("/api/history/"+fitsNot))
+}
