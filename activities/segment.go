@@ -147,7 +147,11 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 		return s.place(ctx, nil)
 	}
 	if err == nil && l.Result != nil {
-		for _, ref := range kept(l.Result).Values {
+		res, err := readSegmentResult(l.Result)
+		if err != nil {
+			return l, err
+		}
+		for _, ref := range res.Values {
 			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == fault.CodeValueMissing {
 				s.wait.Cause = "its values were lost"
 				s.wait.Attempt = l.Attempt + 1

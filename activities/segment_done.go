@@ -28,9 +28,9 @@ func (r segmentResult) encode() (json.RawMessage, error) {
 
 // kept returns the result that an earlier driver stored.
 func (s *segmentRun) kept(l server.Lease) ([]string, error) {
-	var res segmentResult
-	if err := json.Unmarshal(l.Result, &res); err != nil {
-		return nil, fmt.Errorf("read the result of a segment: %w", err)
+	res, err := readSegmentResult(l.Result)
+	if err != nil {
+		return nil, err
 	}
 	if res.Failure != nil {
 		return nil, &segmentFailure{Failure: *res.Failure}
@@ -38,9 +38,13 @@ func (s *segmentRun) kept(l server.Lease) ([]string, error) {
 	return res.Values, nil
 }
 
-func kept(raw json.RawMessage) (res segmentResult) {
-	_ = json.Unmarshal(raw, &res) // an unreadable result has no values
-	return res
+// readSegmentResult decodes a stored result. One that cannot be read was stored by a newer version: the segment has run,
+// and is not run and paid again; the attempt fails, until a worker of that version makes one.
+func readSegmentResult(raw json.RawMessage) (res segmentResult, err error) {
+	if err := json.Unmarshal(raw, &res); err != nil {
+		return segmentResult{}, fmt.Errorf("read the result of a segment: %w", err)
+	}
+	return res, nil
 }
 
 // doneSegment is a segment that has run. Its lease ends in one transaction with the events that are pending, and with the

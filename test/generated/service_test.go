@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -138,6 +139,8 @@ type known struct {
 	Values [][2]any `json:"values"`
 	// Requests are requests that succeed, by operation, for operations of which a generated one would by chance only.
 	Requests map[string]request `json:"requests"`
+	// Kept are ids and names that no request may take away.
+	Kept []string `json:"kept"`
 }
 
 // request is what a request has beside its operation: members of an object.
@@ -177,7 +180,14 @@ func (s service) known() known {
 	require.NoError(s.t, err)
 	hash := text(s.t, s.get("/api/v2/assets/"+asset), "hash")
 	id := func(value string) map[string]string { return map[string]string{"id": value} }
-	return known{Requests: s.successful(archive, picture, hash, long), Values: [][2]any{
+	requests := s.successful(archive, picture, hash, long)
+	requests["DELETE /api/v2/webhooks/{id}"] = request{"path": id(s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/deleted"}`, "id"))}
+	for n, path := range []string{"/assets/{id}", "/api/v2/assets/{id}"} {
+		name := fmt.Sprintf("deleted%d.txt", n)
+		fields := map[string]string{"content_type": "text/plain", "file_path": name}
+		requests["DELETE "+path] = request{"path": id(s.upload("/api/v2/assets", fields, "file", name, []byte(name), "id"))}
+	}
+	return known{Requests: requests, Kept: append(s.assets(), job, hook, done.Result.Name, "known.json", "moved.json"), Values: [][2]any{
 		{"/assets/export", map[string][]string{"asset_ids": {asset}, "job_ids": {job}}},
 		{"/assets/exports/{name}", map[string]string{"name": done.Result.Name}},
 		{"/history", map[string]bool{"clear": false}}, // what is hidden is not found
@@ -193,8 +203,26 @@ func (s service) known() known {
 		{"/object_info/{class}", map[string]string{"class": "SaveImage"}},
 		{"/v2/models/{provider}", map[string]string{"provider": "sim", "model": "open", "id": call}},
 		{"/v1/models/{provider}", map[string]string{"provider": "sim", "model": "open"}},
+		{"/userdata/{file}/move", map[string]string{}},
 		{"/userdata/{file}", map[string]string{"file": "known.json"}},
 	}}
+}
+
+// assets lists the ids of what was uploaded and made, and not to be deleted.
+func (s service) assets() []string {
+	s.t.Helper()
+	var all struct {
+		Assets []struct{ ID, Name string }
+	}
+	require.NoError(s.t, json.Unmarshal(s.get("/api/assets"), &all))
+	var ids []string
+	for _, a := range all.Assets {
+		if !strings.HasPrefix(a.Name, "deleted") {
+			ids = append(ids, a.ID)
+		}
+	}
+	require.NotEmpty(s.t, ids)
+	return ids
 }
 
 // successful are requests that succeed, given the address of an archive, a picture, the hash of a file and a call that
