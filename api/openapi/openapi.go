@@ -82,6 +82,7 @@ func merge(doc, surface object, mount string) error {
 			return err
 		}
 	}
+	addMalformed(paths)
 	if prefixes, ok := surface["x-prefixes"].([]any); ok {
 		for _, item := range paths {
 			if item, ok := item.(object); ok {
@@ -134,6 +135,41 @@ func addVariants(paths object) error {
 		paths[before+model+"/{variant}"+after] = variant
 	}
 	return nil
+}
+
+// addMalformed adds to every operation the status of a malformed query, where it has none: a NUL character in a parameter
+// is refused everywhere, also in one that the operation does not know. The answer is that of the surface's other refusals.
+func addMalformed(paths object) {
+	for path, item := range paths {
+		methods, _ := item.(object)
+		for method, operation := range methods {
+			operation, _ := operation.(object)
+			responses, ok := operation["responses"].(object)
+			status := "400"
+			if strings.HasPrefix(path, "/api/v2/assets") {
+				status = "422"
+			}
+			if ok && responses[status] == nil {
+				responses[status] = malformed(method, path, responses)
+			}
+		}
+	}
+}
+
+func malformed(method, path string, responses object) any {
+	for _, status := range []string{"500", "403"} {
+		if refused := responses[status]; refused != nil {
+			return refused
+		}
+	}
+	name := "CloudError"
+	switch {
+	case method == "head":
+		name = "Nothing"
+	case strings.HasPrefix(path, "/api/v2/"):
+		name = "V2Error"
+	}
+	return object{"$ref": "#/components/responses/" + name}
 }
 
 func servers(mount string, prefixes ...any) []any {

@@ -53,6 +53,15 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 	was.restore(t, stack.DatabaseURL, filepath.Join(dir, "service"))
 	c := serveOn(t, stack, dir)
 	c.env = append(c.env, "MILLRACE_AUTH=keys")
+
+	// What runs can be replayed before the database is migrated. The workflows of these jobs are forgotten.
+	run := was.Jobs["done-acme-0"].ID
+	for _, selected := range [][]string{{"--since", "24h"}, {"--status", "succeeded"}, {run}} {
+		shown, err := c.try(append([]string{"jobs", "replay", "--json"}, selected...)...)
+		require.Error(t, err, "there is no history to replay")
+		require.Contains(t, shown, run, "%v", selected)
+		require.Contains(t, shown, "forgotten", "%v", selected)
+	}
 	c.startRoles()
 
 	for name, j := range was.Jobs {

@@ -63,17 +63,19 @@ def map_path_parameters(context, path_parameters):
 
 
 def spare(case):
-    """Keeps a request from taking away what others ask for: schemathesis knows its id from an answer."""
+    """Keeps a request from taking away what others ask for: schemathesis knows its id from an answer.
+
+    What need not change stays untouched: schemathesis takes a request that was changed for an allowed one.
+    """
     removes = case.method.upper() == "DELETE" or "/move/" in case.operation.path
-    if removes and not case.operation.path.endswith("/tags"):
-        case.path_parameters = {
-            name: str(uuid.uuid4()) if value in kept else value for name, value in (case.path_parameters or {}).items()
-        }
+    parameters = case.path_parameters or {}
+    if removes and not case.operation.path.endswith("/tags") and any(value in kept for value in parameters.values()):
+        case.path_parameters = {name: str(uuid.uuid4()) if value in kept else value for name, value in parameters.items()}
     if case.operation.label == "POST /history" and isinstance(case.body, dict):
         if case.body.get("clear") is True:
             case.body = {**case.body, "clear": False}
-        if isinstance(case.body.get("delete"), list):
-            case.body = {**case.body, "delete": [one for one in case.body["delete"] if one not in kept]}
+        if isinstance(case.body.get("delete"), list) and any(one in kept for one in case.body["delete"] if isinstance(one, str)):
+            case.body = {**case.body, "delete": [one for one in case.body["delete"] if not isinstance(one, str) or one not in kept]}
 
 
 @schemathesis.hook
