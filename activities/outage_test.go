@@ -110,6 +110,28 @@ func (f *frames) last(t *testing.T) stream.Frame {
 	return f.sent[len(f.sent)-1]
 }
 
+// What a node needs is away, for however long and however often: the node has not failed.
+func TestANodeOutlivesOutages(t *testing.T) {
+	t.Parallel()
+	away := 30
+	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error {
+		if away--; away >= 0 {
+			return fault.New(fault.Unavailable, "", "the bucket does not answer")
+		}
+		return nil
+	}))
+	plan := b.begin(t)
+	for range away {
+		_, err := b.run(t.Context(), plan, 0)
+		retried(t, err)
+	}
+	require.NotContains(t, strings.Join(b.events(t), "\n"), "failed")
+	res, err := b.run(t.Context(), plan, 0)
+	require.NoError(t, err)
+	require.Empty(t, res.Failed)
+	require.Len(t, res.Units, 1)
+}
+
 // An error that nobody has classified may be an outage of a kind that nobody has met; it never ends a job.
 func TestUnknownErrorIsRetriedForever(t *testing.T) {
 	t.Parallel()

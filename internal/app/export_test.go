@@ -44,5 +44,8 @@ func TemporalOptions(cfg config.Config) client.Options {
 // UIPassword is what Temporal's Web UI asks for, and whether it is served.
 var UIPassword = uiPassword
 
+// ServeHTTP serves a listener as every process does.
+var ServeHTTP = serveHTTP
+
 // Profiles are the routes of the Go runtime's profiles.
 var Profiles = profiles

@@ -56,6 +56,12 @@ func TestDoctorFindsProblems(t *testing.T) {
 			`insert into events (position, stream, version, id, type, account, data, meta, recorded_at) overriding system value
 				values (9000, 'job-x', 1, gen_random_uuid(), 'job.submitted.v1', 'local', '{}', '{}', now())`,
 		}},
+		"a view past the end of the log": {"views", "fail", "millrace views rebuild jobs_v1", []string{
+			`insert into checkpoints (name, position) values ('jobs_v1', 900)`,
+		}},
+		"webhooks past the end of the log": {"views", "fail", "cannot be rebuilt", []string{
+			`insert into checkpoints (name, position) values ('webhooks_outgoing', 900)`,
+		}},
 		"a halted stream": {"halted", "fail", "millrace views resume jobs_v1 job-x", []string{
 			`insert into halted_streams (projection, stream, position, error) values ('jobs_v1', 'job-x', 1, 'broken')`,
 		}},
