@@ -88,6 +88,11 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder, le
 	if p.Outcome != Succeeded && g.Partners != nil {
 		g.Partners.StopJob(ctx, p.RunRef)
 	}
+	if p.Outcome != Succeeded && g.Segments != nil {
+		if err := g.Segments.Pool.Store().GiveUpRun(ctx, p.RunRef); err != nil {
+			g.Log.Warn("prompts of a finished job not given up; they run to their end", "job_id", p.Job, "error", err)
+		}
+	}
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
 		g.Log.Warn("values of a finished job not deleted; the next sweep will delete them", "job_id", p.Job, "error", err)
 	}

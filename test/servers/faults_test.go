@@ -127,6 +127,47 @@ func TestJobsSurviveBadServers(t *testing.T) {
 	})
 }
 
+// A job that fails with one of its segments does not leave the prompt of another on its server.
+func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
+	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Step: 20 * time.Millisecond}
+	s := start(t, both, both)
+	s.healthy(2)
+	g := graph{}
+	short, long := text2img(1, 150), text2img(2, 3000)
+	short["8"] = short["5"]
+	short["5"] = node("KSampler", map[string]any{
+		"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"8", 0},
+		"seed": 1, "steps": 10, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
+	})
+	g.add("a", short, both.Checkpoints[0])
+	g.add("b", long, both.Checkpoints[1])
+	id := s.submit(g)
+	s.await("both prompts to run", func() bool { return running(s.machines[0]) && running(s.machines[1]) })
+	for _, m := range s.machines {
+		m.Inject(comfyui.Raise, 1) // the next sampler
+	}
+	require.Contains(t, []string{"failed", "error"}, s.ended(id))
+	s.await("the end of the other prompt", func() bool {
+		outcomes := []string{s.machines[0].Runs()[0].Outcome, s.machines[1].Runs()[0].Outcome}
+		slices.Sort(outcomes)
+		return slices.Equal(outcomes, []string{"error", "interrupted"})
+	})
+}
+
+// add adds the nodes of another graph, which loads a checkpoint, under names of their own.
+func (g graph) add(name string, other graph, checkpoint string) {
+	for id, n := range other {
+		inputs := n.(map[string]any)["inputs"].(map[string]any)
+		for input, value := range inputs {
+			if link, is := value.([]any); is {
+				inputs[input] = []any{name + link[0].(string), link[1]}
+			}
+		}
+		g[name+id] = n
+	}
+	g[name+"1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": checkpoint})
+}
+
 // Ten graphs of two checkpoints, in turns, on two servers: each checkpoint is loaded once.
 func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 3 * time.Second, Step: 10 * time.Millisecond}

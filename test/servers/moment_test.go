@@ -58,6 +58,18 @@ func TestLongSegmentIsHandedOver(t *testing.T) {
 	require.Equal(t, 7, d.count(job.TypeNodeExecuted))
 }
 
+// A job that is canceled while nobody drives its segment does not leave its prompt on the server.
+func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
+	t.Parallel()
+	m := machine(t, 20*time.Millisecond)
+	d := newDeployment(t, text2img(1, 3000), m)
+	g := d.worker("first")
+	require.False(t, d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"}).Ended)
+	require.True(t, running(m), "it is handed over to a driver that does not come")
+	require.NoError(t, g.Finish(t.Context(), activities.FinishParams{RunRef: d.ref, Outcome: activities.Canceled}))
+	require.Eventually(t, func() bool { return m.Runs()[0].Outcome == "interrupted" }, patience, 10*time.Millisecond)
+}
+
 // A segment that finds no server free does not hold up the plan of its run. It has its place in the queue.
 func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
 	t.Parallel()

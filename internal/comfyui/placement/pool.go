@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
@@ -51,6 +52,7 @@ type Leases interface {
 	Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error)
 	Drop(ctx context.Context, l server.Lease) error
 	GiveUp(ctx context.Context, l server.Lease) error
+	GiveUpRun(ctx context.Context, ref job.RunRef) error
 	Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error
 }
 

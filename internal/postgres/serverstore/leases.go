@@ -203,6 +203,20 @@ func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
 	return postgres.Classify(err, "give a lease up")
 }
 
+// GiveUpRun gives up the leases of a run that has ended, as far as they have no result.
+func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) error {
+	held, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
+	if err != nil {
+		return postgres.Classify(err, "read the leases of a run")
+	}
+	for _, l := range held {
+		if err := st.GiveUp(ctx, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func end(ctx context.Context, tx pgx.Tx, l server.Lease) error {
 	_, err := tx.Exec(ctx, `delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and fence = $4`, string(l.Job), l.Run, l.Unit, l.Fence)
 	return err
