@@ -44,6 +44,9 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if cfg.DatabaseURL == "" && cfg.TemporalAddress == "" {
 		cfg.PrivateServers = stack.DataDir
 	}
+	if cfg.TemporalAddress == "" {
+		cfg.Temporal = cfg.Temporal.Private()
+	}
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
 	simulator, err := withSimulator(&cfg, log)
 	if err != nil {

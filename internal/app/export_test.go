@@ -2,10 +2,8 @@ package app
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/jackc/pgx/v5/pgxpool"
-	"go.temporal.io/sdk/client"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/config"
@@ -35,11 +33,6 @@ var Migrate = migrate
 
 // AwaitTemporal waits until Temporal has a namespace.
 var AwaitTemporal = awaitTemporal
-
-// TemporalOptions are those of a process's client of Temporal.
-func TemporalOptions(cfg config.Config) client.Options {
-	return (&Instance{cfg: cfg, log: slog.New(slog.DiscardHandler)}).temporalOptions()
-}
 
 // UIPassword is what Temporal's Web UI asks for, and whether it is served.
 var UIPassword = uiPassword

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"testing"
 	"time"
 
@@ -30,7 +31,9 @@ import (
 func TestHistoriesHoldNoWordsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporaltest.Namespace(t)
-	c, err := client.DialContext(t.Context(), app.TemporalOptions(config.Config{TemporalAddress: address, TemporalNamespace: namespace}))
+	options, err := app.TemporalOptions(config.Config{TemporalAddress: address, TemporalNamespace: namespace}, slog.New(slog.DiscardHandler))
+	require.NoError(t, err)
+	c, err := client.DialContext(t.Context(), options)
 	require.NoError(t, err)
 	t.Cleanup(c.Close)
 	cause := &pgconn.PgError{Severity: "ERROR", Code: "23505", Message: `duplicate key value violates constraint "secret_table_pkey"`}

@@ -10,11 +10,9 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities"
-	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/activities/nodevalue"
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
@@ -174,8 +172,11 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	options := in.temporalOptions()
-	options.Interceptors = traced
+	options, err := TemporalOptions(in.cfg, in.log)
+	if err != nil {
+		return err
+	}
+	options.Identity, options.Interceptors = in.worker, traced
 	in.client, err = client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
@@ -186,15 +187,6 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	}
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
 	return nil
-}
-
-// temporalOptions are those of the process's client of Temporal.
-func (in *Instance) temporalOptions() client.Options {
-	return client.Options{
-		HostPort: in.cfg.TemporalAddress, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
-		FailureConverter: attempt.Failures(),
-		Logger:           sdklog.NewStructuredLogger(in.log.With("part", "temporal")),
-	}
 }
 
 // Close gives back what open has taken.

@@ -12,7 +12,7 @@ import (
 )
 
 // secretFlags are those whose default, read from the environment, must not be shown by --help.
-var secretFlags = []string{"token", "admin-token", "database-url", "secret-key"}
+var secretFlags = []string{"token", "admin-token", "database-url", "secret-key", "temporal-api-key"}
 
 // finish gives every command the same manners: no secrets in its help, mistakes that name the help, and no
 // success for a word that is no command.

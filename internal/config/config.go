@@ -38,6 +38,7 @@ type Config struct {
 	DatabaseURL       string
 	TemporalAddress   string
 	TemporalNamespace string
+	Temporal          Temporal
 	TaskQueue         string // MILLRACE_TASK_QUEUE
 	AdminToken        string // MILLRACE_ADMIN_TOKEN, bearer token of the admin API; "" = there is none
 	AdminAddr         string // MILLRACE_ADMIN_ADDR, listen address of the admin API; "" = that of the API
@@ -214,7 +215,7 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings)
+var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
@@ -341,7 +342,7 @@ func Variables() []string {
 
 // Validate reports all invalid settings of c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Router.check(), c.Tokens.check())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Temporal.check(), c.Router.check(), c.Tokens.check())
 }
 
 // Warnings returns valid but doubtful settings, each with its remedy.

@@ -91,7 +91,9 @@ func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings = append(findings, doctor.RunChecks(ctx, doctor.DiskChecks(s.Config))...)
 	c, err := s.Temporal()
 	if err != nil {
-		return append(findings, doctor.Finding{Check: "temporal", Status: doctor.Failing, Detail: operate.ErrorLine(err), Remedy: "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile"})
+		f := doctor.Failure(err, "start Temporal, or set TEMPORAL_ADDRESS; jobs are accepted and wait meanwhile")
+		f.Check = "temporal"
+		return append(findings, f)
 	}
 	defer c.Close()
 	return append(findings, doctor.RunChecks(ctx, doctor.TemporalChecks(s.Config, c))...)

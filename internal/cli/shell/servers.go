@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/worker/dial"
 )
 
 // findServers completes the configuration from a running `millrace dev` on the same data directory.
@@ -41,8 +42,8 @@ func (s *Shell) findServers() error {
 	if s.Config.DatabaseURL == "" {
 		s.Config.DatabaseURL = a.DatabaseURL
 	}
-	if s.Config.TemporalAddress == "" {
-		s.Config.TemporalAddress = a.TemporalAddress
+	if s.Config.TemporalAddress == "" { // a private server has neither TLS nor credentials
+		s.Config.TemporalAddress, s.Config.Temporal = a.TemporalAddress, s.Config.Temporal.Private()
 	}
 	if s.Config.Router.Simulator == "" {
 		s.Config.Router.Simulator = a.Simulator
@@ -68,10 +69,19 @@ func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
 	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4})
 }
 
-// EngineFlags say where the engine is.
+// EngineFlags say where Temporal is and how it is reached.
 func (s *Shell) EngineFlags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.Config.TemporalAddress, "temporal-address", s.Config.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
-	cmd.Flags().StringVar(&s.Config.TemporalNamespace, "temporal-namespace", s.Config.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	c, f := &s.Config, cmd.Flags()
+	f.StringVar(&c.TemporalAddress, "temporal-address", c.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
+	f.StringVar(&c.TemporalNamespace, "temporal-namespace", c.TemporalNamespace, "Temporal namespace (TEMPORAL_NAMESPACE)")
+	t := &c.Temporal
+	f.BoolVar(&t.TLS, "temporal-tls", t.TLS, "use TLS; the flags below imply it (TEMPORAL_TLS)")
+	f.StringVar(&t.CA, "temporal-tls-ca", t.CA, "file of the CAs of Temporal's certificate; default: those of the system (TEMPORAL_TLS_SERVER_CA_CERT_PATH)")
+	f.StringVar(&t.Cert, "temporal-tls-cert", t.Cert, "file of the client certificate (TEMPORAL_TLS_CLIENT_CERT_PATH)")
+	f.StringVar(&t.Key, "temporal-tls-key", t.Key, "file of its key (TEMPORAL_TLS_CLIENT_KEY_PATH)")
+	f.StringVar(&t.ServerName, "temporal-tls-server-name", t.ServerName, "name in Temporal's certificate; default: the host of the address (TEMPORAL_TLS_SERVER_NAME)")
+	f.StringVar(&t.APIKey, "temporal-api-key", t.APIKey, "API key; better in TEMPORAL_API_KEY, where ps does not show it")
+	f.StringVar(&t.APIKeyFile, "temporal-api-key-file", t.APIKeyFile, "file of the API key (TEMPORAL_API_KEY_FILE)")
 }
 
 // Temporal connects to the workflow engine that a command reads.
@@ -82,9 +92,13 @@ func (s *Shell) Temporal() (client.Client, error) {
 	if s.Config.TemporalAddress == "" {
 		return nil, fmt.Errorf("no Temporal: set TEMPORAL_ADDRESS, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
 	}
-	c, err := client.Dial(client.Options{HostPort: s.Config.TemporalAddress, Namespace: s.Config.TemporalNamespace})
+	options, err := app.TemporalOptions(s.Config, slog.New(slog.DiscardHandler))
 	if err != nil {
-		return nil, fmt.Errorf("no Temporal at %s: %w", s.Config.TemporalAddress, err)
+		return nil, err
+	}
+	c, err := client.Dial(options)
+	if err != nil {
+		return nil, dial.Unreachable(s.Config.TemporalAddress, err)
 	}
 	return c, nil
 }

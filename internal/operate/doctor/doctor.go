@@ -4,6 +4,7 @@
 package doctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/worker/dial"
 )
 
 // Statuses of a check.
@@ -64,7 +66,7 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 		f, err := c.Look(limited)
 		cancel()
 		if err != nil {
-			f = Finding{Status: Failing, Detail: detailOf(err), Remedy: c.Remedy}
+			f = Failure(err, c.Remedy)
 		}
 		f.Check = c.Name
 		findings = append(findings, f)
@@ -73,6 +75,12 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 		}
 	}
 	return findings
+}
+
+// Failure returns the finding of a check that failed. An error of Temporal's client may know a better remedy.
+func Failure(err error, remedy string) Finding {
+	detail, better := dial.Remedy(detailOf(err))
+	return Finding{Status: Failing, Detail: detail, Remedy: cmp.Or(better, remedy)}
 }
 
 // detailOf returns the text of an error for a finding.

@@ -1,0 +1,35 @@
+package config
+
+import "errors"
+
+// Temporal says how a Temporal elsewhere is reached. The names of the variables are those of Temporal's own tools, where
+// these have one.
+type Temporal struct {
+	TLS        bool   // TEMPORAL_TLS, whether to use TLS where no setting below implies it
+	CA         string // TEMPORAL_TLS_SERVER_CA_CERT_PATH, file of the CAs of the server; "" = those of the system
+	Cert       string // TEMPORAL_TLS_CLIENT_CERT_PATH, file of the client's certificate; "" = none
+	Key        string // TEMPORAL_TLS_CLIENT_KEY_PATH, file of its key
+	ServerName string // TEMPORAL_TLS_SERVER_NAME, name in the server's certificate; "" = the host of the address
+	APIKey     string // TEMPORAL_API_KEY
+	APIKeyFile string // TEMPORAL_API_KEY_FILE, file of the API key
+}
+
+var temporalSettings = []setting{
+	flag("TEMPORAL_TLS", func(c *Config) *bool { return &c.Temporal.TLS }),
+	text("TEMPORAL_TLS_SERVER_CA_CERT_PATH", func(c *Config) *string { return &c.Temporal.CA }),
+	text("TEMPORAL_TLS_CLIENT_CERT_PATH", func(c *Config) *string { return &c.Temporal.Cert }),
+	text("TEMPORAL_TLS_CLIENT_KEY_PATH", func(c *Config) *string { return &c.Temporal.Key }),
+	text("TEMPORAL_TLS_SERVER_NAME", func(c *Config) *string { return &c.Temporal.ServerName }),
+	text("TEMPORAL_API_KEY", func(c *Config) *string { return &c.Temporal.APIKey }),
+	text("TEMPORAL_API_KEY_FILE", func(c *Config) *string { return &c.Temporal.APIKeyFile }),
+}
+
+// Private returns the settings for the private server of local mode, which speaks plain text and asks for no credential.
+func (t Temporal) Private() Temporal { return Temporal{} }
+
+func (t Temporal) check() error {
+	if (t.Cert == "") != (t.Key == "") {
+		return errors.New("a client certificate for Temporal needs its key: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH go together")
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+// Package dial makes the options of every client of Temporal: the service's, and those of the commands. It promises that
+// a certificate, a key, a CA or an API key that is replaced on the disk is used from the next connection or request on,
+// without a restart, and that a refused connection is one sentence with its remedy. When a client connects, and what it
+// does then, is left to the caller.
+package dial
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"os"
+
+	"go.temporal.io/sdk/client"
+	"google.golang.org/grpc"
+)
+
+// Settings say where Temporal is and how it is reached.
+type Settings struct {
+	Address   string // HOST:PORT of the frontend
+	Namespace string
+
+	TLS        bool   // whether to use TLS without any of the settings below, each of which implies it
+	CA         string // file of the CAs that may sign the server's certificate, PEM; "" = those of the system
+	Cert, Key  string // files of the client's certificate and its key, PEM; both or none
+	ServerName string // name in the server's certificate; "" = the host of Address
+	APIKey     string // API key; "" = none
+	APIKeyFile string // file of the API key, in place of APIKey
+}
+
+// Options returns the options of a client: address, namespace, TLS and credentials. Files are read once to find mistakes
+// now, and again whenever they are used.
+func (s Settings) Options() (client.Options, error) {
+	if err := s.check(); err != nil {
+		return client.Options{}, err
+	}
+	options := client.Options{HostPort: s.Address, Namespace: s.Namespace}
+	options.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.explained)}
+	if s.encrypted() {
+		options.ConnectionOptions.TLS = s.tlsConfig()
+	}
+	switch {
+	case s.APIKeyFile != "":
+		options.Credentials = client.NewAPIKeyDynamicCredentials((&keyFile{path: s.APIKeyFile}).current)
+	case s.APIKey != "":
+		options.Credentials = client.NewAPIKeyStaticCredentials(s.APIKey)
+	}
+	return options, nil
+}
+
+// encrypted reports whether connections use TLS. An API key never travels in the clear.
+func (s Settings) encrypted() bool {
+	return s.TLS || s.CA != "" || s.Cert != "" || s.ServerName != "" || s.APIKey != "" || s.APIKeyFile != ""
+}
+
+// check reports all mistakes that can be found without a connection.
+func (s Settings) check() error {
+	var problems []error
+	if (s.Cert == "") != (s.Key == "") {
+		problems = append(problems, errors.New("Temporal takes a client certificate together with its key: give both TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH"))
+	}
+	if s.APIKey != "" && s.APIKeyFile != "" {
+		problems = append(problems, errors.New("Temporal takes one API key: give TEMPORAL_API_KEY or TEMPORAL_API_KEY_FILE, not both"))
+	}
+	if s.Cert != "" && s.Key != "" {
+		if _, err := s.certificate(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if s.CA != "" {
+		if _, err := s.roots(); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	if s.APIKeyFile != "" {
+		if _, err := readKey(s.APIKeyFile); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// readFile reads a file that a setting names; its error says which.
+func readFile(setting, path string) ([]byte, error) {
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("%s cannot be read: %w; mount the file, or correct the path", setting, err)
+	}
+	return raw, nil
+}
+
+// tlsConfig returns a configuration that reads its files anew for every handshake.
+func (s Settings) tlsConfig() *tls.Config {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
+	if s.Cert != "" {
+		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.certificate() }
+	}
+	if s.CA != "" {
+		cfg.InsecureSkipVerify = true //nolint:gosec // verify does what this leaves out, with the CAs that the file has now
+		cfg.VerifyConnection = s.verify
+	}
+	return cfg
+}
