@@ -73,7 +73,7 @@ func TestModesOfAllQueuesSurviveKills(t *testing.T) {
 	stopped := map[string]string{}
 	for i := range 10 {
 		prefix := fmt.Sprintf("stopped-%d", i)
-		stopped[prefix] = c.submit(long(prefix))
+		stopped[prefix] = c.submit(longOf(1024, prefix))
 	}
 	mode("resume")
 	c.until("a job runs", func() bool { return c.count(stopped)["in_progress"] > 0 })

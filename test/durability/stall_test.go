@@ -37,9 +37,9 @@ func TestAStalledEngineFailsNoJob(t *testing.T) {
 	t.Cleanup(func() { syscall.Kill(pid, syscall.SIGCONT) }) // it may be gone
 	for range stalls {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGSTOP))
-		<-time.After(14 * time.Second) // the heartbeat timeout is ten
+		<-time.After(12 * time.Second) // the heartbeat timeout is ten
 		require.NoError(t, syscall.Kill(pid, syscall.SIGCONT))
-		<-time.After(6 * time.Second)
+		<-time.After(4 * time.Second)
 		require.NotEqual(t, "failed", c.state(jobs["stalled"]))
 	}
 	c.await(ids(jobs), "completed")
@@ -64,7 +64,7 @@ func TestAFullDiskFailsNoJob(t *testing.T) {
 	c.await([]string{c.submit(cheap("before"))}, "completed")
 
 	c.freeze() // so that the jobs are accepted, and meet the full disk
-	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(strings.ReplaceAll(long("long"), "2048", "1024"))}
+	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(longOf(1024, "long"))}
 	filler := filepath.Join(files, "filler")
 	c.fill(filler)
 	c.thaw()

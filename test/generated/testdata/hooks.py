@@ -39,6 +39,7 @@ lock = threading.Lock()
 allowed = {}  # how many requests of each operation were allowed by the document
 answers = {}
 refused = {}
+replaced = set()  # ids of the requests that were replaced by one that succeeds
 
 with open(os.environ["MILLRACE_KNOWN"], encoding="utf-8") as file:
     content = json.load(file)
@@ -93,6 +94,8 @@ def before_call(context, case, kwargs):
         allowed[label] = number + 1
     values = values_of(case.operation)
     request = successful.get(label, {}) if number == 0 else {}
+    if request:
+        replaced.add(case.id)
     if number % 4 != 3:
         values = {name: value for name, value in values.items() if name in (case.path_parameters or {})}
         case.path_parameters = {**(case.path_parameters or {}), **values, **request.get("path", {})}
@@ -155,7 +158,7 @@ def explained(operation, code, message):
 def refused_as_documented(ctx, response, case):
     """Fails when a request that the document allows is refused for a reason that it does not name."""
     label, status = case.operation.label, response.status_code
-    positive = case.meta is not None and case.meta.generation.mode.is_positive
+    positive = case.id in replaced or (case.meta is not None and case.meta.generation.mode.is_positive)
     with lock:
         counts = answers.setdefault(label, {})
         key = f"{'allowed' if positive else 'not allowed'} {status}"
