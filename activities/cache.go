@@ -119,7 +119,7 @@ func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
 		}
 		for _, shown := range e.Shown(p.Nodes[u].ID, p.Nodes[u].Class) {
 			events.add(shown.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
-				Run: events.ref.Run, Node: shown.Node, Class: shown.Class, UI: shown.UI, Files: shown.Files, Cached: true,
+				Run: events.ref.Run, Node: shown.Node, Class: shown.Class, UI: shown.UI, Files: shown.Files, Cached: true, Within: shown.Within,
 			})
 		}
 	}

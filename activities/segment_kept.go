@@ -47,9 +47,12 @@ func (s *segmentRun) shown(ctx context.Context, recorder *segmentRecorder) ([]no
 	events := eventlog.Read(ctx, s.g.Events, s.params.Job.Stream(), 0)
 	return eventlog.Fold(s.g.Types, events, nil, func(all []nodecache.Shown, _ eventlog.Recorded, data any) []nodecache.Shown {
 		e, ok := data.(job.NodeExecutedV1)
-		if !ok || e.Run != s.params.Run || len(e.UI) == 0 || !slices.Contains(nodes, e.Node) {
+		if !ok || e.Run != s.params.Run || len(e.UI) == 0 {
 			return all
 		}
-		return append(all, nodecache.Shown{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files})
+		if _, _, root := e.Within.Places(e.Node); !slices.Contains(nodes, root) {
+			return all
+		}
+		return append(all, nodecache.Shown{Node: e.Node, Class: e.Class, UI: e.UI, Files: e.Files, Within: e.Within})
 	})
 }

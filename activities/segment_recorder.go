@@ -82,6 +82,7 @@ const maxSegmentProblem = 500
 // Recorded implements driving.Recorder.
 func (s *segmentRecorder) Recorded(id string) bool { return s.ended[id] }
 
+// class returns the class of a node of the graph. Servers do not tell those of the nodes that it expands to.
 func (s *segmentRecorder) class(id string) string {
 	for i := range s.pn.Segment.Nodes {
 		if s.pn.Segment.Nodes[i].ID == id {
@@ -92,9 +93,10 @@ func (s *segmentRecorder) class(id string) string {
 }
 
 // Started implements driving.Recorder.
-func (s *segmentRecorder) Started(ctx context.Context, id string) error {
-	s.current, s.log = &job.NodeRef{Node: id, Class: s.class(id)}, &nodeLog{}
-	s.events.addNth(id, s.attempt-1, job.TypeNodeStarted, job.NodeStartedV1{Run: s.params.Run, Node: id, Class: s.class(id), Attempt: s.attempt})
+func (s *segmentRecorder) Started(ctx context.Context, id string, within *job.Expansion) error {
+	_, _, root := within.Places(id)
+	s.current, s.log = &job.NodeRef{Node: root, Class: s.class(root)}, &nodeLog{}
+	s.events.addNth(id, s.attempt-1, job.TypeNodeStarted, job.NodeStartedV1{Run: s.params.Run, Node: id, Class: s.class(id), Attempt: s.attempt, Within: within})
 	return s.events.flushIfDue(ctx, false)
 }
 
@@ -124,10 +126,10 @@ func (s *segmentRecorder) Executed(ctx context.Context, e driving.Executed) erro
 		return err
 	}
 	if len(ui) > 0 {
-		s.shown = append(s.shown, nodecache.Shown{Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files})
+		s.shown = append(s.shown, nodecache.Shown{Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Within: e.Within})
 	}
 	s.events.add(e.Node, job.TypeNodeExecuted, job.NodeExecutedV1{
-		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(), Cached: e.Cached,
+		Run: s.params.Run, Node: e.Node, Class: s.class(e.Node), UI: ui, Files: e.Files, Millis: e.Took.Milliseconds(), Log: s.log.lines(), Cached: e.Cached, Within: e.Within,
 	})
 	return s.events.flushIfDue(ctx, false)
 }

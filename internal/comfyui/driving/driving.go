@@ -26,10 +26,11 @@ type NodeFiles interface {
 	Saved() []job.OutputFile
 }
 
-// Recorder records what happens to the nodes of a segment, by their ids in the graph. Calls do not overlap.
+// Recorder records what happens to the nodes of a segment, by their ids in the graph, and to the nodes that these expand to
+// on the server, by the ids that the server gives them. Calls do not overlap.
 type Recorder interface {
-	// Started says that a node runs.
-	Started(ctx context.Context, id string) error
+	// Started says that a node runs. within is its place if another node expanded to it, otherwise nil.
+	Started(ctx context.Context, id string, within *job.Expansion) error
 	// Cached says which nodes the server answers from its own cache.
 	Cached(ctx context.Context, ids []string) error
 	// Settle is called several times a second: what was said before is to be seen now.
@@ -47,6 +48,7 @@ type Recorder interface {
 // Executed is the end of a node.
 type Executed struct {
 	Node   string
+	Within *job.Expansion // of a node that another node expanded to
 	UI     map[string][]any
 	Files  []job.OutputFile
 	Took   time.Duration

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -17,7 +18,9 @@ type follower struct {
 
 	began    time.Time // of the prompt
 	since    map[string]time.Time
-	current  string // the node that runs, by the server's word
+	current  string                    // the node that runs, by the server's word
+	inner    map[string]*job.Expansion // nodes that others expanded to, as far as the server has told of them
+	states   map[string]string         // of nodes, as the server told last
 	recorded map[string]bool
 	cached   map[string]bool
 	sent     int
@@ -33,7 +36,7 @@ type follower struct {
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
-	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}}
+	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}, inner: map[string]*job.Expansion{}}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
 			f.recorded[id] = true

@@ -1,11 +1,14 @@
 package driving
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -15,9 +18,13 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt failed, without a reason")
 	}
 	e := *outcome.Err
-	id, ok := f.segmentNode(e.Node, "")
-	if !ok { // a node that was added, which nobody has seen
-		id = f.c.serves[e.Node]
+	id := e.Node
+	within, ok := f.place(id, job.Expansion{})
+	switch {
+	case !ok: // a node that was added, which nobody has seen
+		id = f.c.serves[id]
+	case within != nil:
+		id = within.Real
 	}
 	if n := f.c.node(id); n != nil {
 		e.Node, e.Class = id, n.Class
@@ -25,15 +32,46 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	return &NodeError{e}
 }
 
-// segmentNode returns the node of the segment that a node of the prompt stands for.
-func (f *follower) segmentNode(id, display string) (string, bool) {
-	root, _, _ := strings.Cut(id, ".")
-	for _, candidate := range []string{id, display, root} {
-		if f.c.node(candidate) != nil {
-			return candidate, true
+// place returns whether a node of the prompt is one of the graph, or one that a node of the graph expanded to, and then its
+// place. What the server says of the place counts; otherwise the id tells, which begins with that of the parent.
+func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, ok bool) {
+	if f.c.node(id) != nil {
+		return nil, true
+	}
+	if known := f.inner[id]; known != nil && (said.Parent == "" || *known == said) {
+		return known, true
+	}
+	parent, root := f.ancestors(id)
+	if root == "" && f.c.node(said.Real) != nil {
+		root = said.Real
+	}
+	if root == "" && f.c.node(said.Display) != nil {
+		root = said.Display
+	}
+	if root == "" {
+		return nil, false // a node that was added, or one of its
+	}
+	within = &job.Expansion{Parent: cmp.Or(said.Parent, parent, root), Display: said.Display, Real: root}
+	if f.c.node(within.Display) == nil && f.inner[within.Display] == nil && within.Display != id {
+		within.Display = root
+	}
+	f.inner[id] = within
+	f.recorded[id] = f.recorded[id] || f.r.Recorder.Recorded(id)
+	return within, true
+}
+
+// ancestors returns the node that expanded to a node, and the node of the graph from which both come, by their ids.
+func (f *follower) ancestors(id string) (parent, root string) {
+	for at := strings.LastIndexByte(id, '.'); at > 0; at = strings.LastIndexByte(id[:at], '.') {
+		above := id[:at]
+		if parent == "" && (f.inner[above] != nil || f.c.node(above) != nil) {
+			parent = above
+		}
+		if f.c.node(above) != nil {
+			return parent, above
 		}
 	}
-	return "", false
+	return "", ""
 }
 
 // progress tells watchers and the log what goes on.
@@ -46,30 +84,54 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	case comfyui.Executing:
 		return f.executing(ctx, e)
 	case comfyui.Progressed:
-		f.showProgress(e.Node, "", e.Value, e.Max)
+		f.showProgress(e.Node, e.Value, e.Max)
 	case comfyui.ProgressState:
-		for id, n := range e.Nodes {
-			if n.State == "running" {
-				f.showProgress(id, n.Display, n.Value, n.Max)
-			}
-		}
+		return f.progressState(ctx, e)
 	case comfyui.Preview:
-		id := e.Node
-		if id == "" {
-			id = f.current
-		}
-		if id, ok := f.segmentNode(id, e.Display); ok {
+		id := cmp.Or(e.Node, f.current)
+		if _, ok := f.place(id, job.Expansion{Parent: e.Parent, Display: e.Display, Real: e.Real}); ok {
 			f.r.Recorder.Preview(id, e.MediaType, e.Image)
 		}
 	case comfyui.ProgressText:
-		if id, ok := f.segmentNode(e.Node, ""); ok {
-			f.r.Recorder.Text(id, e.Text)
+		if _, ok := f.place(e.Node, job.Expansion{}); ok {
+			f.r.Recorder.Text(e.Node, e.Text)
 		}
 	case comfyui.Executed:
 		f.executed(ctx, e)
 	}
 	return nil
 }
+
+// progressState takes the state of all nodes. A node has ended when the server says so; one that expanded may end after others
+// that began later.
+func (f *follower) progressState(ctx context.Context, e comfyui.ProgressState) error {
+	if e.Prompt != "" && e.Prompt != f.r.Prompt {
+		return nil
+	}
+	was := f.states
+	f.states = make(map[string]string, len(e.Nodes))
+	for id, n := range e.Nodes {
+		f.states[id] = n.State
+		if _, ok := f.place(id, job.Expansion{Parent: n.Parent, Display: n.Display, Real: n.Real}); !ok {
+			continue
+		}
+		if n.State == stateRunning {
+			f.showProgress(id, n.Value, n.Max)
+		}
+		if _, begun := f.since[id]; begun && was[id] == stateRunning && n.State == stateFinished {
+			if err := f.ended(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// States of nodes in a comfyui.ProgressState.
+const (
+	stateRunning  = "running"
+	stateFinished = "finished"
+)
 
 // answered takes what the server answers from its cache. Such nodes count as done; what they show follows.
 func (f *follower) answered(ctx context.Context, ids []string) error {
@@ -93,9 +155,8 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 // scale is the number of steps in which progress is reported where the server counts in fractions.
 const scale = 1000
 
-func (f *follower) showProgress(node, display string, value, most float64) {
-	id, ok := f.segmentNode(node, display)
-	if !ok || most <= 0 || value < 0 || value > most {
+func (f *follower) showProgress(id string, value, most float64) {
+	if _, ok := f.place(id, job.Expansion{}); !ok || most <= 0 || value < 0 || value > most {
 		return
 	}
 	if most < 1 || most > 1<<30 || most != float64(int(most)) {
@@ -104,26 +165,28 @@ func (f *follower) showProgress(node, display string, value, most float64) {
 	f.r.Recorder.Progress(id, int(value), int(most))
 }
 
-// executing ends the node that ran before, unless it has something to show, and begins the next.
+// executing ends the node that ran before, unless it has something to show or waits for what it expanded to, and begins the
+// next.
 func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
 	}
-	id, ok := f.segmentNode(e.Node, e.Display)
-	if f.current != "" && f.current != id {
+	within, ok := f.place(e.Node, job.Expansion{Display: e.Display})
+	if f.current != "" && f.current != e.Node && f.states[f.current] != stateRunning && (within == nil || within.Parent != f.current) {
 		if err := f.ended(ctx, f.current); err != nil {
 			return err
 		}
 	}
-	f.current = id
-	if !ok || f.recorded[id] {
+	f.current = ""
+	if !ok {
 		return nil
 	}
-	if _, running := f.since[id]; running {
+	f.current = e.Node
+	if _, running := f.since[e.Node]; running || f.recorded[e.Node] {
 		return nil
 	}
-	f.since[id] = time.Now()
-	return f.r.Recorder.Started(ctx, id)
+	f.since[e.Node] = time.Now()
+	return f.r.Recorder.Started(ctx, e.Node, within)
 }
 
 // ended records a node that shows nothing. One that may is recorded with what it shows.
@@ -144,7 +207,7 @@ func (f *follower) took(id string) time.Duration {
 
 func (f *follower) recordExecuted(ctx context.Context, e Executed) error {
 	f.recorded[e.Node] = true
-	e.Cached = f.cached[e.Node]
+	e.Cached, e.Within = f.cached[e.Node], f.inner[e.Node]
 	return f.r.Recorder.Executed(ctx, e)
 }
 
@@ -156,8 +219,8 @@ type copied struct {
 
 // executed copies what a node shows while the server still runs the others.
 func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
-	id, ok := f.segmentNode(e.Node, e.Display)
-	if e.Prompt != f.r.Prompt || !ok || f.recorded[id] {
+	id := e.Node
+	if _, ok := f.place(id, job.Expansion{Display: e.Display}); e.Prompt != f.r.Prompt || !ok || f.recorded[id] {
 		return
 	}
 	took := f.took(id)
@@ -193,8 +256,7 @@ func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error
 	if err := f.answered(ctx, outcome.Cached); err != nil {
 		return err
 	}
-	for i := range f.r.Segment.Nodes {
-		id := f.r.Segment.Nodes[i].ID
+	for _, id := range f.all(outcome) {
 		if f.recorded[id] {
 			continue
 		}
@@ -211,8 +273,34 @@ func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error
 	return nil
 }
 
-// shows reports whether a node may put out files or texts.
+// all returns the nodes that count when the prompt has ended: those of the graph, behind the nodes that they expanded to
+// and that began, or put something out.
+func (f *follower) all(outcome *comfyui.Outcome) []string {
+	var inner, ids []string
+	for id := range f.since {
+		if f.c.node(id) == nil {
+			inner = append(inner, id)
+		}
+	}
+	for id := range outcome.Outputs {
+		if within, ok := f.place(id, job.Expansion{}); ok && within != nil && !slices.Contains(inner, id) {
+			inner = append(inner, id)
+		}
+	}
+	slices.Sort(inner)
+	for i := range f.r.Segment.Nodes {
+		ids = append(ids, f.r.Segment.Nodes[i].ID)
+	}
+	return append(inner, ids...)
+}
+
+// shows reports whether a node of the graph may put out files or texts. What one that another node expanded to puts out
+// comes before the next node begins.
 func (c *compiled) shows(classes *node.Registry, id string) bool {
-	class, ok := classes.Lookup(c.node(id).Class)
+	n := c.node(id)
+	if n == nil {
+		return false
+	}
+	class, ok := classes.Lookup(n.Class)
 	return !ok || class.OutputNode || class.Intermediate
 }

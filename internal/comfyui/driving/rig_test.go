@@ -209,12 +209,12 @@ type recorder struct {
 	mu    sync.Mutex
 	ended []string
 	told  []string // beginnings and ends, in order
-	value int      // the last progress
+	value int      // the most progress of a node
 }
 
 var _ driving.Recorder = (*recorder)(nil)
 
-func (r *recorder) Started(_ context.Context, id string) error {
+func (r *recorder) Started(_ context.Context, id string, _ *job.Expansion) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.told = append(r.told, "start "+id)
@@ -230,7 +230,7 @@ func (r *recorder) Text(string, string)                    {}
 func (r *recorder) Progress(_ string, value, _ int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.value = value
+	r.value = max(r.value, value)
 }
 
 func (r *recorder) Executed(_ context.Context, e driving.Executed) error {

@@ -26,6 +26,8 @@ type Shown struct {
 	Class string           `json:"class"`
 	UI    json.RawMessage  `json:"ui,omitempty"`
 	Files []job.OutputFile `json:"files,omitempty"`
+
+	Within *job.Expansion `json:"within,omitempty"` // nil = a node of the prompt
 }
 
 // Shown returns what the nodes of a unit showed: of a segment, or of the node of that id.
