@@ -108,7 +108,7 @@ func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Serv
 
 // givenUp moves the segment to another server. The prompt on the lost server is canceled when the server is back.
 func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
-	if err := s.Pool.Store().Doubt(ctx, l.Server, publicMessage(cause)); err != nil {
+	if err := s.Pool.Store().MarkAway(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
 	}
 	_, again, err := s.again(ctx, l, row, recorder, cause, func(w *server.Wait) {

@@ -94,7 +94,7 @@ type Options struct {
 	MaxPixels int64         // of one value
 	Sounds    *ffmpeg.Tool  // reads the sounds of servers; nil = they are passed on as files
 	LostAfter time.Duration // without an answer since the connection broke; default 2 s
-	Look      time.Duration // between two looks at a prompt that says nothing; default 2 s
+	Poll      time.Duration // between two polls of a prompt without messages; default 2 s
 	Quiet     time.Duration // without a message of a prompt that runs, after which the socket is opened anew; default 10 s
 }
 
@@ -108,8 +108,8 @@ func (o *Options) setDefaults() {
 	if o.LostAfter == 0 {
 		o.LostAfter = 2 * time.Second
 	}
-	if o.Look == 0 {
-		o.Look = 2 * time.Second
+	if o.Poll == 0 {
+		o.Poll = 2 * time.Second
 	}
 	if o.Quiet == 0 {
 		o.Quiet = 10 * time.Second

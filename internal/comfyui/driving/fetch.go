@@ -81,5 +81,5 @@ func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "what the server gives for %s is no such file", f.Name)
 }
 
-// longestBeginning is how many bytes of a file are looked at.
+// longestBeginning is how many bytes of a file are polled at.
 const longestBeginning = 16

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// follower follows one prompt to its end and tells its story.
+// follower follows one prompt to its end and reports what happens to its nodes.
 type follower struct {
 	d *Driver
 	r *Run
@@ -25,14 +25,14 @@ type follower struct {
 	cached   map[string]bool
 	sent     int
 	own      bool      // this driver sent the prompt
-	known    bool      // the server may have it: it was sent, or looked for
+	known    bool      // the server may have it: it was sent, or polled for
 	kept     int       // files that were kept as values
-	misread  int       // looks in a row whose answer could not be read
+	misread  int       // polls in a row whose answer could not be read
 	broken   time.Time // since when the connection is; zero = it is not
 	vacated  bool
 	attached *attachment
 	copying  chan copied     // of one: the files of a node, while they are copied
-	held     []comfyui.Event // that came meanwhile
+	buffered []comfyui.Event // that came meanwhile
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
@@ -71,7 +71,7 @@ type attachment struct {
 // attach follows the prompt until ctx ends, or the attachment is stopped.
 func (f *follower) attach(ctx context.Context, quiet time.Duration) *attachment {
 	ctx, stop := context.WithCancel(ctx)
-	a := &attachment{events: make(chan comfyui.Event, maxHeld), ended: make(chan error, 1), stop: stop, heard: time.Now(), quiet: quiet}
+	a := &attachment{events: make(chan comfyui.Event, maxBuffered), ended: make(chan error, 1), stop: stop, heard: time.Now(), quiet: quiet}
 	go func() {
 		a.ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
 			select {
@@ -119,16 +119,16 @@ func (f *follower) hear(e comfyui.Event) {
 const (
 	// settleEvery is how late a watcher learns at most what is recorded of a node. What ends a segment is recorded at once.
 	settleEvery = 150 * time.Millisecond
-	// maxHeld bounds the messages that wait while files are copied.
-	maxHeld = 256
+	// maxBuffered bounds the messages that wait while files are copied.
+	maxBuffered = 256
 )
 
 // follow handles what the server says until the outcome is known.
 func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
-	look, settle := time.NewTicker(f.d.opts.Look/4), time.NewTicker(settleEvery)
-	defer look.Stop()
+	poll, settle := time.NewTicker(f.d.opts.Poll/4), time.NewTicker(settleEvery)
+	defer poll.Stop()
 	defer settle.Stop()
-	looked := time.Now()
+	polled := time.Now()
 	for {
 		ask, err := false, error(nil)
 		select {
@@ -144,8 +144,8 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 			ask, err = f.copied(ctx, c)
 		case <-settle.C:
 			err = f.r.Recorder.Settle(ctx)
-		case <-look.C:
-			ask = f.copying == nil && (!f.broken.IsZero() || f.known && time.Since(looked) >= f.d.opts.Look)
+		case <-poll.C:
+			ask = f.copying == nil && (!f.broken.IsZero() || f.known && time.Since(polled) >= f.d.opts.Poll)
 		}
 		if err != nil {
 			return nil, err
@@ -153,8 +153,8 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 		if !ask {
 			continue
 		}
-		looked = time.Now()
-		if outcome, err := f.look(ctx); outcome != nil || err != nil {
+		polled = time.Now()
+		if outcome, err := f.poll(ctx); outcome != nil || err != nil {
 			return outcome, err
 		}
 	}
@@ -162,7 +162,7 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 
 // unlessFull returns the messages of the server, or nothing while so many wait that no more are taken.
 func (f *follower) unlessFull(events <-chan comfyui.Event) <-chan comfyui.Event {
-	if len(f.held) >= maxHeld {
+	if len(f.buffered) >= maxBuffered {
 		return nil
 	}
 	return events
@@ -175,7 +175,7 @@ func (f *follower) take(ctx context.Context, e comfyui.Event) (bool, error) {
 		f.vacate()
 	}
 	if f.copying != nil {
-		f.held = append(f.held, e)
+		f.buffered = append(f.buffered, e)
 		return false, nil
 	}
 	return f.handle(ctx, e)
@@ -190,9 +190,9 @@ func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
 	if err := f.recordExecuted(ctx, c.Executed); err != nil {
 		return false, err
 	}
-	for len(f.held) > 0 && f.copying == nil {
-		e := f.held[0]
-		f.held = f.held[1:]
+	for len(f.buffered) > 0 && f.copying == nil {
+		e := f.buffered[0]
+		f.buffered = f.buffered[1:]
 		again, err := f.handle(ctx, e)
 		if err != nil {
 			return false, err
@@ -210,7 +210,7 @@ func (f *follower) vacate() {
 	}
 }
 
-// handle handles one message and reports whether to look for the prompt.
+// handle handles one message and reports whether to poll the prompt.
 func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	switch e := e.(type) {
 	case comfyui.Connected:
@@ -236,7 +236,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 }
 
 // first sends a prompt that nobody can have sent before, as soon as its messages will be heard; otherwise it is
-// looked for.
+// polled for.
 func (f *follower) first(ctx context.Context) (bool, error) {
 	if !f.r.Fresh || f.sent > 0 {
 		return true, nil
@@ -261,14 +261,14 @@ func (f *follower) send(ctx context.Context) error {
 	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	err = f.c.owned(err)
 	switch fault.CodeOf(err) {
-	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next look tells
+	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next poll tells
 		return nil
 	}
 	return err
 }
 
 // submitGrace is how long a prompt that is being sent may go on after its driver was told to end. Broken off, it could
-// arrive after the next driver has looked for it in vain, or after it was cancelled.
+// arrive after the next driver has polled for it in vain, or after it was cancelled.
 const submitGrace = 500 * time.Millisecond
 
 // outlasting returns a context that ends some time after ctx.
@@ -278,11 +278,11 @@ func outlasting(ctx context.Context, grace time.Duration) (context.Context, cont
 	return later, func() { stop(); cancel() }
 }
 
-// maxUnreadable bounds the looks in a row that a server answers with what cannot be read.
+// maxUnreadable bounds the polls in a row whose answers cannot be read.
 const maxUnreadable = 5
 
-// look asks the server for the prompt and acts on what it says.
-func (f *follower) look(ctx context.Context) (*comfyui.Outcome, error) {
+// poll asks the server for the state of the prompt and acts on the answer.
+func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	f.known = true
 	within, cancel := context.WithTimeout(ctx, f.d.opts.LostAfter)
 	defer cancel()

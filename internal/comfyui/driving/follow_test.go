@@ -79,7 +79,7 @@ func (s *slow) Submit(ctx context.Context, p comfyui.Prompt) (comfyui.Submitted,
 }
 
 // A prompt that is being sent when its driver is told to end arrives before the driver returns: broken off, it could arrive
-// after the next driver has looked for it, or after it was cancelled.
+// after the next driver has polled for it, or after it was cancelled.
 func TestPromptThatIsBeingSentArrives(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{driving.ErrHandedOver, errors.New("canceled")} {
@@ -131,7 +131,7 @@ func TestForgottenSocketIsOpenedAnew(t *testing.T) {
 	r := simulated(t, sim.Options{Step: 10 * time.Millisecond})
 	h := &haunted{Server: r.server, t: t, address: r.machine.URL()}
 	r.server = h
-	r.driver = driving.New(driving.Options{Look: 40 * time.Millisecond, Quiet: 200 * time.Millisecond})
+	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond, Quiet: 200 * time.Millisecond})
 	const steps = 150
 	require.NoError(t, r.run(sampled(steps), "7"))
 	require.GreaterOrEqual(t, h.follows.Load(), int32(2))
@@ -174,7 +174,7 @@ func TestPromptThatWasTakenOverIsAskedForAgain(t *testing.T) {
 	s := &garbled{Server: r.server}
 	s.left.Store(2)
 	r.server, r.known = s, true
-	r.driver = driving.New(driving.Options{Look: 40 * time.Millisecond})
+	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond})
 	g, outputs := pictures(1)
 	require.NoError(t, r.run(g, outputs...))
 	require.Negative(t, s.left.Load())

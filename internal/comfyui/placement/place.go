@@ -193,7 +193,7 @@ func (p *Pool) round(ctx context.Context) (prevented bool) {
 		return false
 	}
 	made, mine, err := p.store.Place(ctx, r, func(all []*server.Server, waiting []*server.Wait, served map[string]time.Duration) ([]server.Placement, []server.Unplaced) {
-		pool := server.Pool{Servers: all, Missing: p.lack, Load: p.load, Served: served, Now: time.Now()}
+		pool := server.Pool{Servers: all, Missing: p.missing, Load: p.load, Served: served, Now: time.Now()}
 		return pool.Decide(waiting)
 	})
 	if err != nil && ctx.Err() == nil {
@@ -279,8 +279,8 @@ func (p *Pool) deliver(leases []server.Lease) {
 	}
 }
 
-// lack returns what a server lacks for a segment.
-func (p *Pool) lack(s *server.Server, needs []server.Need) string {
+// missing returns what a server has not that a segment needs.
+func (p *Pool) missing(s *server.Server, needs []server.Need) string {
 	return Missing(p.document(s.Digest), needs)
 }
 
@@ -295,8 +295,8 @@ func Missing(doc *remote.Document, needs []server.Need) string {
 		for name, choice := range n.Choices {
 			constants[name] = choice
 		}
-		if lack := doc.Lack(n.Class, constants); lack != "" {
-			return lack
+		if missing := doc.Missing(n.Class, constants); missing != "" {
+			return missing
 		}
 		if !doc.Classes[n.Class].Fits(n.Inputs, n.Outputs) {
 			return "class " + n.Class + " as it was when the job was planned"
@@ -333,6 +333,6 @@ func (p *Pool) WhyWaiting(ctx context.Context, k server.Key) (string, error) {
 // so many bytes.
 func (p *Pool) MoreMemory(w server.Wait, bytes int64) bool {
 	w.Memory = max(bytes, 0)
-	pool := server.Pool{Servers: p.Servers(), Missing: p.lack, Load: p.load, Now: time.Now()}
+	pool := server.Pool{Servers: p.Servers(), Missing: p.missing, Load: p.load, Now: time.Now()}
 	return pool.CanRun(&w)
 }

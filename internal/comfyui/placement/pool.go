@@ -1,4 +1,4 @@
-// Package placement keeps a process's picture of the ComfyUI servers: it looks at them, makes their classes known to the
+// Package placement keeps a process's picture of the ComfyUI servers: it probes them, makes their classes known to the
 // registry of node classes, and gives waiting segments a server. It keeps one promise: a segment that waits gets the
 // first server that the rules of package server give it, in whichever process it waits. Running the segment is left to
 // package driving, and rows to the store.
@@ -26,8 +26,8 @@ import (
 type Store interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 	Claim(ctx context.Context, every time.Duration) ([]server.ID, error)
-	Look(ctx context.Context, s *server.Server) error
-	Doubt(ctx context.Context, id server.ID, problem string) error
+	RecordProbe(ctx context.Context, s *server.Server) error
+	MarkAway(ctx context.Context, id server.ID, problem string) error
 	Expire(ctx context.Context) error
 	Sweep(ctx context.Context, age time.Duration) error
 	KeepClasses(ctx context.Context, digest string, body []byte) error
@@ -35,7 +35,7 @@ type Store interface {
 	RemovedClasses(ctx context.Context) (bodies map[string][]byte, order []string, err error)
 	ForgetClasses(ctx context.Context) error
 	Orphans(ctx context.Context, id server.ID) ([]string, error)
-	Adopt(ctx context.Context, id server.ID, prompt string) error
+	ForgetOrphan(ctx context.Context, id server.ID, prompt string) error
 	Loads(ctx context.Context) (map[server.ID]map[string]time.Duration, error)
 	Leases
 }
@@ -58,7 +58,7 @@ type Leases interface {
 
 // Options tune a Pool. The zero value works.
 type Options struct {
-	Every   time.Duration // between two looks at a server; default 2 s
+	Every   time.Duration // between two probes of a server; default 2 s
 	Silence time.Duration // without a sign of life, after which a server that is slow counts as away; default 30 s
 	Log     *slog.Logger
 }
@@ -84,7 +84,7 @@ type Pool struct {
 	loads     map[server.ID]map[string]time.Duration
 	waiting   map[server.Key]*waiter
 	vacated   []server.Lease // of which the store does not know yet
-	looking   map[server.ID]bool
+	probing   map[server.ID]bool
 }
 
 // client is how a server is reached, as long as its row says the same.
@@ -105,7 +105,7 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 	return &Pool{
 		store: store, dial: dial, classes: classes, holder: holder, opts: opts, wake: make(chan struct{}, 1), rounds: make(chan struct{}, 1), granted: make(chan struct{}, 1),
 		clients: map[server.ID]client{}, documents: map[string]*remote.Document{}, offered: map[string]bool{},
-		waiting: map[server.Key]*waiter{}, looking: map[server.ID]bool{},
+		waiting: map[server.Key]*waiter{}, probing: map[server.ID]bool{},
 	}
 }
 
@@ -172,7 +172,7 @@ func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 		}
 		body, err := p.store.Classes(ctx, s.Digest)
 		if fault.Is(err, fault.NotFound) {
-			continue // the next look keeps them
+			continue // the next probe stores them
 		}
 		if err != nil {
 			return err

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	lookTick     = 500 * time.Millisecond
-	lookWithin   = 20 * time.Second
+	probeTick    = 500 * time.Millisecond
+	probeWithin  = 20 * time.Second
 	sweepEvery   = time.Hour
 	keepLeases   = 72 * time.Hour // as long as values of runs are kept
 	filesEvery   = 15 * time.Second
@@ -28,12 +28,12 @@ const (
 	expireEvery  = 5 * time.Second
 )
 
-// Watch looks at the servers until ctx ends. Several processes share the looks.
+// Watch probes the servers until ctx ends. Several processes share the probes.
 func (p *Pool) Watch(ctx context.Context) error {
 	w := &watcher{Pool: p, files: map[server.ID]seenFiles{}}
-	var looks sync.WaitGroup
-	defer looks.Wait()
-	tick := time.NewTicker(lookTick)
+	var probes sync.WaitGroup
+	defer probes.Wait()
+	tick := time.NewTicker(probeTick)
 	defer tick.Stop()
 	for {
 		w.chores(ctx)
@@ -42,14 +42,14 @@ func (p *Pool) Watch(ctx context.Context) error {
 			p.opts.Log.Warn("server claim failed", "error", err)
 		}
 		for _, id := range due {
-			if !p.startLook(id) {
+			if !p.beginProbe(id) {
 				continue
 			}
-			looks.Add(1)
+			probes.Add(1)
 			go func() {
-				defer looks.Done()
-				defer p.endLook(id)
-				w.look(ctx, id)
+				defer probes.Done()
+				defer p.endProbe(id)
+				w.probe(ctx, id)
 			}()
 		}
 		select {
@@ -60,20 +60,20 @@ func (p *Pool) Watch(ctx context.Context) error {
 	}
 }
 
-func (p *Pool) startLook(id server.ID) bool {
+func (p *Pool) beginProbe(id server.ID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.looking[id] {
+	if p.probing[id] {
 		return false
 	}
-	p.looking[id] = true
+	p.probing[id] = true
 	return true
 }
 
-func (p *Pool) endLook(id server.ID) {
+func (p *Pool) endProbe(id server.ID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.looking, id)
+	delete(p.probing, id)
 }
 
 // watcher remembers when it did what.
@@ -107,8 +107,8 @@ func (w *watcher) chores(ctx context.Context) {
 	}
 }
 
-// look looks at one server and records what it found.
-func (w *watcher) look(ctx context.Context, id server.ID) {
+// probe probes one server and records the outcome.
+func (w *watcher) probe(ctx context.Context, id server.ID) {
 	c, row, err := w.Server(id)
 	if fault.Is(err, fault.NotFound) { // registered a moment ago
 		if _, err = w.Refresh(ctx); err == nil {
@@ -120,7 +120,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 	}
 	s := *row
 	if err == nil {
-		within, cancel := context.WithTimeout(ctx, lookWithin)
+		within, cancel := context.WithTimeout(ctx, probeWithin)
 		err = w.see(within, c, &s)
 		cancel()
 	}
@@ -131,7 +131,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 	if s.Health != row.Health || s.Problem != row.Problem {
 		w.opts.Log.Info("server", "url", s.URL, "state", s.State(), "problem", s.Problem, "version", s.Version)
 	}
-	if err := w.store.Look(ctx, &s); err != nil && ctx.Err() == nil {
+	if err := w.store.RecordProbe(ctx, &s); err != nil && ctx.Err() == nil {
 		w.opts.Log.Warn("server probe not recorded", "url", s.URL, "error", err)
 	}
 	if s.Health != row.Health || s.Digest != row.Digest {
@@ -139,7 +139,7 @@ func (w *watcher) look(ctx context.Context, id server.ID) {
 	}
 }
 
-// setHealth turns the outcome of a look into the server's health.
+// setHealth turns the outcome of a probe into the server's health.
 func (w *watcher) setHealth(s *server.Server, err error) {
 	if err == nil {
 		now := time.Now().UTC()
@@ -163,7 +163,7 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 const maxProblem = 300
 
 func publicProblem(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) && fault.CodeOf(err) == "" { // of the whole look
+	if errors.Is(err, context.DeadlineExceeded) && fault.CodeOf(err) == "" { // of the whole probe
 		return "the server does not answer in time"
 	}
 	text := err.Error()
@@ -177,7 +177,7 @@ func publicProblem(err error) string {
 	return text
 }
 
-// see asks a server for all that placement needs.
+// see reads from a server everything that placement needs.
 func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) error {
 	returned := s.Health != server.Answers
 	who, err := c.Identify(ctx)
@@ -198,7 +198,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	if err := w.updateClasses(ctx, c, s, returned); err != nil {
 		return err
 	}
-	return w.adopt(ctx, c, s)
+	return w.cancelOrphans(ctx, c, s)
 }
 
 // count tells the prompts of others from those of segments.
@@ -262,8 +262,8 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 	return nil
 }
 
-// adopt cancels what the server still does of prompts that were given up.
-func (w *watcher) adopt(ctx context.Context, c comfyui.Server, s *server.Server) error {
+// cancelOrphans cancels the prompts on the server whose leases were given up.
+func (w *watcher) cancelOrphans(ctx context.Context, c comfyui.Server, s *server.Server) error {
 	prompts, err := w.store.Orphans(ctx, s.ID)
 	if err != nil {
 		return err
@@ -273,7 +273,7 @@ func (w *watcher) adopt(ctx context.Context, c comfyui.Server, s *server.Server)
 			return err
 		}
 		w.opts.Log.Info("orphaned prompt canceled", "url", s.URL, "prompt", id)
-		if err := w.store.Adopt(ctx, s.ID, id); err != nil {
+		if err := w.store.ForgetOrphan(ctx, s.ID, id); err != nil {
 			return err
 		}
 	}

@@ -114,7 +114,7 @@ func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 // Without events, only the result is recorded. Events of which some were recorded before are ErrDuplicate beside a result.
 func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
 	recorded, err := st.recordOnce(ctx, l, events, result)
-	if errors.Is(err, eventlog.ErrDuplicate) { // written between our look and our insert: now it can be seen
+	if errors.Is(err, eventlog.ErrDuplicate) { // written between our read and our insert: now it can be read
 		recorded, err = st.recordOnce(ctx, l, events, result)
 	}
 	if err != nil {
@@ -232,8 +232,8 @@ func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
 	return prompts, postgres.Classify(err, "read given-up prompts")
 }
 
-// Adopt says that orphaned prompt canceled.
-func (st *Store) Adopt(ctx context.Context, id server.ID, prompt string) error {
+// ForgetOrphan forgets an orphaned prompt, which was canceled.
+func (st *Store) ForgetOrphan(ctx context.Context, id server.ID, prompt string) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_orphans where server = $1 and prompt = $2`, string(id), prompt)
 	return postgres.Classify(err, "forget a given-up prompt")
 }

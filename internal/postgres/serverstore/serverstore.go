@@ -1,4 +1,4 @@
-// Package serverstore keeps ComfyUI servers in PostgreSQL: who registered them, what the last look at them found, which
+// Package serverstore keeps ComfyUI servers in PostgreSQL: who registered them, the outcome of their last probe, which
 // segments wait for one and which one runs where. It promises that a segment has one lease at a time, that a lease
 // which was taken over is not renewed by its former holder, and that what an operator did is an event. Which server a
 // segment gets is decided by package server.
@@ -298,18 +298,18 @@ func (st *Store) Expire(ctx context.Context) error {
 	return nil
 }
 
-// Claim returns the servers that are due for a look, of which this caller makes the next.
+// Claim returns the servers that are due for a probe, which the caller makes.
 func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, error) {
 	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null or looked_at <= now() - $1::interval returning id::text`, every)
 	if err != nil {
-		return nil, postgres.Classify(err, "claim servers to look at")
+		return nil, postgres.Classify(err, "claim servers to probe")
 	}
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[server.ID])
-	return ids, postgres.Classify(err, "claim servers to look at")
+	return ids, postgres.Classify(err, "claim servers to probe")
 }
 
-// Look records what a look at a server found.
-func (st *Store) Look(ctx context.Context, s *server.Server) error {
+// RecordProbe records what a probe of a server found.
+func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
 	sys, err := json.Marshal(system{s.OS, s.RAMTotal, s.RAMFree, s.Devices})
 	if err != nil {
 		return err
@@ -317,14 +317,14 @@ func (st *Store) Look(ctx context.Context, s *server.Server) error {
 	_, err = st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3, version = $4, system = $5, running = $6, pending = $7, others = $8,
 		digest = $9, seen_at = $10, looked_at = now() where id = $1`,
 		string(s.ID), string(s.Health), s.Problem, s.Version, sys, s.Running, s.Pending, s.Foreign, s.Digest, s.SeenAt)
-	return postgres.Classify(err, "record a look at the server "+s.URL)
+	return postgres.Classify(err, "record a probe of server "+s.URL)
 }
 
-// Doubt records that a server did not answer its driver; the next look decides.
-func (st *Store) Doubt(ctx context.Context, id server.ID, problem string) error {
+// MarkAway records that a server did not answer its driver. The next probe may find it healthy again.
+func (st *Store) MarkAway(ctx context.Context, id server.ID, problem string) error {
 	_, err := st.pool.Exec(ctx, `update comfyui_servers set health = $2, problem = $3 where id = $1 and health = $4`,
 		string(id), string(server.Absent), problem, string(server.Answers))
-	return postgres.Classify(err, "doubt the server "+string(id))
+	return postgres.Classify(err, "mark away server "+string(id))
 }
 
 // KeepClasses stores class definitions under their digest.

@@ -54,7 +54,7 @@ func (r *registry) add(url string) *server.Server {
 	require.NoError(r.t, err)
 	seen := time.Now().UTC()
 	s.Health, s.SeenAt = server.Answers, &seen
-	require.NoError(r.t, r.Look(r.t.Context(), s))
+	require.NoError(r.t, r.RecordProbe(r.t.Context(), s))
 	return s
 }
 
@@ -189,7 +189,7 @@ func TestClassesOfARemovedServerAreKept(t *testing.T) {
 	s := r.add("http://one:8188")
 	require.NoError(t, r.KeepClasses(t.Context(), "digest", []byte("classes")))
 	s.Digest = "digest"
-	require.NoError(t, r.Look(t.Context(), s))
+	require.NoError(t, r.RecordProbe(t.Context(), s))
 	bodies, _, err := r.RemovedClasses(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, bodies)
@@ -248,7 +248,7 @@ func TestGivenUpPromptIsToBeCancelled(t *testing.T) {
 	mine, err := r.Renew(t.Context(), l)
 	require.NoError(t, err)
 	require.False(t, mine)
-	require.NoError(t, r.Adopt(t.Context(), s.ID, orphans[0]))
+	require.NoError(t, r.ForgetOrphan(t.Context(), s.ID, orphans[0]))
 	orphans, err = r.Orphans(t.Context(), s.ID)
 	require.NoError(t, err)
 	require.Empty(t, orphans)

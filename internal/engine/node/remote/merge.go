@@ -37,9 +37,9 @@ func ParseDocument(digest string, names []string, definitions map[string]json.Ra
 	return d, errors.Join(malformed...)
 }
 
-// Lack returns what a server lacks to run a node of that class with these constants: "" when it has all, otherwise the
+// Missing returns what a server lacks to run a node of that class with these constants: "" when it has all, otherwise the
 // class or the choice.
-func (d *Document) Lack(class string, constants node.Args) string {
+func (d *Document) Missing(class string, constants node.Args) string {
 	def, ok := d.Classes[class]
 	if !ok {
 		return "class " + class
