@@ -144,7 +144,7 @@ func (s *service) addFiles(deps Deps, opts Options) {
 	}
 	s.add(assets.New(assets.Deps{
 		Edge: s.edge, Files: deps.Files, Assets: deps.Assets, View: deps.AssetView, Keys: deps.Keys, Links: deps.Links,
-		Internet: deps.Internet, Exports: deps.Exports,
+		Internet: deps.Internet, Exports: deps.Exports, Downloads: deps.Downloads,
 	}, assets.Options{MaxUpload: opts.MaxUpload, UploadIdle: opts.UploadIdle, Editor: deps.Editor != nil}))
 }
 

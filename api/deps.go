@@ -39,6 +39,7 @@ type Deps struct {
 	Keys      Keys             // required with Assets
 	Internet  assets.Internet  // nil = no asset is made from an address
 	Exports   assets.Exports   // nil = no routes for archives of files
+	Downloads assets.Downloads // nil = no address is fetched in a task
 	Classes   *node.Registry   // nil = no object_info
 	NodeFiles editor.NodeFiles // required with Classes
 	Logs      jobs.Logs        // nil = jobs have no logs

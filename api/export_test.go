@@ -75,7 +75,7 @@ func whole() Deps {
 		Live: struct{ live.Source }{}, Logs: struct{ jobs.Logs }{}, History: struct{ cloud.History }{},
 		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
 		Files: struct{ Files }{}, Grants: struct{ media.Grants }{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},
-		Keys: struct{ Keys }{}, Exports: struct{ assets.Exports }{},
+		Keys: struct{ Keys }{}, Exports: struct{ assets.Exports }{}, Downloads: struct{ assets.Downloads }{},
 		Router:   &ModelRouter{Models: struct{ router.Models }{}, Calls: struct{ router.Calls }{}, Cursors: &catalog.Cursors{}},
 		Console:  &Console{},
 		Editor:   &Editor{Files: struct{ console.EditorFiles }{}, Sealer: struct{ edge.Sealer }{}},

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"image"
@@ -27,8 +28,10 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/outbound"
@@ -58,6 +61,10 @@ type fileHarness struct {
 	quota  quota
 
 	sources sources // servers that files are fetched from
+
+	assets    *asset.Service
+	downloads *assetstore.Downloads
+	find      func(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
 }
 
 func startFiles(t *testing.T, opts api.Options) *fileHarness {
@@ -100,6 +107,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	h.pool = pool
 	registry := eventlog.NewRegistry()
 	require.NoError(t, asset.Register(registry))
+	require.NoError(t, download.Register(registry))
 	stored, err := disk.Open(t.Context(), h.root, disk.Options{Log: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, stored.Close()) })
@@ -113,10 +121,14 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	hub := stream.NewHub(stream.HubOptions{})
 	t.Cleanup(hub.Stop)
 	opts.Mode = account.ModeKeys
+	h.assets, h.downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}), assetstore.NewDownloads(pool, events)
+	view := assets.NewReader(pool, registry, nil)
+	h.find = view.ByPublicID
 	handler, err := api.New(api.Deps{
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub},
-		Files: h.files, Grants: links, Assets: asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}),
-		AssetView: assets.NewReader(pool, registry, nil), Keys: jobstore.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Storage: &h.quota, Logger: slog.New(slog.DiscardHandler),
+		Files: h.files, Grants: links, Assets: h.assets,
+		Downloads: download.Service{Store: h.downloads, Notify: func([]outbox.Intent) {}},
+		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.sources, NodeFiles: h.files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: parts{}, Space: &h.room, Storage: &h.quota, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))

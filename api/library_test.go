@@ -21,7 +21,12 @@ import (
 // library sends a request of the account of key-a and returns the answer, which must have that status.
 func (h *fileHarness) library(t *testing.T, status int, method, target, body string) map[string]any {
 	t.Helper()
-	req := h.request(t, method, target, "key-a", strings.NewReader(body))
+	return h.libraryAs(t, "key-a", status, method, target, body)
+}
+
+func (h *fileHarness) libraryAs(t *testing.T, key string, status int, method, target, body string) map[string]any {
+	t.Helper()
+	req := h.request(t, method, target, key, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
 	res := h.do(t, req)
 	require.Equal(t, status, res.status, "%s %s: %s", method, target, res.body)

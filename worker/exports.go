@@ -13,27 +13,27 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// ExportQueue returns the name of the task queue of exports that belongs to the given queue. Packing an archive may
-// keep a disk busy for minutes, so exports have their own queue and take no capacity from jobs, scans and sweeps.
+// ExportQueue returns the name of the task queue of exports and downloads that belongs to the given queue. Packing an
+// archive or fetching a file may take minutes, so both have their own queue and take no capacity from jobs, scans and sweeps.
 func ExportQueue(queue string) string { return queue + "-exports" }
 
 // ExportOptions tune the worker for exports. The zero value works.
 type ExportOptions struct {
 	TaskQueue  string        // that of jobs; the worker polls ExportQueue of it. Default "millrace"
-	Concurrent int           // archives packed at once; default 2, because packing waits for the disk
+	Concurrent int           // archives packed and files fetched at once; default 4, because both wait for a disk or a network
 	StopAfter  time.Duration // as in Options
 }
 
-// ExportWorker packs exports.
+// ExportWorker packs exports and fetches downloads.
 type ExportWorker struct{ build func() service }
 
 // NewExports returns a worker on the client's namespace. Run starts it.
-func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *ExportWorker {
+func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Downloads, opts ExportOptions) *ExportWorker {
 	if opts.TaskQueue == "" {
 		opts.TaskQueue = "millrace"
 	}
 	if opts.Concurrent == 0 {
-		opts.Concurrent = 2
+		opts.Concurrent = 4
 	}
 	build := func() service {
 		w := worker.New(c, ExportQueue(opts.TaskQueue), worker.Options{
@@ -43,7 +43,10 @@ func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *E
 			WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
 		})
 		RegisterExportWorkflows(w)
-		for name, fn := range map[string]any{"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport} {
+		for name, fn := range map[string]any{
+			"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport,
+			"FetchDownload": downloads.FetchDownload, "GiveUpDownload": downloads.GiveUpDownload,
+		} {
 			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
 		}
 		return w
@@ -51,9 +54,10 @@ func NewExports(c client.Client, exports *upkeep.Exports, opts ExportOptions) *E
 	return &ExportWorker{build: build}
 }
 
-// RegisterExportWorkflows gives the workflows of exports their stored names.
+// RegisterExportWorkflows gives the workflows of exports and downloads their stored names.
 func RegisterExportWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.ExportAssets, workflow.RegisterOptions{Name: workflows.ExportAssetsName})
+	w.RegisterWorkflowWithOptions(workflows.DownloadAsset, workflow.RegisterOptions{Name: workflows.DownloadAssetName})
 }
 
 // Run works until ctx ends.

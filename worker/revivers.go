@@ -8,6 +8,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
@@ -29,6 +30,26 @@ func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outb
 		Name: func(ref asset.IngestRef) (asset.ID, string) { return ref.Asset, ref.Asset.WorkflowID() },
 		Revive: func(ctx context.Context, ref asset.IngestRef, _ WorkflowState) ([]outbox.Intent, error) {
 			return records.Reingest(ctx, ref, "sweeper", "nothing was looking into it")
+		},
+	}
+}
+
+// DownloadRecords lists and restarts unfinished downloads.
+type DownloadRecords interface {
+	// Unfinished returns downloads, in order of their ids from behind after, that have waited for at least age.
+	Unfinished(ctx context.Context, after download.ID, age time.Duration, limit int) ([]download.Ref, error)
+	// Restart records a restart of a download together with its start intent.
+	Restart(ctx context.Context, ref download.Ref, actor, reason string) ([]outbox.Intent, error)
+}
+
+// NewDownloadReviver returns a Reviver of accepted downloads without a workflow.
+func NewDownloadReviver(c client.Client, records DownloadRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[download.Ref, download.ID] {
+	return &Reviver[download.Ref, download.ID]{
+		Client: c, What: "downloads", Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,
+		List: records.Unfinished,
+		Name: func(ref download.Ref) (download.ID, string) { return ref.Download, ref.Download.WorkflowID() },
+		Revive: func(ctx context.Context, ref download.Ref, _ WorkflowState) ([]outbox.Intent, error) {
+			return records.Restart(ctx, ref, "sweeper", "nothing was fetching it")
 		},
 	}
 }

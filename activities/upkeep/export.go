@@ -50,7 +50,7 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	}
 	if refused(err) {
 		x.Log.Info("export failed", "export", ref.Export, "account", ref.Account, "error", err)
-		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeOf(err)), Message: publicly(err), Files: state.Files})
+		err = x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeOf(err)), Message: publicly(err, "The files could not be packed."), Files: state.Files})
 	}
 	return attempt.Error(err)
 }
@@ -74,12 +74,13 @@ func refused(err error) bool {
 	return false
 }
 
-func publicly(err error) string {
+// publicly returns what the owner may read of an error, otherwise of one that is not made for reading.
+func publicly(err error, otherwise string) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
 		return f.Message
 	}
-	return "The files could not be packed."
+	return otherwise
 }
 
 // pack writes the archive. A file that proves damaged is left out of it, which takes another round.
@@ -138,22 +139,22 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 const reportEvery = 250 * time.Millisecond
 
 // reporter publishes progress, not more often than anybody can see. Losing some is harmless, so errors end here.
-type reporter struct {
-	publish func(export.Progress)
+type reporter[P any] struct {
+	publish func(P)
 
 	mu   sync.Mutex // guards last
 	last time.Time
 }
 
-func (x *Exports) reporter(ctx context.Context, account string) *reporter {
-	return &reporter{publish: func(p export.Progress) {
+func (x *Exports) reporter(ctx context.Context, account string) *reporter[export.Progress] {
+	return &reporter[export.Progress]{publish: func(p export.Progress) {
 		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameExport, Export: &p}); err != nil {
 			x.Log.Debug("frame dropped", "export", p.Export, "error", err)
 		}
 	}}
 }
 
-func (t *reporter) report(p export.Progress) {
+func (t *reporter[P]) report(p P) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now := time.Now(); now.Sub(t.last) >= reportEvery {

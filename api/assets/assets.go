@@ -71,14 +71,15 @@ type Files interface {
 
 // Deps are the parts behind the surface.
 type Deps struct {
-	Edge     *edge.Edge
-	Files    Files
-	Assets   Assets
-	View     AssetReader
-	Keys     IdempotencyKeys
-	Links    jobio.Links
-	Internet Internet // nil = no asset is made from an address
-	Exports  Exports  // nil = no routes for archives of files
+	Edge      *edge.Edge
+	Files     Files
+	Assets    Assets
+	View      AssetReader
+	Keys      IdempotencyKeys
+	Links     jobio.Links
+	Internet  Internet  // nil = no asset is made from an address
+	Exports   Exports   // nil = no routes for archives of files
+	Downloads Downloads // nil = no address is fetched in a task
 }
 
 // Options are the tunables of the surface.

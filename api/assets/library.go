@@ -39,8 +39,7 @@ func newLibrary(deps Deps, opts Options) *library {
 	}
 }
 
-// routes returns the routes of the library. Of what the hosted service does in tasks of its own, downloads in the
-// background and imports of published files are not offered.
+// routes returns the routes of the library.
 func (s *library) routes() []edge.Route {
 	all := edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/assets", Handle: s.inTurn(s.list)},
@@ -59,6 +58,7 @@ func (s *library) routes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/tags", Handle: s.inTurn(s.listTags)},
 	)
 	all = append(all, s.exportRoutes()...)
+	all = append(all, s.taskRoutes()...)
 	if !s.opts.Editor {
 		return all
 	}

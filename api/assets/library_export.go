@@ -26,7 +26,7 @@ type Exports interface {
 // exportBody is the largest request of an export: two thousand ids, and as many names.
 const exportBody = 1 << 20
 
-// exportRoutes are those of archives. Their only tasks are exports.
+// exportRoutes are those of archives.
 func (s *library) exportRoutes() []edge.Route {
 	if s.Exports == nil {
 		return nil
@@ -34,7 +34,6 @@ func (s *library) exportRoutes() []edge.Route {
 	return edge.Cloud(
 		edge.Route{Method: http.MethodPost, Path: "/assets/export", Access: edge.Store, Limit: exportBody, Handle: s.inTurn(s.postExport)},
 		edge.Route{Method: http.MethodGet, Path: "/assets/exports/:name", Handle: s.getExport},
-		edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask},
 	)
 }
 
@@ -48,15 +47,8 @@ func (s *library) postExport(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusAccepted, taskBody{TaskID: e.ID, Status: e.State, Message: "The files are being packed; the task tells how far it is."})
+	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(e.ID), Status: string(e.State), Message: "The files are being packed; the task tells how far it is."})
 	return nil
-}
-
-// taskBody is the answer to a request that begins a task.
-type taskBody struct {
-	TaskID  export.ID    `json:"task_id"`
-	Status  export.State `json:"status"`
-	Message string       `json:"message"`
 }
 
 // getExport links to an archive: GET /assets/exports/{name}. The link needs no credential and ends soon.
@@ -82,21 +74,6 @@ func (s *library) getExport(c *gin.Context) error {
 	return nil
 }
 
-// taskDetail is a task as the hosted service shows it.
-type taskDetail struct {
-	ID             export.ID      `json:"id"`
-	IdempotencyKey string         `json:"idempotency_key"` // our name for the task's workflow: equal requests join it
-	TaskName       string         `json:"task_name"`
-	Payload        export.Request `json:"payload"`
-	Status         export.State   `json:"status"`
-	Result         *exportResult  `json:"result,omitempty"` // of one that is over
-	ErrorMessage   string         `json:"error_message,omitempty"`
-	CreateTime     string         `json:"create_time"`
-	UpdateTime     string         `json:"update_time"`
-	StartedAt      *string        `json:"started_at,omitempty"`
-	CompletedAt    *string        `json:"completed_at,omitempty"`
-}
-
 // exportResult is what became of an export. Files that are missing are named up to a bound, and counted beyond.
 type exportResult struct {
 	Success          bool             `json:"success"`
@@ -112,18 +89,10 @@ type exportResult struct {
 	Error            string           `json:"error,omitempty"`
 }
 
-// getTask serves the progress of an export: GET /tasks/{id}.
-func (s *library) getTask(c *gin.Context) error {
-	id, err := export.ParseID(strings.ToLower(c.Param("id")))
-	if err != nil {
-		return err
-	}
-	e, err := s.Exports.Get(c.Request.Context(), edge.Caller(c).Account, id)
-	if err != nil {
-		return err
-	}
+// exportTask is an export as a task.
+func exportTask(e export.Export) taskDetail {
 	body := taskDetail{
-		ID: e.ID, IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: e.State,
+		ID: string(e.ID), IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: string(e.State),
 		CreateTime: edge.Timestamp(e.CreatedAt), UpdateTime: edge.Timestamp(e.UpdatedAt), StartedAt: edge.TimestampOrNil(e.StartedAt), CompletedAt: edge.TimestampOrNil(e.EndedAt),
 	}
 	switch {
@@ -132,8 +101,7 @@ func (s *library) getTask(c *gin.Context) error {
 	case e.Failure != nil:
 		body.ErrorMessage, body.Result = e.Failure.Message, failed(*e.Failure)
 	}
-	c.PureJSON(http.StatusOK, body)
-	return nil
+	return body
 }
 
 func completed(d export.CompletedV1) *exportResult {

@@ -142,39 +142,13 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 
 // remoteFault says why an address could not be fetched, which is the client's concern.
 func (s *library) remoteFault(ctx context.Context, err error) error {
-	var status outbound.StatusError
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, outbound.ErrTooLarge):
 		return request.FileTooLarge(s.opts.MaxUpload)
-	case fault.CodeOf(err) == fault.CodeNameNotAllowed: // answered like a name that does not exist
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
-	case fault.CodeOf(err) == fault.CodeAddressNotAllowed:
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported, "this address is not fetched: only public https addresses are")
-	case errors.As(err, &status):
-		return statusFault(int(status), err)
-	case errors.Is(err, outbound.ErrSlow), errors.Is(err, outbound.ErrStalled), errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceTimeout, "the source took too long")
 	}
-	return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
-}
-
-func statusFault(status int, err error) error {
-	code := fault.CodeSourceHTTPError
-	switch {
-	case status == http.StatusUnauthorized:
-		code = fault.CodeSourceUnauthorized
-	case status == http.StatusForbidden:
-		code = fault.CodeSourceForbidden
-	case status == http.StatusNotFound, status == http.StatusGone:
-		code = fault.CodeSourceNotFound
-	case status == http.StatusTooManyRequests:
-		code = fault.CodeSourceRateLimited
-	case status >= http.StatusInternalServerError:
-		code = fault.CodeSourceServerError
-	}
-	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
+	return outbound.SourceFault(err)
 }
 
 // remoteMetadata describes the content of an address before it is fetched.
@@ -184,7 +158,8 @@ type remoteMetadata struct {
 	ContentType   string           `json:"content_type,omitempty"`
 	Filename      string           `json:"filename,omitempty"`
 	Name          string           `json:"name,omitempty"`
-	Tags          []string         `json:"tags"` // none: a source says nothing of them
+	Tags          []string         `json:"tags"`                    // none: a source says nothing of them
+	PreviewImage  string           `json:"preview_image,omitempty"` // a data URL, of a small picture
 	Validation    remoteValidation `json:"validation"`
 }
 
@@ -220,6 +195,7 @@ func (s *library) getRemote(c *gin.Context) error {
 		ContentLength: max(about.Size, 0), FinalURL: about.URL, ContentType: about.ContentType, Filename: about.Filename, Name: about.Filename,
 		Tags: []string{}, Validation: remoteValidation{IsValid: true, Errors: []remoteProblem{}, Warnings: []remoteProblem{}},
 	}
+	body.PreviewImage = s.previewImage(ctx, address, about)
 	if about.Size > s.opts.MaxUpload {
 		body.Validation.IsValid = false
 		body.Validation.Errors = append(body.Validation.Errors, remoteProblem{

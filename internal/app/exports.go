@@ -6,7 +6,10 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/jobs"
@@ -30,13 +33,33 @@ func (in *Instance) exportService() export.Service {
 	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage, Notify: in.relay.Notify}
 }
 
-// startExports packs what was accepted, and looks after what nothing packs.
+// downloadService accepts downloads.
+func (in *Instance) downloadService() download.Service {
+	return download.Service{Store: assetstore.NewDownloads(in.pool, in.events), Notify: in.relay.Notify}
+}
+
+// startExports packs and fetches what was accepted, and looks after what nothing packs or fetches.
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
-	}, worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
+	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
 	sweeper := worker.NewExportReviver(in.client, records, in.relay.Notify, in.log)
+	fetches := worker.NewDownloadReviver(in.client, assetstore.NewDownloads(in.pool, in.events), in.relay.Notify, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
+	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
+}
+
+// downloads fetches what accounts asked for, through the guard that keeps clients from addresses inside.
+func (in *Instance) downloads() *upkeep.Downloads {
+	return &upkeep.Downloads{
+		Records: assetstore.NewDownloads(in.pool, in.events), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
+		Fetch: outbound.New(outbound.Options{}).Fetch, Fits: in.storage.Fits, Bytes: in.cfg.MaxUpload, Bus: in.bus, Log: in.log,
+	}
+}
+
+// assetService accepts commands on assets.
+func (in *Instance) assetService() *asset.Service {
+	return asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Notify, Retention: in.cfg.AssetRetention})
 }

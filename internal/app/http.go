@@ -22,14 +22,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/asset"
 	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
-	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
@@ -105,10 +103,10 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
-		Assets:    asset.NewService(assetstore.New(in.pool, in.events).Within(in.storage), in.blobs, asset.Options{Notify: in.relay.Notify, Retention: in.cfg.AssetRetention}),
+		Assets:    in.assetService(),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
-		Exports: in.exportService(),
-		Logs:    job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
+		Exports: in.exportService(), Downloads: in.downloadService(),
+		Logs: job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
 		History: past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,

@@ -77,6 +77,7 @@ const (
 	CodeNothingToExport       Code = "nothing_to_export"       // none of the files can be packed
 	CodeExportTooLarge        Code = "export_too_large"        // the files of an export are too many or too large
 	CodeTooManyExports        Code = "too_many_exports"        // the account has as many exports under way as it may
+	CodeTooManyDownloads      Code = "too_many_downloads"      // the account has as many downloads under way as it may
 	CodeInvalidPath           Code = "invalid_path"            // the path of an editor's file breaks a rule
 	CodeInvalidSettings       Code = "invalid_settings"        // the settings of an editor are not JSON
 	CodePathInUse             Code = "path_in_use"             // a file and a directory cannot have one path

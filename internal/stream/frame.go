@@ -6,6 +6,7 @@
 package stream
 
 import (
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -22,6 +23,7 @@ const (
 	FrameExport                        // Export is the progress of an export; there is no job
 	FrameWaiting                       // Data says in UTF-8 why the node waits; for those who poll
 	FramePicture                       // Data is an encoded image, a result that watchers get in full
+	FrameDownload                      // Download is the progress of a download; there is no job
 )
 
 // MaxFrameData bounds the bytes of one frame: a 512 pixel preview is well below 1 MiB.
@@ -38,7 +40,7 @@ func (f Frame) limit() int {
 	return MaxFrameData
 }
 
-// Frame is progress, a preview or a text of a running node, or the progress of an export. It names its attempt, so
+// Frame is progress, a preview or a text of a running node, or the progress of an export or a download. It names its attempt, so
 // that a late frame is recognised. It is never stored and may be dropped anywhere.
 type Frame struct {
 	Account     string    `json:"account"`
@@ -52,7 +54,8 @@ type Frame struct {
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
 	Data        []byte    `json:"-"`                      // travels behind the header
 
-	Export *export.Progress `json:"export,omitempty"` // of an export
+	Export   *export.Progress   `json:"export,omitempty"`   // of an export
+	Download *download.Progress `json:"download,omitempty"` // of a download
 
 	// As the log says; set where frames meet events.
 	Within *job.Expansion `json:"-"` // of the node
@@ -64,6 +67,8 @@ func (f Frame) Validate() error {
 	switch {
 	case f.Kind == FrameExport:
 		return f.validateExport()
+	case f.Kind == FrameDownload:
+		return f.validateDownload()
 	case f.Account == "" || f.Job == "" || f.Node == "":
 		return fault.New(fault.Invalid, "", "a frame names its account, job and node")
 	case len(f.Data) > f.limit():
@@ -88,6 +93,13 @@ func (f Frame) Validate() error {
 func (f Frame) validateExport() error {
 	if f.Account == "" || f.Export == nil || f.Export.Export == "" || len(f.Data) > 0 {
 		return fault.New(fault.Invalid, "", "a frame of an export names its account and the export, and carries no data")
+	}
+	return nil
+}
+
+func (f Frame) validateDownload() error {
+	if f.Account == "" || f.Download == nil || f.Download.Download == "" || len(f.Data) > 0 {
+		return fault.New(fault.Invalid, "", "a frame of a download names its account and the download, and carries no data")
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -17,11 +18,12 @@ type accountState struct {
 	jobs   map[job.ID]*watched
 	rename bool // exception types become those of the self-hosted runtime
 
-	packing map[export.ID]bool // exports between their started and their last event; progress of others is dropped
+	packing  map[export.ID]bool   // exports between their started and their last event; progress of others is dropped
+	fetching map[download.ID]bool // downloads, in the same way
 }
 
 func newAccountState(rename bool) *accountState {
-	return &accountState{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}}
+	return &accountState{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
 }
 
 // apply folds an event and returns its messages, in order. It returns none for an event that

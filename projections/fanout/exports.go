@@ -23,20 +23,25 @@ type exportData struct {
 // HandleExports takes events of exports in the order of the log and publishes their messages. It skips events that it
 // has handled. It keeps no snapshot of exports: each event is complete, and a later client asks for the task by GET.
 func (f *Fanout) HandleExports(batch []eventlog.Recorded) {
+	f.handleTasks(batch, &f.exported, (*accountState).exportEvent)
+}
+
+// handleTasks publishes what render makes of each event behind the position done, and moves done.
+func (f *Fanout) handleTasks(batch []eventlog.Recorded, done *int64, render func(*accountState, eventlog.Recorded, any) []*stream.Message) {
 	for _, rec := range batch {
-		if err := f.handleExport(rec); err != nil {
-			f.log.Error("export event not published", "position", rec.Position, "event_type", rec.Type, "error", err)
+		if err := f.handleTask(rec, done, render); err != nil {
+			f.log.Error("event of a task not published", "position", rec.Position, "event_type", rec.Type, "error", err)
 		}
 	}
 }
 
-func (f *Fanout) handleExport(rec eventlog.Recorded) error {
+func (f *Fanout) handleTask(rec eventlog.Recorded, done *int64, render func(*accountState, eventlog.Recorded, any) []*stream.Message) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if rec.Position <= f.exported {
+	if rec.Position <= *done {
 		return nil
 	}
-	f.exported = rec.Position
+	*done = rec.Position
 	e := f.accounts[rec.Account]
 	if e == nil || e.loading {
 		return nil
@@ -45,7 +50,7 @@ func (f *Fanout) handleExport(rec eventlog.Recorded) error {
 	if err != nil {
 		return err
 	}
-	f.hub.Publish(rec.Account, e.exportEvent(rec, data)...)
+	f.hub.Publish(rec.Account, render(e.accountState, rec, data)...)
 	return nil
 }
 

@@ -1,4 +1,4 @@
-// Package fanout turns the events of jobs, and of exports, into the messages that WebSocket and SSE
+// Package fanout turns the events of jobs, exports and downloads into the messages that WebSocket and SSE
 // clients receive. It runs on every replica that has clients, follows the log from
 // now on, and keeps no checkpoint: clients can read the same state by GET. Every
 // subscriber of an account, on every replica, receives the same messages in the same
@@ -34,10 +34,11 @@ type Fanout struct {
 	log      *slog.Logger
 	begun    chan struct{} // closed when position is known
 
-	mu       sync.Mutex // guards the fields below; events are folded and published under it, in one order
-	position int64      // of the last job event that was handled
-	exported int64      // of the last export event that was handled
-	accounts map[string]*accountEntry
+	mu         sync.Mutex // guards the fields below; events are folded and published under it, in one order
+	position   int64      // of the last job event that was handled
+	exported   int64      // of the last export event that was handled
+	downloaded int64      // of the last download event that was handled
+	accounts   map[string]*accountEntry
 }
 
 // accountEntry is the state of an account, or one that is being loaded.
@@ -203,11 +204,14 @@ func (f *Fanout) HandleFrame(frame stream.Frame) {
 	if e == nil || e.loading {
 		return
 	}
-	if frame.Kind == stream.FrameExport {
+	switch frame.Kind {
+	case stream.FrameExport:
 		f.hub.Publish(frame.Account, e.exportProgress(*frame.Export)...)
-		return
+	case stream.FrameDownload:
+		f.hub.Publish(frame.Account, e.downloadProgress(*frame.Download)...)
+	default:
+		f.hub.Publish(frame.Account, e.frame(frame)...)
 	}
-	f.hub.Publish(frame.Account, e.frame(frame)...)
 }
 
 // Watches reports whether the account has subscribers on this replica.

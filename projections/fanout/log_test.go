@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -37,6 +38,7 @@ func newLog(t *testing.T) *memoryLog {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, job.Register(registry))
 	require.NoError(t, export.Register(registry))
+	require.NoError(t, download.Register(registry))
 	return &memoryLog{registry: registry}
 }
 

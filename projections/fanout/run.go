@@ -17,9 +17,10 @@ import (
 )
 
 const (
-	jobTopic    = "job" // the streams of jobs
-	exportTopic = "export"
-	batchLimit  = 500 // events of one message: a backlog is read in few round trips
+	jobTopic      = "job" // the streams of jobs
+	exportTopic   = "export"
+	downloadTopic = "download"
+	batchLimit    = 500 // events of one message: a backlog is read in few round trips
 )
 
 // Run follows the log from now on, as a handler of a Watermill router, and the live frames
@@ -59,14 +60,18 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 		}
 		return f.Handle(msg.Context(), batch.Events)
 	})
-	router.AddConsumerHandler("fanout_exports", exportTopic, sub, func(msg *message.Message) error {
-		batch, err := eventlog.BatchOf(msg)
-		if err != nil {
-			return err
+	tasks := func(handle func([]eventlog.Recorded)) message.NoPublishHandlerFunc {
+		return func(msg *message.Message) error {
+			batch, err := eventlog.BatchOf(msg)
+			if err != nil {
+				return err
+			}
+			handle(batch.Events)
+			return nil
 		}
-		f.HandleExports(batch.Events)
-		return nil
-	})
+	}
+	router.AddConsumerHandler("fanout_exports", exportTopic, sub, tasks(f.HandleExports))
+	router.AddConsumerHandler("fanout_downloads", downloadTopic, sub, tasks(f.HandleDownloads))
 	return router, nil
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
@@ -70,6 +71,13 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		}
 		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
+	case outbox.StartDownload:
+		var ref download.Ref
+		if err := json.Unmarshal(in.Payload, &ref); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.DownloadAssetName, workflows.DownloadAssetParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
@@ -22,5 +23,5 @@ import (
 // Registry returns a registry of every event type of the program.
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), server.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
 }

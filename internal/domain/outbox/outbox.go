@@ -20,6 +20,7 @@ const (
 	StartIngest   Kind = "start_ingest"    // payload: workflows.IngestAssetParams
 	StartRunModel Kind = "start_run_model" // payload: call.Run
 	StartExport   Kind = "start_export"    // payload: export.Ref
+	StartDownload Kind = "start_download"  // payload: download.Ref
 	Cancel        Kind = "cancel"          // no payload
 )
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -101,6 +102,9 @@ func inOrder(t *testing.T, newPair Pair) {
 	packing := stream.Frame{Account: Account, Kind: stream.FrameExport, Export: &export.Progress{Export: export.NewID(), Files: 2, Attempted: 1, Bytes: 9, Packed: 4}}
 	require.NoError(t, publish.Publish(t.Context(), packing))
 	require.Equal(t, packing, next(t, frames))
+	fetching := stream.Frame{Account: Account, Kind: stream.FrameDownload, Download: &download.Progress{Download: download.NewID(), Name: "a.bin", Bytes: 9, Fetched: 4}}
+	require.NoError(t, publish.Publish(t.Context(), fetching))
+	require.Equal(t, fetching, next(t, frames))
 }
 
 func refused(t *testing.T, newPair Pair) {
@@ -113,8 +117,9 @@ func refused(t *testing.T, newPair Pair) {
 		"picture": func(f *stream.Frame) {
 			f.Kind, f.Max, f.ContentType, f.Data = stream.FramePicture, 0, "image/png", make([]byte, stream.MaxPicture+1)
 		},
-		"export":  func(f *stream.Frame) { f.Kind = stream.FrameExport },
-		"preview": func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
+		"export":   func(f *stream.Frame) { f.Kind = stream.FrameExport },
+		"download": func(f *stream.Frame) { f.Kind = stream.FrameDownload },
+		"preview":  func(f *stream.Frame) { f.Kind, f.ContentType = stream.FramePreview, "image/gif" },
 	} {
 		f := frame(1)
 		spoil(&f)

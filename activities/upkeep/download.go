@@ -1,0 +1,192 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"mime"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/millrace-dev/millrace/activities/attempt"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// DownloadRecords keeps what becomes of downloads.
+type DownloadRecords interface {
+	// Begin records that a download is being fetched and returns it; open is false for one that is over.
+	Begin(ctx context.Context, ref download.Ref) (state download.Download, open bool, err error)
+	// Complete ends the download with its asset. Done a second time, it changes nothing.
+	Complete(ctx context.Context, ref download.Ref, done download.CompletedV1) error
+	// Fail ends the download without an asset. One that is over stays as it is.
+	Fail(ctx context.Context, ref download.Ref, failure download.FailedV1) error
+}
+
+// Receiver makes assets of bytes; asset.Service is it.
+type Receiver interface {
+	// Receive begins to take bytes; see asset.Service.
+	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
+	// Create turns received bytes into an asset.
+	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Stored, error)
+	// Reference makes an asset of bytes that the account already stores, or returns the existing one.
+	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Stored, same bool, err error)
+}
+
+// Downloads holds the activities of DownloadAsset.
+type Downloads struct {
+	Records DownloadRecords
+	Assets  Receiver
+	// Find returns the asset that the account knows by an id, else NotFound.
+	Find func(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
+	// Fetch opens the content of an address that the service may reach.
+	Fetch func(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
+	// Fits fails unless the account may store that many more bytes.
+	Fits  func(ctx context.Context, account string, bytes int64) error
+	Bytes int64 // of one file at most
+	Bus   stream.Publisher
+	Log   *slog.Logger
+}
+
+// Bounds of one attempt. A file of several gigabytes takes its time, a source that sends nothing does not.
+const (
+	fetchTotal = time.Hour
+	fetchStall = 30 * time.Second
+	// fetchAttempts is how often a source is asked that may recover.
+	fetchAttempts = 4
+)
+
+// FetchDownload makes the content of the download's address an asset of the account. An attempt that is cut off leaves
+// nothing, or the asset, which the next attempt finds. What cannot work at all ends the download with the reason.
+func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
+	last := activity.GetInfo(ctx).Attempt >= fetchAttempts
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go attempt.Heartbeat(ctx)
+	state, open, err := x.Records.Begin(ctx, ref)
+	if err == nil && open {
+		err = x.take(ctx, ref, state)
+	}
+	if outbound.SourceMayRecover(err) && !last {
+		return attempt.Error(fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover"))
+	}
+	if refused(err) {
+		x.Log.Info("download failed", "download", ref.Download, "account", ref.Account, "error", err)
+		err = x.Records.Fail(ctx, ref, download.FailedV1{
+			Name: state.Request.Name, Code: string(fault.CodeOf(err)), Message: publicly(err, "The file could not be fetched."),
+		})
+	}
+	return attempt.Error(err)
+}
+
+// GiveUpDownload ends a download that could not be fetched although it was tried for as long as it may be.
+func (x *Downloads) GiveUpDownload(ctx context.Context, ref download.Ref) error {
+	err := x.Records.Fail(ctx, ref, download.FailedV1{Code: string(fault.CodeInternalError), Message: "The file could not be fetched."})
+	return attempt.Error(err)
+}
+
+// take completes the download with the asset that an earlier attempt made, or with one that it makes.
+func (x *Downloads) take(ctx context.Context, ref download.Ref, state download.Download) error {
+	a, err := x.Find(ctx, ref.Account, state.Request.Asset)
+	found := false
+	if fault.Is(err, fault.NotFound) {
+		a, found, err = x.fetch(ctx, ref, state)
+	}
+	if err != nil {
+		return err
+	}
+	return x.Records.Complete(ctx, ref, download.CompletedV1{Name: state.Request.Name, Asset: a.PublicID(), Size: a.Size, Found: found})
+}
+
+// fetch streams the content into an asset; found says that an equal asset existed.
+func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.Download) (made asset.Asset, found bool, err error) {
+	source, err := x.Fetch(ctx, state.Request.Source, outbound.Bounds{Bytes: x.Bytes, Total: fetchTotal, Stall: fetchStall}, nil)
+	if err != nil {
+		return asset.Asset{}, false, x.sourceFault(ctx, err)
+	}
+	defer source.Close()
+	if source.Size > 0 {
+		if err := x.Fits(ctx, ref.Account, source.Size); err != nil {
+			return asset.Asset{}, false, err
+		}
+	}
+	in, err := x.Assets.Receive(ctx, ref.Account, nil)
+	if err != nil {
+		return asset.Asset{}, false, err
+	}
+	defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
+	read := &counted{Reader: source, report: x.reporter(ctx, ref.Account), progress: download.Progress{
+		Download: ref.Download, Name: state.Request.Name, Bytes: max(source.Size, 0),
+	}}
+	if _, err := io.Copy(in, read); err != nil {
+		if read.err != nil {
+			err = x.sourceFault(ctx, read.err)
+		}
+		return asset.Asset{}, false, err
+	}
+	return x.keep(ctx, in, state.Request.Spec(ref.Account, declared(source.ContentType), state.RequestID))
+}
+
+// keep makes received bytes an asset, or finds the one that says all of this already.
+func (x *Downloads) keep(ctx context.Context, in *asset.Incoming, spec asset.Spec) (asset.Asset, bool, error) {
+	hash, _ := in.Sum()
+	made, same, err := x.Assets.Reference(ctx, hash, spec)
+	if fault.CodeOf(err) == fault.CodeBlobNotFound {
+		made, err = x.Assets.Create(ctx, in, nil, spec)
+	}
+	return made.Asset, same, err
+}
+
+// declared returns the media type that a source declares, "" for none and for the one that says nothing.
+func declared(header string) string {
+	kind, _, err := mime.ParseMediaType(header)
+	if err != nil || kind == "application/octet-stream" {
+		return ""
+	}
+	return kind
+}
+
+func (x *Downloads) sourceFault(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, outbound.ErrTooLarge):
+		return fault.New(fault.Invalid, fault.CodeSourceTooLarge, "the file is larger than %d bytes", x.Bytes)
+	}
+	return outbound.SourceFault(err)
+}
+
+func (x *Downloads) reporter(ctx context.Context, account string) *reporter[download.Progress] {
+	return &reporter[download.Progress]{publish: func(p download.Progress) {
+		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameDownload, Download: &p}); err != nil {
+			x.Log.Debug("frame dropped", "download", p.Download, "error", err)
+		}
+	}}
+}
+
+// counted reports how much of a source was read, and keeps the source's failures apart from those of the store.
+type counted struct {
+	io.Reader
+	report   *reporter[download.Progress]
+	progress download.Progress
+	err      error
+}
+
+// Read implements io.Reader.
+func (r *counted) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	if n > 0 {
+		r.progress.Fetched += int64(n)
+		r.report.report(r.progress)
+	}
+	return n, err
+}

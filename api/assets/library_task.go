@@ -1,0 +1,288 @@
+package assets
+
+import (
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/httperr"
+	"github.com/millrace-dev/millrace/api/request"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/export"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/outbound"
+)
+
+// Downloads makes assets of addresses while nobody waits; download.Service is it.
+type Downloads interface {
+	// Create accepts a download, or returns the one under way that is the same.
+	Create(ctx context.Context, account string, r download.Request, requestID string) (download.Download, error)
+	// Get returns a download of the account, else NotFound.
+	Get(ctx context.Context, account string, id download.ID) (download.Download, error)
+}
+
+// taskRoutes are those of downloads, imports, and of every task.
+func (s *library) taskRoutes() []edge.Route {
+	routes := []edge.Route{{Method: http.MethodPost, Path: "/assets/import", Handle: s.postImport}}
+	if s.Downloads != nil {
+		routes = append(routes, edge.Route{Method: http.MethodPost, Path: "/assets/download", Access: edge.Store, Handle: s.postDownload})
+	}
+	if s.Downloads != nil || s.Exports != nil {
+		routes = append(routes, edge.Route{Method: http.MethodGet, Path: "/tasks/:id", Handle: s.getTask})
+	}
+	return edge.Cloud(routes...)
+}
+
+// taskBody is the answer to a request that begins a task.
+type taskBody struct {
+	TaskID  string `json:"task_id"`
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+// taskDetail is a task as the hosted service shows it.
+type taskDetail struct {
+	ID             string  `json:"id"`
+	IdempotencyKey string  `json:"idempotency_key"` // our name for the task's workflow: equal requests join it
+	TaskName       string  `json:"task_name"`
+	Payload        any     `json:"payload"`
+	Status         string  `json:"status"`
+	Result         any     `json:"result,omitempty"` // of one that is over
+	ErrorMessage   string  `json:"error_message,omitempty"`
+	CreateTime     string  `json:"create_time"`
+	UpdateTime     string  `json:"update_time"`
+	StartedAt      *string `json:"started_at,omitempty"`
+	CompletedAt    *string `json:"completed_at,omitempty"`
+}
+
+// getTask serves the progress of an export or a download: GET /tasks/{id}.
+func (s *library) getTask(c *gin.Context) error {
+	id, err := export.ParseID(strings.ToLower(c.Param("id")))
+	if err != nil {
+		return err
+	}
+	body, err := s.task(c.Request.Context(), edge.Caller(c).Account, string(id))
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusOK, body)
+	return nil
+}
+
+// task finds a task of either kind.
+func (s *library) task(ctx context.Context, account, id string) (taskDetail, error) {
+	if s.Exports != nil {
+		e, err := s.Exports.Get(ctx, account, export.ID(id))
+		if err == nil {
+			return exportTask(e), nil
+		}
+		if s.Downloads == nil || !fault.Is(err, fault.NotFound) {
+			return taskDetail{}, err
+		}
+	}
+	d, err := s.Downloads.Get(ctx, account, download.ID(id))
+	return downloadTask(d), err
+}
+
+// downloadRequest is the body of POST /assets/download.
+type downloadRequest struct {
+	SourceURL    string        `json:"source_url"`
+	Name         string        `json:"name"`
+	MIMEType     string        `json:"mime_type"`
+	Tags         request.Texts `json:"tags"`
+	UserMetadata jsonValue     `json:"user_metadata"`
+	PreviewID    previewValue  `json:"preview_id"`
+}
+
+// postDownload accepts a download: POST /assets/download. What is known to fail is refused at once.
+func (s *library) postDownload(c *gin.Context) error {
+	var req downloadRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	u, err := s.remote(req.SourceURL)
+	if err != nil {
+		return err
+	}
+	about, err := s.look(c, req.SourceURL)
+	if err != nil {
+		return err
+	}
+	r := createRequest{name: req.Name, mimeType: req.MIMEType, preview: req.PreviewID.text, tags: trimmed(req.Tags), metadata: req.UserMetadata}
+	if r.name == "" {
+		r.name = nameOfSource(u, about)
+	}
+	spec, _, err := s.spec(c, r)
+	if err != nil {
+		return err
+	}
+	accepted := accept(req.SourceURL, r, spec)
+	d, err := s.Downloads.Create(c.Request.Context(), spec.Account, accepted, spec.RequestID)
+	if err != nil {
+		return err
+	}
+	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(d.ID), Status: string(d.State), Message: "The file is being fetched; the task shows the progress."})
+	return nil
+}
+
+// look asks the source about its content. Of a source that cannot be asked now but may answer later, nothing is known.
+func (s *library) look(c *gin.Context, address string) (outbound.Resource, error) {
+	ctx := c.Request.Context()
+	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
+	if err != nil {
+		return outbound.Resource{}, err
+	}
+	defer release()
+	about, err := s.Internet.Stat(ctx, address, nil)
+	if err != nil {
+		err = s.remoteFault(ctx, err)
+		if outbound.SourceMayRecover(err) {
+			err = nil
+		}
+		return outbound.Resource{}, err
+	}
+	if about.Size > s.opts.MaxUpload {
+		return about, request.FileTooLarge(s.opts.MaxUpload)
+	}
+	if about.Size > 0 {
+		err = s.Edge.CheckQuota(c, about.Size)
+	}
+	return about, err
+}
+
+// nameOfSource is how a file is called whose client gives it no name.
+func nameOfSource(u *url.URL, about outbound.Resource) string {
+	if about.Filename != "" {
+		return about.Filename
+	}
+	if name := path.Base(u.Path); name != "/" && name != "." {
+		return name
+	}
+	return u.Hostname()
+}
+
+// accept returns the download of an asset like spec.
+func accept(source string, r createRequest, spec asset.Spec) download.Request {
+	guess := spec.ContentType
+	if r.mimeType != "" {
+		guess = ""
+	}
+	return download.Request{
+		Source: source, Asset: asset.PublicID(uuid.NewString()), Name: path.Base(r.name), Title: spec.Name, Type: r.mimeType, Guess: guess,
+		FilePath: spec.FilePath, Place: spec.Place, Tags: spec.Tags, Metadata: []byte(spec.Metadata), Preview: spec.Preview,
+	}
+}
+
+// downloadPayload is the request of a download as its task shows it.
+type downloadPayload struct {
+	SourceURL string   `json:"source_url"`
+	Name      string   `json:"name"`
+	Tags      []string `json:"tags"`
+}
+
+// downloadResult is the end of a download as its task shows it.
+type downloadResult struct {
+	Success bool           `json:"success"`
+	Asset   asset.PublicID `json:"asset_id,omitempty"`
+	Name    string         `json:"asset_name,omitempty"`
+	Size    int64          `json:"bytes_downloaded"`
+	Code    string         `json:"error_code,omitempty"`
+	Error   string         `json:"error,omitempty"`
+}
+
+// downloadTask is a download as a task.
+func downloadTask(d download.Download) taskDetail {
+	body := taskDetail{
+		ID: string(d.ID), IdempotencyKey: d.ID.WorkflowID(), TaskName: "task:download", Status: string(d.State),
+		Payload:    downloadPayload{SourceURL: d.Request.Source, Name: d.Request.Name, Tags: append([]string{}, d.Request.Tags...)},
+		CreateTime: edge.Timestamp(d.CreatedAt), UpdateTime: edge.Timestamp(d.UpdatedAt), StartedAt: edge.TimestampOrNil(d.StartedAt), CompletedAt: edge.TimestampOrNil(d.EndedAt),
+	}
+	switch {
+	case d.Done != nil:
+		body.Result = downloadResult{Success: true, Asset: d.Done.Asset, Name: d.Done.Name, Size: d.Done.Size}
+	case d.Failure != nil:
+		body.ErrorMessage, body.Result = d.Failure.Message, downloadResult{Name: d.Failure.Name, Code: d.Failure.Code, Error: d.Failure.Message}
+	}
+	return body
+}
+
+// importRequest is the body of POST /assets/import.
+type importRequest struct {
+	PublishedAssetIDs []string `json:"published_asset_ids"`
+	ShareID           string   `json:"share_id"` // of the hosted service; nothing is shared by one here
+}
+
+// importedAsset is a file of an import.
+type importedAsset struct {
+	libraryAsset
+	InLibrary bool `json:"in_library"` // true: an import ends with the file there
+	Public    bool `json:"public"`     // false: nothing is published across accounts
+}
+
+// maxImported is how many files one import may name.
+const maxImported = 100
+
+// postImport answers with the files that the caller's library has by these ids: POST /assets/import. Accounts publish
+// nothing to each other, so another account's file does not exist, and what can be imported is there already.
+func (s *library) postImport(c *gin.Context) error {
+	var req importRequest
+	if err := request.JSON(c, &req); err != nil {
+		return err
+	}
+	if len(req.PublishedAssetIDs) == 0 || len(req.PublishedAssetIDs) > maxImported {
+		return httperr.Invalidf("published_asset_ids names 1 to %d files", maxImported)
+	}
+	page := make([]asset.Asset, 0, len(req.PublishedAssetIDs))
+	for _, text := range req.PublishedAssetIDs {
+		id, err := asset.ParsePublicID(strings.ToLower(text))
+		if err != nil {
+			return fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "there is no published file of that id")
+		}
+		a, err := s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
+		if err != nil {
+			return err
+		}
+		page = append(page, a)
+	}
+	bodies, err := s.bodies(c, page)
+	if err != nil {
+		return err
+	}
+	imported := make([]importedAsset, len(bodies))
+	for i, b := range bodies {
+		imported[i] = importedAsset{libraryAsset: b, InLibrary: true}
+	}
+	c.PureJSON(http.StatusOK, map[string]any{"assets": imported})
+	return nil
+}
+
+// maxPreviewImage bounds the picture that is embedded in what is said about an address.
+const maxPreviewImage = 1 << 20
+
+// previewImage returns the content of a small picture as a data URL, "" for anything else. That it cannot be fetched is
+// no failure: the address is described all the same.
+func (s *library) previewImage(ctx context.Context, address string, about outbound.Resource) string {
+	kind, _, _ := strings.Cut(about.ContentType, ";")
+	if !strings.HasPrefix(kind, "image/") || about.Size <= 0 || about.Size > maxPreviewImage {
+		return ""
+	}
+	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: maxPreviewImage, Total: fetchStall, Stall: fetchStall}, nil)
+	if err != nil {
+		return ""
+	}
+	defer source.Close()
+	data, err := io.ReadAll(source) // at most maxPreviewImage
+	if err != nil {
+		return ""
+	}
+	return "data:" + strings.TrimSpace(kind) + ";base64," + base64.StdEncoding.EncodeToString(data)
+}

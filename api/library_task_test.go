@@ -1,0 +1,170 @@
+package api_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/testsuite"
+
+	"github.com/millrace-dev/millrace/activities/upkeep"
+	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/internal/stream"
+)
+
+// silentBus takes frames that nobody watches.
+type silentBus struct{}
+
+func (silentBus) Publish(_ context.Context, f stream.Frame) error { return f.Validate() }
+
+// fetchTask runs the activity of a download once, as the first attempt.
+func (h *fileHarness) fetchTask(t *testing.T, id string) error {
+	t.Helper()
+	return h.fetchTaskOver(t, id, h.downloads)
+}
+
+func (h *fileHarness) fetchTaskOver(t *testing.T, id string, records upkeep.DownloadRecords) error {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	env := suite.NewTestActivityEnvironment()
+	x := &upkeep.Downloads{
+		Records: records, Assets: h.assets, Find: h.find, Bytes: 100, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
+		Fetch: func(ctx context.Context, address string, b outbound.Bounds, _ []string) (*outbound.Content, error) {
+			return h.sources.Fetch(ctx, address, b, nil)
+		},
+		Fits: func(context.Context, string, int64) error { return nil },
+	}
+	env.RegisterActivity(x.FetchDownload)
+	_, err := env.ExecuteActivity(x.FetchDownload, download.Ref{Download: download.ID(id), Account: "a"})
+	return err
+}
+
+func TestLibraryDownloadBecomesAnAsset(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{MaxUpload: 100})
+	var served atomic.Int64
+	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		if r.Method == http.MethodGet {
+			served.Add(1)
+			_, _ = w.Write([]byte("meow"))
+		}
+	})
+	body := `{"source_url":"` + from + `/dir/cat.png?token=1","tags":["input","pet"],"user_metadata":{"a":1}}`
+	task := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", body)
+	require.Equal(t, "created", task["status"])
+	id, _ := task["task_id"].(string)
+	require.Equal(t, id, h.library(t, http.StatusAccepted, "POST", "/api/assets/download", body)["task_id"], "an equal request joins it")
+	require.Equal(t, "task:download", h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")["task_name"])
+	require.Zero(t, served.Load(), "nothing is fetched before the task runs")
+
+	require.NoError(t, h.fetchTask(t, id))
+	done := h.library(t, http.StatusOK, "GET", "/tasks/"+strings.ToUpper(id), "")
+	require.Equal(t, "completed", done["status"])
+	result, _ := done["result"].(map[string]any)
+	require.EqualValues(t, 4, result["bytes_downloaded"])
+	made, _ := result["asset_id"].(string)
+	a := h.library(t, http.StatusOK, "GET", "/api/assets/"+made, "")
+	require.Equal(t, hashOf("meow"), a["hash"])
+	require.Equal(t, "image/png", a["mime_type"])
+	require.Equal(t, "cat.png", a["name"])
+	require.Equal(t, []any{"input", "pet"}, a["tags"])
+	require.Equal(t, map[string]any{"a": 1.0}, a["user_metadata"])
+
+	require.NoError(t, h.fetchTask(t, id), "an attempt after the end changes nothing")
+	require.EqualValues(t, 1, served.Load())
+	h.libraryAs(t, "key-b", http.StatusNotFound, "GET", "/api/tasks/"+id, "")
+}
+
+// lostEnd are records whose connection breaks when the download ends.
+type lostEnd struct{ upkeep.DownloadRecords }
+
+func (lostEnd) Complete(context.Context, download.Ref, download.CompletedV1) error {
+	return context.DeadlineExceeded
+}
+
+func TestRepeatedAttemptOfADownloadMakesOneAsset(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{MaxUpload: 100})
+	from := h.source(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("once")) })
+	task := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/a.bin"}`)
+	id, _ := task["task_id"].(string)
+	require.Error(t, h.fetchTaskOver(t, id, lostEnd{h.downloads}))
+	require.Equal(t, "running", h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
+	require.NoError(t, h.fetchTask(t, id))
+	require.Equal(t, "completed", h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
+	require.Equal(t, []string{"a.bin"}, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")))
+}
+
+func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{MaxUpload: 100})
+	var gone atomic.Bool
+	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/large":
+			w.Header().Set("Content-Length", "101")
+			if r.Method == http.MethodGet {
+				_, _ = w.Write(make([]byte, 101))
+			}
+		case r.URL.Path == "/none", gone.Load():
+			http.NotFound(w, r)
+		case r.URL.Path == "/broken":
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	for address, code := range map[string]string{
+		"": "INVALID_URL", "x": "INVALID_URL_FORMAT", "https://a:b@example.com/x": "INVALID_URL_FORMAT",
+		"https://127.0.0.1:1/x": "UNSUPPORTED_SOURCE", from + "/none": "RESOURCE_NOT_FOUND",
+	} {
+		require.Equal(t, code, h.library(t, http.StatusBadRequest, "POST", "/api/assets/download", `{"source_url":"`+address+`"}`)["code"], address)
+	}
+	h.library(t, http.StatusRequestEntityTooLarge, "POST", "/api/assets/download", `{"source_url":"`+from+`/large"}`)
+
+	// A source that fails for the moment is asked again by the task; one that is gone by then ends it.
+	broken, _ := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/broken"}`)["task_id"].(string)
+	require.Error(t, h.fetchTask(t, broken), "a later attempt may succeed")
+	require.Equal(t, "running", h.library(t, http.StatusOK, "GET", "/api/tasks/"+broken, "")["status"])
+	gone.Store(true)
+	require.NoError(t, h.fetchTask(t, broken))
+	failed := h.library(t, http.StatusOK, "GET", "/api/tasks/"+broken, "")
+	require.Equal(t, "failed", failed["status"])
+	require.Equal(t, "RESOURCE_NOT_FOUND", failed["result"].(map[string]any)["error_code"])
+	require.Empty(t, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
+}
+
+func TestLibraryImportKnowsFilesOfTheAccount(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{})
+	mine, _ := h.shelve(t, "a.png", "a")["id"].(string)
+	got := h.library(t, http.StatusOK, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)["assets"].([]any)
+	require.Len(t, got, 1)
+	require.Equal(t, mine, got[0].(map[string]any)["id"])
+	require.Equal(t, true, got[0].(map[string]any)["in_library"])
+	h.libraryAs(t, "key-b", http.StatusNotFound, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)
+	h.library(t, http.StatusBadRequest, "POST", "/api/assets/import", `{"published_asset_ids":[]}`)
+}
+
+func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
+	t.Parallel()
+	h := startFiles(t, api.Options{MaxUpload: 100})
+	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+		kind := "image/png"
+		if r.URL.Path == "/text" {
+			kind = "text/plain"
+		}
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Content-Length", "4")
+		if r.Method == http.MethodGet {
+			_, _ = w.Write([]byte("meow"))
+		}
+	})
+	require.Equal(t, "data:image/png;base64,bWVvdw==", h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
+	require.NotContains(t, h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/text", ""), "preview_image")
+}

@@ -1,0 +1,138 @@
+// Package download is the aggregate of downloads: the content of an address that becomes an asset of an account while
+// nobody waits. It promises that a download ends, with an asset or with a reason, and that an attempt which is
+// repeated makes no second asset. Fetching lies in the activity, transactions in the Store.
+package download
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+)
+
+// ID identifies a download: a lower-case UUID made by the server. Clients know it as the id of a task.
+type ID string
+
+// NewID returns a fresh random id.
+func NewID() ID { return ID(uuid.NewString()) }
+
+const streamPrefix = "download-"
+
+// Stream returns the name of the download's event stream.
+func (id ID) Stream() string { return streamPrefix + string(id) }
+
+// IDOfStream returns the download whose stream that is.
+func IDOfStream(stream string) (ID, bool) {
+	rest, ok := strings.CutPrefix(stream, streamPrefix)
+	if !ok || uuid.Validate(rest) != nil {
+		return "", false
+	}
+	return ID(rest), true
+}
+
+// WorkflowID returns the Temporal workflow id of the download.
+func (id ID) WorkflowID() string { return "download-" + string(id) }
+
+// eventID returns the id of an event that happens to a download once: a repeated append is harmless.
+func (id ID) eventID(eventType string) uuid.UUID { return asset.EventID(asset.ID(id), eventType) }
+
+// Ref names an accepted download; it is what a start intent carries.
+type Ref struct {
+	Download ID     `json:"download"`
+	Account  string `json:"account"`
+}
+
+// Request says what is fetched, and what the asset is called and said about it. It is stored.
+type Request struct {
+	Source   string         `json:"source_url"`
+	Asset    asset.PublicID `json:"asset"`                  // the id that the asset has, unless an equal one exists
+	Name     string         `json:"name,omitempty"`         // as clients see it
+	Title    string         `json:"title,omitempty"`        // the owner's name of the asset, "" = its path
+	Type     string         `json:"content_type,omitempty"` // as the client declares it
+	Guess    string         `json:"guess,omitempty"`        // the type that the name stands for, if the source declares none
+	FilePath *string        `json:"file_path,omitempty"`
+	Place    *asset.Place   `json:"place,omitempty"`
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	Preview  asset.PublicID `json:"preview,omitempty"`
+}
+
+// Fingerprint is the same for equal requests of an account.
+func (r Request) Fingerprint() []byte {
+	r.Asset = "" // each request brings its own
+	raw, err := json.Marshal(r)
+	if err != nil {
+		panic(err) // strings always marshal
+	}
+	sum := sha256.Sum256(raw)
+	return sum[:]
+}
+
+// Spec returns the asset that the content becomes; declared is the media type that the source declares, "" if none.
+func (r Request) Spec(account, declared, requestID string) asset.Spec {
+	kind := r.Guess
+	switch {
+	case r.Type != "":
+		kind = r.Type
+	case declared != "":
+		kind = declared
+	}
+	return asset.Spec{
+		Account: account, ContentType: kind, FilePath: r.FilePath, Place: r.Place, Tags: r.Tags, RequestID: requestID, Chosen: r.Asset,
+		About: asset.About{Name: r.Title, Metadata: asset.Metadata(r.Metadata), Preview: r.Preview, Strict: true},
+	}
+}
+
+// State is where a download is, in the words of the hosted service.
+type State string
+
+// The states. Completed and Failed are final.
+const (
+	Created   State = "created"
+	Running   State = "running"
+	Completed State = "completed"
+	Failed    State = "failed"
+)
+
+// Final reports whether the download has ended.
+func (s State) Final() bool { return s == Completed || s == Failed }
+
+// Download is the folded state of one download.
+type Download struct {
+	ID        ID
+	Account   string
+	Request   Request
+	RequestID string // of the request that asked for it
+	State     State
+	Version   int64 // of the stream, folded so far
+	CreatedAt time.Time
+	UpdatedAt time.Time
+	StartedAt *time.Time
+	EndedAt   *time.Time
+
+	Done    *CompletedV1 // of a completed one
+	Failure *FailedV1    // of a failed one
+}
+
+// Ref returns the reference of the download.
+func (d Download) Ref() Ref { return Ref{Download: d.ID, Account: d.Account} }
+
+// Progress is the progress of a download, as its watchers receive it.
+type Progress struct {
+	Download ID     `json:"download"`
+	Name     string `json:"name"`
+	Bytes    int64  `json:"bytes"` // in all, 0 = the source does not say
+	Fetched  int64  `json:"fetched"`
+}
+
+// Fraction returns how much is done, 0 to 1; it stays 0 while the size is unknown.
+func (p Progress) Fraction() float64 {
+	if p.Bytes <= 0 {
+		return 0
+	}
+	return min(1, float64(p.Fetched)/float64(p.Bytes))
+}

@@ -1,0 +1,98 @@
+package assetstore_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+)
+
+func newDownloads(t *testing.T) (*assetBundle, *assetstore.Downloads) {
+	t.Helper()
+	b := newAssets(t)
+	registry := eventlog.NewRegistry()
+	require.NoError(t, download.Register(registry))
+	b.events = eventstore.New(b.pool, registry, nil)
+	return b, assetstore.NewDownloads(b.pool, b.events)
+}
+
+func wanted(source string) download.New {
+	return download.New{ID: download.NewID(), Account: "acme", RequestID: "r", Request: download.Request{
+		Source: source, Asset: asset.PublicID(asset.NewID()), Name: "a.bin", Metadata: []byte(`{"a":1}`),
+	}}
+}
+
+func TestAnAcceptedDownloadIsKeptUntilItIsOver(t *testing.T) {
+	t.Parallel()
+	_, downloads := newDownloads(t)
+	n := wanted("https://example.com/a.bin")
+	d, intents, err := downloads.Create(t.Context(), n)
+	require.NoError(t, err)
+	require.Len(t, intents, 1)
+	require.Equal(t, outbox.StartDownload, intents[0].Kind)
+	require.Equal(t, download.Created, d.State)
+	require.JSONEq(t, `{"a":1}`, string(d.Request.Metadata))
+	require.Equal(t, "r", d.RequestID)
+
+	again, intents, err := downloads.Create(t.Context(), wanted(n.Request.Source))
+	require.NoError(t, err)
+	require.Empty(t, intents)
+	require.Equal(t, n.ID, again.ID, "an equal request joins the one under way")
+	_, err = downloads.Get(t.Context(), "other", n.ID)
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+
+	for range 2 { // a second attempt records nothing new
+		state, open, err := downloads.Begin(t.Context(), d.Ref())
+		require.NoError(t, err)
+		require.True(t, open)
+		require.Equal(t, download.Running, state.State)
+		require.EqualValues(t, 2, state.Version)
+	}
+	require.NoError(t, downloads.Complete(t.Context(), d.Ref(), download.CompletedV1{Name: "a.bin", Asset: n.Request.Asset, Size: 3}))
+	require.NoError(t, downloads.Fail(t.Context(), d.Ref(), download.FailedV1{Code: "late"}))
+	d, err = downloads.Get(t.Context(), "acme", n.ID)
+	require.NoError(t, err)
+	require.Equal(t, download.Completed, d.State)
+	require.Equal(t, n.Request.Asset, d.Done.Asset)
+	require.Nil(t, d.Failure)
+	_, open, err := downloads.Begin(t.Context(), d.Ref())
+	require.NoError(t, err)
+	require.False(t, open)
+}
+
+func TestDownloadsOfAnAccountAreBounded(t *testing.T) {
+	t.Parallel()
+	_, downloads := newDownloads(t)
+	for i := range 16 {
+		_, _, err := downloads.Create(t.Context(), wanted(fmt.Sprintf("https://example.com/%d", i)))
+		require.NoError(t, err)
+	}
+	_, _, err := downloads.Create(t.Context(), wanted("https://example.com/more"))
+	require.Equal(t, fault.CodeTooManyDownloads, fault.CodeOf(err), "%v", err)
+}
+
+func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
+	t.Parallel()
+	b, downloads := newDownloads(t)
+	d, _, err := downloads.Create(t.Context(), wanted("https://example.com/a"))
+	require.NoError(t, err)
+	left, err := downloads.Unfinished(t.Context(), "", 0, 10)
+	require.NoError(t, err)
+	require.Empty(t, left, "its intent waits")
+	_, err = b.pool.Exec(t.Context(), `delete from outbox`)
+	require.NoError(t, err)
+	left, err = downloads.Unfinished(t.Context(), "", 0, 10)
+	require.NoError(t, err)
+	require.Equal(t, []download.Ref{d.Ref()}, left)
+	intents, err := downloads.Restart(t.Context(), d.Ref(), "sweeper", "nothing was fetching it")
+	require.NoError(t, err)
+	require.Len(t, intents, 1)
+}

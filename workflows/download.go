@@ -1,0 +1,38 @@
+package workflows
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities/upkeep"
+	"github.com/millrace-dev/millrace/internal/domain/download"
+)
+
+// DownloadAssetName is the registered name of DownloadAsset.
+const DownloadAssetName = "DownloadAsset"
+
+// DownloadAssetParams names the download.
+type DownloadAssetParams struct{ download.Ref }
+
+// fetching bounds one attempt by the hour that a source may take, and the whole by a day, outages of ours included. A
+// worker that dies is noticed by its missing heartbeat.
+var fetching = workflow.ActivityOptions{
+	StartToCloseTimeout:    time.Hour + 5*time.Minute,
+	ScheduleToCloseTimeout: 24 * time.Hour,
+	HeartbeatTimeout:       10 * time.Second,
+	RetryPolicy:            &retryForever,
+}
+
+// DownloadAsset makes the content of an address an asset of an account. A download that cannot be fetched ends as failed
+// with a reason, so every download ends.
+func DownloadAsset(ctx workflow.Context, p DownloadAssetParams) error {
+	var a *upkeep.Downloads
+	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, fetching), a.FetchDownload, p.Ref).Get(ctx, nil)
+	if err == nil || temporal.IsCanceledError(err) {
+		return err
+	}
+	workflow.GetLogger(ctx).Warn("download given up", "download", p.Download, "error", err)
+	return workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ingestBookkeeping), a.GiveUpDownload, p.Ref).Get(ctx, nil)
+}
