@@ -233,6 +233,7 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 	h.shelve(t, "shown.png", "22", part{"tags", "", "output"})
 	model := h.shelve(t, "y.safetensors", "4444", part{"tags", "", `["models","loras","sdxl"]`})
 	require.Equal(t, []any{"models", "loras", "sdxl"}, model["tags"])
+	require.Equal(t, model["updated_at"], model["last_access_time"], "reads are not recorded")
 	require.Equal(t, "y.safetensors", model["loader_path"])
 	require.JSONEq(t, `["y.safetensors"]`, string(h.get(t, "/models/loras", "key-a").body), "nodes of the category load it")
 	for query, want := range map[string][]string{

@@ -31,7 +31,8 @@ type libraryAsset struct {
 	PromptID     string          `json:"prompt_id,omitempty"` // the same, as older clients know it
 	CreatedAt    string          `json:"created_at"`
 	UpdatedAt    string          `json:"updated_at"`
-	IsImmutable  bool            `json:"is_immutable"` // false: every file here is its owner's to change
+	LastAccess   string          `json:"last_access_time"` // of the last change: reads write nothing
+	IsImmutable  bool            `json:"is_immutable"`     // false: every file here is its owner's to change
 	CreatedNew   *bool           `json:"created_new,omitempty"`
 }
 
@@ -70,7 +71,7 @@ func (s *library) body(a asset.Asset, known map[asset.PublicID]files.Entry) libr
 	body := libraryAsset{
 		ID: string(a.PublicID()), Name: a.Title(), Hash: a.Hash.String(), AssetHash: a.Hash.String(), Size: a.Size, MIMEType: a.ContentType,
 		Tags: a.Labels(), UserMetadata: json.RawMessage(`{}`), PreviewURL: s.previewURL(a, known),
-		CreatedAt: edge.Timestamp(a.CreatedAt), UpdatedAt: edge.Timestamp(changedAt(a)),
+		CreatedAt: edge.Timestamp(a.CreatedAt), UpdatedAt: edge.Timestamp(changedAt(a)), LastAccess: edge.Timestamp(changedAt(a)),
 	}
 	if a.Metadata != nil {
 		body.UserMetadata = a.Metadata

@@ -48,17 +48,17 @@ type Ref struct {
 
 // Request says what is fetched, and what the asset is called and said about it. It is stored.
 type Request struct {
-	Source   string         `json:"source_url"`
-	Asset    asset.PublicID `json:"asset"`                  // the id that the asset has, unless an equal one exists
-	Name     string         `json:"name,omitempty"`         // as clients see it
-	Title    string         `json:"title,omitempty"`        // the owner's name of the asset, "" = its path
-	Type     string         `json:"content_type,omitempty"` // as the client declares it
-	Guess    string         `json:"guess,omitempty"`        // the type that the name stands for, if the source declares none
-	FilePath *string        `json:"file_path,omitempty"`
-	Place    *asset.Place   `json:"place,omitempty"`
-	Tags     []string       `json:"tags,omitempty"`
+	Source   string          `json:"source_url"`
+	Asset    asset.PublicID  `json:"asset"`                  // the id that the asset has, unless an equal one exists
+	Name     string          `json:"name,omitempty"`         // as clients see it
+	Title    string          `json:"title,omitempty"`        // the owner's name of the asset, "" = its path
+	Type     string          `json:"content_type,omitempty"` // as the client declares it
+	Guess    string          `json:"guess,omitempty"`        // the type that the name stands for, if the source declares none
+	FilePath *string         `json:"file_path,omitempty"`
+	Place    *asset.Place    `json:"place,omitempty"`
+	Tags     []string        `json:"tags,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	Preview  asset.PublicID `json:"preview,omitempty"`
+	Preview  asset.PublicID  `json:"preview,omitempty"`
 }
 
 // Fingerprint is the same for equal requests of an account.
