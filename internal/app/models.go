@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -24,11 +25,17 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
+// providerKeys reads the credentials of providers from the environment, or from the files that it names.
+var providerKeys = config.Credentials(os.LookupEnv)
+
 // openModels reads the catalog.
 func (in *Instance) openModels(context.Context) (err error) {
 	in.catalog, err = catalog.Load(catalog.Options{Dirs: in.cfg.Router.Catalog, Bases: in.cfg.Router.Bases, Simulator: in.cfg.Router.Simulator})
 	if err != nil {
 		return fmt.Errorf("model catalog: %w", err)
+	}
+	if err := config.CheckCredentials(os.LookupEnv, in.catalog.Snapshot().Variables()); err != nil {
+		return err
 	}
 	if err := in.extendClasses(in.catalog.Snapshot()); err != nil {
 		return err
@@ -112,7 +119,7 @@ func (in *Instance) openSender(context.Context) error {
 	}
 	in.models = modelcall.New(modelcall.Deps{
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
-		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, os.LookupEnv, in.log), Log: in.log},
+		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.worker, Log: in.log,
 	})
 	return nil
@@ -129,7 +136,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 		return nil, err
 	}
 	return &router.Hosting{
-		Catalog: in.catalog, Fetch: internet, Lookup: os.LookupEnv, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
+		Catalog: in.catalog, Fetch: internet, Lookup: providerKeys, Blobs: in.blobs, Assets: assetstore.New(in.pool, in.events),
 		Signer: signer, Base: in.cfg.PublicURL, Notify: in.relay.Notify, Log: in.log,
 		Heartbeat: func(ctx context.Context) { activity.RecordHeartbeat(ctx) },
 	}, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/url"
-	"os"
 	"strings"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -99,7 +98,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 	if !ok { // it has left the catalog
 		m = &catalog.Model{}
 	}
-	content, err := provider.Fetch(ctx, a.fetch, m, os.LookupEnv, address)
+	content, err := provider.Fetch(ctx, a.fetch, m, providerKeys, address)
 	if err != nil {
 		return node.ModelAnswer{}, fault.Wrap(err, fault.Conflict, fault.CodePartnerFetch, "the result of %s cannot be fetched from its provider", model)
 	}

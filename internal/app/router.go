@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/millrace-dev/millrace/api"
@@ -32,7 +31,7 @@ func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 }
 
 func (in *Instance) offers() router.Offers {
-	return router.Offers{Catalog: in.catalog, Lookup: os.LookupEnv, Ceilings: in.cfg.Router.Ceilings}
+	return router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
 }
 
 // tokens checks JSON Web Tokens; nil when none is accepted.

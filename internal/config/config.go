@@ -315,16 +315,26 @@ func (c *Config) parseTrustedProxies(list string) error {
 	return nil
 }
 
-// Load returns the defaults overridden by the environment that lookup reads (os.LookupEnv).
+// read returns the setting's value from its variable, or from a file when it is a secret.
+func (s setting) read(lookup func(string) (string, bool)) (string, bool, error) {
+	if slices.Contains(secrets, s.env) {
+		return ReadSecret(lookup, s.env)
+	}
+	v, ok := lookup(s.env)
+	return v, ok, nil
+}
+
+// Load returns the defaults overridden by the environment that lookup reads (os.LookupEnv), and by the files that it
+// names for secrets.
 func Load(lookup func(string) (string, bool)) (Config, error) {
 	c := Default()
 	var problems []error
 	for _, s := range settings {
-		v, ok := lookup(s.env)
-		if !ok || v == "" {
-			continue
+		v, ok, err := s.read(lookup)
+		if err == nil && ok && v != "" {
+			err = s.set(&c, v)
 		}
-		if err := s.set(&c, v); err != nil {
+		if err != nil {
 			problems = append(problems, err)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
@@ -26,14 +27,14 @@ credential is not in the environment is not enabled.`,
 				return err
 			}
 			if len(args) == 0 {
-				return listModels(s.Out, snapshot, s.Lookup)
+				return listModels(s.Out, snapshot, config.Credentials(s.Lookup))
 			}
 			m, ok := snapshot.Find(args[0])
 			if !ok {
 				near := snapshot.Suggest(args[0], func(*catalog.Model) bool { return true })
 				return fmt.Errorf("there is no model %q%s", args[0], suggestion(near))
 			}
-			return describeModel(s.Out, m, s.Lookup)
+			return describeModel(s.Out, m, config.Credentials(s.Lookup))
 		},
 	}
 	cmd.AddCommand(checkModels(s))

@@ -149,10 +149,15 @@ func (m *Model) Enabled(lookup func(string) (string, bool)) bool {
 	return len(m.Missing(lookup)) == 0
 }
 
+// Variables returns the environment variables that the model needs.
+func (m *Model) Variables() []string {
+	return append(slices.Collect(maps.Values(m.Settings)), m.Auth.Env...)
+}
+
 // Missing returns the environment variables that the model needs and that are not set, sorted.
 func (m *Model) Missing(lookup func(string) (string, bool)) []string {
 	var missing []string
-	for _, name := range append(slices.Collect(maps.Values(m.Settings)), m.Auth.Env...) {
+	for _, name := range m.Variables() {
 		if value, ok := lookup(name); !ok || value == "" {
 			missing = append(missing, name)
 		}

@@ -38,6 +38,17 @@ func (s *Snapshot) Find(id string) (*Model, bool) {
 // Models returns all models sorted by id. Callers must not change the slice.
 func (s *Snapshot) Models() []*Model { return s.models }
 
+// Variables returns the environment variables that the models of the snapshot read, sorted: credentials of providers and
+// the settings of their addresses.
+func (s *Snapshot) Variables() []string {
+	var names []string
+	for _, m := range s.models {
+		names = append(names, m.Variables()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
 // After returns at most limit models, without variants, with ids above id for which visible holds, and whether more follow. A
 // listing that continues after its last id returns no model twice, also when the catalog changes.
 func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page []*Model, more bool) {
