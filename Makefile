@@ -96,6 +96,11 @@ test/generated: postgres bin/millrace-temporal ## requests generated from the Op
 test/large: ## a file of 2 GiB from a simulated ComfyUI server, through the whole service
 	MILLRACE_TEST_LARGE_FILES=1 $(GO) test -count=1 -timeout 30m -v -run '^TestLimits$$/file' $(ARGS) ./test/servers
 
+.PHONY: test/compose
+test/compose: bin/millrace bin/millrace-temporal ## run docker-compose.yml and a job through it; builds images, and stand-ins for those that the engine lacks
+	mkdir -p dist/image/$(shell $(GO) env GOARCH) && cp bin/millrace dist/image/$(shell $(GO) env GOARCH)/
+	MILLRACE_TEST_COMPOSE=1 $(GO) test ./test/compose -count=1 -v -timeout 20m
+
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }

@@ -55,6 +55,10 @@ Made of [.env.example](../.env.example) by ` + "`go test ./docs -update`" + `; a
 meaning wins over the environment; ` + "`millrace serve --help`" + ` and ` + "`millrace dev --help`" + ` name the variable of each flag. An empty value is the
 default. All problems of a configuration are reported at once, at the start.
 
+A secret may be in a file: ` + "`NAME_FILE=PATH`" + ` in place of ` + "`NAME`" + `, for the settings below that hold a password, a key or a token
+(%s) and for the credentials of providers. White space around it is not part of it. The credentials of providers are read for
+every request, so a file that is replaced is in force at once; the others are read at the start.
+
 | Setting, and its default | Meaning |
 |---|---|
 `
@@ -63,7 +67,7 @@ default. All problems of a configuration are reported at once, at the start.
 func settingsPage(t *testing.T, example string) string {
 	t.Helper()
 	var page strings.Builder
-	page.WriteString(settingsHead)
+	fmt.Fprintf(&page, settingsHead, "`"+strings.Join(config.Secrets(), "`, `")+"`")
 	var says, names []string
 	flush := func() {
 		if len(names) > 0 {
