@@ -1,12 +1,14 @@
 package comfyui
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,9 +31,9 @@ type sockets struct {
 
 // socket is one connection.
 type socket struct {
-	mu       sync.Mutex // serializes writers
-	conn     *websocket.Conn
-	metadata bool // wants previews with metadata
+	mu       sync.Mutex                     // serializes writers, which wait until the client is answered
+	conn     atomic.Pointer[websocket.Conn] // nil = the client is not answered yet, or could not be
+	metadata bool                           // wants previews with metadata
 }
 
 func newSockets() *sockets {
@@ -42,39 +44,39 @@ func newSockets() *sockets {
 
 var upgrader = websocket.Upgrader{CheckOrigin: func(*http.Request) bool { return true }}
 
-// socket serves GET /ws.
+// socket serves GET /ws. As in the original, a client that has the answer misses no message.
 func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
+	name := cmp.Or(r.URL.Query().Get("clientId"), uuid.NewString())
+	k := &socket{}
+	k.mu.Lock() // messages wait for the connection
+	running := s.sockets.add(name, k)
+	defer s.sockets.drop(name, k)
 	conn, err := upgrader.Upgrade(w, r, nil)
 	if err != nil {
+		k.mu.Unlock()
 		return // it was answered
 	}
-	name := r.URL.Query().Get("clientId")
-	if name == "" {
-		name = uuid.NewString()
-	}
-	k := &socket{conn: conn}
-	running, live := s.sockets.add(name, k)
-	if !live {
-		conn.Close() //nolint:errcheck // the server is down
-		return
-	}
-	defer s.sockets.drop(name, k)
+	k.conn.Store(conn)
 	confirm := conn.CloseHandler()
 	conn.SetCloseHandler(func(code int, text string) error { // as the original, before it confirms the end
 		s.sockets.forget(name, k)
 		return confirm(code, text)
 	})
-	k.send("status", map[string]any{"status": s.remaining(), "sid": name})
+	k.put("status", map[string]any{"status": s.remaining(), "sid": name})
 	if running != "" {
-		k.send("executing", map[string]any{"node": running})
+		k.put("executing", map[string]any{"node": running})
 	}
-	s.listen(k)
+	k.mu.Unlock()
+	if s.sockets.live() {
+		s.listen(k)
+	}
 }
 
 // listen reads what the client says. Its first message may name what it understands.
 func (s *Server) listen(k *socket) {
-	pong := k.conn.PingHandler()
-	k.conn.SetPingHandler(func(data string) error { s.sockets.pass(); return pong(data) })
+	conn := k.conn.Load()
+	pong := conn.PingHandler()
+	conn.SetPingHandler(func(data string) error { s.sockets.pass(); return pong(data) })
 	for first := true; ; first = false {
 		var m struct {
 			Type string `json:"type"`
@@ -82,7 +84,7 @@ func (s *Server) listen(k *socket) {
 				Metadata bool `json:"supports_preview_metadata"`
 			} `json:"data"`
 		}
-		if err := k.conn.ReadJSON(&m); err != nil {
+		if err := conn.ReadJSON(&m); err != nil {
 			return
 		}
 		if first && m.Type == "feature_flags" {
@@ -95,7 +97,7 @@ func (s *Server) listen(k *socket) {
 }
 
 // add registers a socket and returns the node that runs of the client's prompt.
-func (s *sockets) add(name string, k *socket) (running string, live bool) {
+func (s *sockets) add(name string, k *socket) (running string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.open[k] = true
@@ -103,7 +105,14 @@ func (s *sockets) add(name string, k *socket) (running string, live bool) {
 	if s.client == name {
 		running = s.node
 	}
-	return running, !s.closed
+	return running
+}
+
+// live reports whether the server has not ended.
+func (s *sockets) live() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.closed
 }
 
 // forget forgets a name when any of its sockets ends, also one that another has replaced.
@@ -119,7 +128,7 @@ func (s *sockets) forget(name string, k *socket) {
 // drop ends a socket.
 func (s *sockets) drop(name string, k *socket) {
 	s.forget(name, k)
-	k.conn.Close() //nolint:errcheck // it is over
+	k.close()
 }
 
 // cut breaks every connection.
@@ -128,7 +137,7 @@ func (s *sockets) cut() {
 	defer s.mu.Unlock()
 	s.closed = true
 	for k := range s.open {
-		k.conn.Close() //nolint:errcheck // it is to break
+		k.close()
 	}
 }
 
@@ -217,18 +226,37 @@ func prefixed(first, second uint32, body []byte) []byte {
 }
 
 func (k *socket) send(kind string, data any) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.put(kind, data)
+}
+
+// put is send for who has locked mu.
+func (k *socket) put(kind string, data any) {
 	raw, err := json.Marshal(map[string]any{"type": kind, "data": data})
 	if err != nil {
 		return // what the simulator says always encodes
 	}
-	k.write(websocket.TextMessage, raw)
+	k.transmit(websocket.TextMessage, raw)
 }
 
-// write sends a message. A client that has gone shows in its reader.
+// close breaks the connection, also under who writes.
+func (k *socket) close() {
+	if conn := k.conn.Load(); conn != nil {
+		conn.Close() //nolint:errcheck // it is over
+	}
+}
+
 func (k *socket) write(kind int, raw []byte) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil {
-		k.conn.WriteMessage(kind, raw) //nolint:errcheck // see above
+	k.transmit(kind, raw)
+}
+
+// transmit sends a message; mu is locked. A client that has gone shows in its reader.
+func (k *socket) transmit(kind int, raw []byte) {
+	conn := k.conn.Load()
+	if conn != nil && conn.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil {
+		conn.WriteMessage(kind, raw) //nolint:errcheck // see above
 	}
 }
