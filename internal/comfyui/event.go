@@ -92,6 +92,7 @@ type Executed struct {
 	Node    string
 	Display string
 	Output  Output
+	Unsafe  bool // the output names a file that leads out of its folder, and Find refuses it
 }
 
 // Succeeded says that a prompt ended well. Its outcome is in Find only after Finished.

@@ -109,12 +109,8 @@ func (d *wireData) event(kind string) Event {
 	case "progress":
 		return Progressed{Prompt: d.Prompt, Node: d.node(), Value: d.Value, Max: d.Max}
 	case "executed":
-		// A file with an unsafe name is left out here; Find refuses the whole outcome.
 		output, err := parseOutput(d.Output)
-		if err != nil {
-			output = Output{Raw: d.Output}
-		}
-		return Executed{Prompt: d.Prompt, Node: d.node(), Display: d.Display, Output: output}
+		return Executed{Prompt: d.Prompt, Node: d.node(), Display: d.Display, Output: output, Unsafe: err != nil}
 	case "execution_success":
 		return Succeeded{Prompt: d.Prompt}
 	case "execution_error":

@@ -16,27 +16,31 @@ type follower struct {
 	r *Run
 	c *compiled
 
-	began    time.Time // of the prompt
-	since    map[string]time.Time
-	current  string                    // the node that runs, by the server's word
-	inner    map[string]*job.Expansion // nodes that others expanded to, as far as the server has told of them
-	states   map[string]string         // of nodes, as the server told last
-	recorded map[string]bool
-	cached   map[string]bool
-	sent     int
-	own      bool      // this driver sent the prompt
-	known    bool      // the server may have it: it was sent, or polled for
-	kept     int       // files that were kept as values
-	misread  int       // polls in a row whose answer could not be read
-	broken   time.Time // since when the connection is; zero = it is not
-	vacated  bool
-	attached *attachment
-	copying  chan copied     // of one: the files of a node, while they are copied
-	buffered []comfyui.Event // that came meanwhile
+	began     time.Time // of the prompt
+	since     map[string]time.Time
+	current   string                    // the node that runs, by the server's word
+	inner     map[string]*job.Expansion // nodes that others expanded to, as far as the server has told of them
+	values    map[string]comfyui.Output // of the added nodes that put values out
+	states    map[string]string         // of nodes, as the server told last
+	recorded  map[string]bool
+	cached    map[string]bool
+	sent      int
+	own       bool      // this driver sent the prompt
+	known     bool      // the server may have it: it was sent, or polled for
+	kept      int       // files that were kept as values
+	misread   int       // polls in a row whose answer could not be read
+	broken    time.Time // since when the connection is; zero = it is not
+	vacated   bool
+	succeeded bool // the server said so
+	attached  *attachment
+	copying   chan copied     // of one: the files of a node, while they are copied
+	buffered  []comfyui.Event // that came meanwhile
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
-	f := &follower{d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}, inner: map[string]*job.Expansion{}}
+	f := &follower{
+		d: d, r: r, c: c, began: time.Now(), since: map[string]time.Time{}, recorded: map[string]bool{}, cached: map[string]bool{}, inner: map[string]*job.Expansion{}, values: map[string]comfyui.Output{},
+	}
 	for i := range r.Segment.Nodes {
 		if id := r.Segment.Nodes[i].ID; r.Recorder.Recorded(id) {
 			f.recorded[id] = true
@@ -150,6 +154,9 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 		if err != nil {
 			return nil, err
 		}
+		if f.succeeded && f.complete() {
+			return &comfyui.Outcome{Outputs: f.values}, nil
+		}
 		if !ask {
 			continue
 		}
@@ -224,6 +231,9 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 			f.broken = time.Now()
 		}
 		return true, nil
+	case comfyui.Succeeded:
+		f.succeeded = f.succeeded || e.Prompt == f.r.Prompt
+		return false, nil
 	case comfyui.Finished:
 		return e.Prompt == f.r.Prompt, nil
 	case comfyui.Errored:
@@ -308,7 +318,7 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		return nil, f.send(ctx)
 	case comfyui.Completed:
 		f.vacate()
-		return state.Outcome, f.complete(ctx, state.Outcome)
+		return state.Outcome, f.recordOutcome(ctx, state.Outcome)
 	case comfyui.Failed:
 		return nil, f.failed(state.Outcome)
 	case comfyui.Cancelled:

@@ -101,6 +101,31 @@ func TestPromptThatIsBeingSentArrives(t *testing.T) {
 	}
 }
 
+// silent is a server that does not say what became of a prompt.
+type silent struct {
+	comfyui.Server
+	t *testing.T
+}
+
+// Find implements comfyui.Server.
+func (s *silent) Find(context.Context, comfyui.PromptID) (comfyui.State, error) {
+	s.t.Error("the server is asked for the outcome")
+	return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
+}
+
+// The outcome of a prompt is not asked for when the messages have told all of it, also the values that leave the server.
+func TestOutcomeThatWasToldIsNotAskedFor(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	r.server = &silent{r.server, t}
+	r.driver = driving.New(driving.Options{Poll: patience})
+	g := sampled(2)
+	g["8"] = call("HereTakeIMAGE", map[string]any{"value": from("6", 0), "key": "picture"})
+	require.NoError(t, r.run(g, "7", "8"))
+	require.Contains(t, r.got.ended, "7")
+	require.NotNil(t, r.taken["picture"])
+}
+
 // haunted is a server to which a driver that was lost still has a socket, which ends after the next driver has opened its own.
 type haunted struct {
 	comfyui.Server

@@ -220,7 +220,14 @@ type copied struct {
 // executed copies what a node shows while the server still runs the others.
 func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	id := e.Node
-	if _, ok := f.place(id, job.Expansion{Display: e.Display}); e.Prompt != f.r.Prompt || !ok || f.recorded[id] {
+	if e.Prompt != f.r.Prompt || e.Unsafe { // the outcome is refused
+		return
+	}
+	_, ok := f.place(id, job.Expansion{Display: e.Display})
+	if !ok {
+		f.values[id] = e.Output
+	}
+	if !ok || f.recorded[id] {
 		return
 	}
 	took := f.took(id)
@@ -248,8 +255,25 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files, Took: took})
 }
 
-// complete reports the nodes that no message reported.
-func (f *follower) complete(ctx context.Context, outcome *comfyui.Outcome) error {
+// complete reports whether the messages have told all that the outcome of the prompt would.
+func (f *follower) complete() bool {
+	for i := range f.r.Segment.Nodes {
+		if !f.recorded[f.r.Segment.Nodes[i].ID] {
+			return false
+		}
+	}
+	for _, p := range f.c.outputs {
+		_, put := f.values[p.id]
+		_, sized := f.values[p.sizes]
+		if !put || p.sizes != "" && !sized {
+			return false
+		}
+	}
+	return f.copying == nil
+}
+
+// recordOutcome records the nodes that no message reported.
+func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) error {
 	if outcome == nil {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, without its outputs")
 	}
