@@ -34,15 +34,41 @@ type FinishParams struct {
 	Seen    int64        `json:",omitempty"` // as of RunParams
 }
 
+// FinishResult is the end of a run as its workflow repeats it. It goes into Temporal's history: it names a node and the
+// type of its error, and holds neither texts nor values.
+type FinishResult struct {
+	Outcome Outcome `json:",omitempty"` // "" = the run was not ended, or by a version that did not say
+	Node    string  `json:",omitempty"` // of a failed run: where it failed
+	Class   string  `json:",omitempty"`
+	Type    string  `json:",omitempty"`
+}
+
 // Finish records the end of a run, frees its slot and admits waiting jobs. It does not change a run that has already
 // ended. If the log has lost events of the run, the run does not succeed; if the log has lost its start, the run is
 // not ended.
-func (g *Graph) Finish(ctx context.Context, p FinishParams) error {
+func (g *Graph) Finish(ctx context.Context, p FinishParams) (FinishResult, error) {
 	due, err := g.mayFinish(ctx, p)
-	if err == nil && due {
-		_, err = g.finish(ctx, p, g.newRecorder(p.RunRef), nil)
+	if err != nil || !due {
+		return FinishResult{}, attempt.Error(err)
 	}
-	return attempt.Error(err)
+	ending, err := g.ending(ctx, p)
+	if err == nil {
+		_, err = g.end(ctx, p, ending, g.newRecorder(p.RunRef), nil)
+	}
+	if err != nil {
+		return FinishResult{}, attempt.Error(err)
+	}
+	return resultOf(p.Outcome, ending), nil
+}
+
+// resultOf returns the end that a run was given.
+func resultOf(outcome Outcome, ending job.Ending) FinishResult {
+	res := FinishResult{Outcome: outcome}
+	if failed, ok := ending.Data.(job.FailedV1); ok {
+		f := failed.Failure
+		res.Node, res.Class, res.Type = f.Node, f.Class, f.ExceptionType
+	}
+	return res
 }
 
 // mayFinish compares a run with the log, which may have lost events of the run.
@@ -66,6 +92,11 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder, le
 	if err != nil {
 		return false, err
 	}
+	return g.end(ctx, p, ending, events, lease)
+}
+
+// end is finish with an ending that is known.
+func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, events *recorder, lease *job.LeaseEnd) (applied bool, err error) {
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return false, err
 	}

@@ -26,6 +26,16 @@ func (s WorkflowState) Open() bool {
 	}
 }
 
+// Own reports whether the workflow ended by itself: it ends as its job does, once the end is recorded.
+func (s WorkflowState) Own() bool {
+	switch s.Status {
+	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_FAILED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
+		return s.Known
+	default:
+		return false
+	}
+}
+
 // StateOf returns the state of the latest execution of a workflow.
 func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowState, error) {
 	d, err := c.DescribeWorkflowExecution(ctx, workflow, "")

@@ -143,11 +143,11 @@ func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowStat
 	switch {
 	case !state.Known:
 		reason = "Temporal does not know its workflow"
-	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_COMPLETED:
-		// The workflow recorded the end of the run before it completed, so the log has lost that event, for example
+	case state.Own():
+		// The workflow recorded the end of the run before it ended, so the log has lost that event, for example
 		// by a failover to a lagging replica.
-		reason = "its workflow has completed, and the log has no end of the run"
-	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_FAILED, state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
+		reason = "its workflow has ended, and the log has no end of the run: " + state.String()
+	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		reason = "its workflow came to no end of its own: " + state.String()
 	default:
 		return s.lost(ctx, ref, "its workflow was closed from outside: "+state.String())

@@ -111,18 +111,21 @@ func TestSlotsWithoutAWorkflowAreRunAgain(t *testing.T) {
 // started again, a few times.
 func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
 	t.Parallel()
-	rewound, failed, closed := job.NewID(), job.NewID(), job.NewID()
-	s := &slots{held: []job.RunRef{{Job: rewound, Account: "a", Run: 1}, {Job: failed, Account: "a", Run: 1}, {Job: closed, Account: "a", Run: 1}}}
+	rewound, failed, canceled, closed := job.NewID(), job.NewID(), job.NewID(), job.NewID()
+	s := &slots{held: []job.RunRef{
+		{Job: rewound, Account: "a", Run: 1}, {Job: failed, Account: "a", Run: 1}, {Job: canceled, Account: "a", Run: 1}, {Job: closed, Account: "a", Run: 1},
+	}}
 	known := all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound)
 	known.status[failed], known.status[closed] = enums.WORKFLOW_EXECUTION_STATUS_FAILED, terminated
+	known.status[canceled] = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
 	sweeper := worker.Sweeper{
 		Client: known, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
-	require.Equal(t, []job.ID{rewound, failed}, s.requeued, "what nobody meant to end goes on")
+	require.Equal(t, []job.ID{rewound, failed, canceled}, s.requeued, "what nobody meant to end goes on")
 	require.Equal(t, []job.ID{closed}, s.ended, "what somebody closed is over")
 	require.NoError(t, sweeper.Sweep(t.Context()))
-	require.Equal(t, []job.ID{rewound, failed}, s.requeued, "but not at every round")
+	require.Equal(t, []job.ID{rewound, failed, canceled}, s.requeued, "but not at every round")
 }
 
 // However often a run loses its workflow, it is started again, and less and less often.

@@ -32,8 +32,8 @@ type Resumption struct {
 	Seen      int64            `json:",omitempty"`
 }
 
-// RunGraph runs one job: plan, run the nodes as their inputs become ready, finish. Node errors and
-// cancellation are outcomes that the job records; the workflow itself completes.
+// RunGraph runs one job: plan, run the nodes as their inputs become ready, finish. The workflow ends as the job did:
+// completed, canceled, or failed with an error that names the node and the type of its error.
 func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	r := &graphRun{ref: p.RunRef, values: map[int][]string{}}
 	if p.Resumed != nil {
@@ -52,7 +52,11 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		if r.plan.Ended { // recorded with its last segment
 			return nil
 		}
-		if err := r.finish(ctx, outcome); !planIsStale(err) {
+		end, err := r.finish(ctx, outcome)
+		if err == nil {
+			return closing(end)
+		}
+		if !planIsStale(err) {
 			return err
 		}
 		r.stale = true // events that the end needs are no longer in the log
@@ -355,7 +359,7 @@ func (r *graphRun) fail(ctx workflow.Context, message string, cause error) {
 }
 
 // finish records the end, also if the workflow was canceled.
-func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) error {
+func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) (end activities.FinishResult, err error) {
 	var a *activities.Graph
 	ctx, done := workflow.NewDisconnectedContext(ctx)
 	defer done()
@@ -363,7 +367,8 @@ func (r *graphRun) finish(ctx workflow.Context, outcome activities.Outcome) erro
 	if r.failed != nil {
 		params.Node = *r.failed
 	}
-	return runBookkeeping(ctx, a.Finish, params, nil)
+	err = runBookkeeping(ctx, a.Finish, params, &end)
+	return end, err
 }
 
 // runBookkeeping runs a local activity that updates records. A worker that shuts down reports it as canceled although

@@ -31,6 +31,8 @@ type engine struct {
 	begin func(activities.BeginParams) activities.BeginResult
 	run   func(activities.RunParams) (activities.RunResult, error) // nil: every unit is done
 
+	ended *activities.FinishResult // nil: Finish says nothing, as it did in earlier versions
+
 	refuse int // endings with the news that the log has lost events of the run
 
 	mu     sync.Mutex
@@ -54,13 +56,16 @@ func (e *engine) environment() *testsuite.TestWorkflowEnvironment {
 			return e.begin(p), nil
 		},
 		"RunCheap": e.batch("cheap"), "RunLong": e.batch("long"), "RunSegment": e.batch("segment"),
-		"Finish": func(_ context.Context, p activities.FinishParams) error {
+		"Finish": func(_ context.Context, p activities.FinishParams) (res activities.FinishResult, err error) {
 			e.note("finish %s", p.Outcome)
 			e.finish = p
 			if e.refuse--; e.refuse >= 0 {
-				return temporal.NewNonRetryableApplicationError("lost", attempt.ErrPlanChanged, nil)
+				return res, temporal.NewNonRetryableApplicationError("lost", attempt.ErrPlanChanged, nil)
 			}
-			return nil
+			if e.ended != nil {
+				res = *e.ended
+			}
+			return res, nil
 		},
 	} {
 		env.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})

@@ -52,7 +52,7 @@ var hosting = workflow.ActivityOptions{
 const sendAgain = time.Second
 
 // RunModel runs one call: send, poll until it is answered, copy its assets, settle. The log has the state of the
-// call; the workflow only decides the next step.
+// call; the workflow only decides the next step, and ends as the call did.
 func RunModel(ctx workflow.Context, p RunModelParams) error {
 	m := &modelRun{run: p.Run, asked: ctx}
 	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
@@ -70,7 +70,7 @@ func RunModel(ctx workflow.Context, p RunModelParams) error {
 		}
 		m.gone = m.gone || step.Stop
 	}
-	return nil
+	return closingCall(step)
 }
 
 // modelRun is the state of one execution.

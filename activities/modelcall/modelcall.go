@@ -83,9 +83,44 @@ type Step struct {
 	Next  Next
 	After time.Duration // how long to wait before
 	Stop  bool          `json:",omitempty"` // according to the log, the call was canceled
+
+	Outcome Outcome `json:",omitempty"` // of a call that has ended; "" = by a version that did not say
+	Cause   string  `json:",omitempty"` // type of the failure of a call that failed or whose outcome is unknown
 }
 
-var stepDone = Step{Next: NextNothing}
+// Outcome is how a call ended, as its workflow repeats it.
+type Outcome string
+
+// The outcomes.
+const (
+	OutcomeSucceeded Outcome = "succeeded"
+	OutcomeFailed    Outcome = "failed"
+	OutcomeCanceled  Outcome = "canceled"
+	OutcomeUnknown   Outcome = "unknown"
+)
+
+// stepDone returns the step after the end of a call.
+func stepDone(outcome Outcome, failure *call.Failure) Step {
+	step := Step{Next: NextNothing, Outcome: outcome}
+	if failure != nil {
+		step.Cause = string(failure.Type)
+	}
+	return step
+}
+
+// stepAfter returns the step after an event that ended a call.
+func stepAfter(ending any) Step {
+	switch e := ending.(type) {
+	case call.FailedV1:
+		return stepDone(OutcomeFailed, &e.Failure)
+	case call.OutcomeUnknownV1:
+		return stepDone(OutcomeUnknown, &e.Failure)
+	case call.CanceledV1:
+		return stepDone(OutcomeCanceled, nil)
+	default:
+		return stepDone(OutcomeSucceeded, nil)
+	}
+}
 
 // waitElsewhere is the pause between two looks at a call that another process sends.
 const waitElsewhere = 2 * time.Second
@@ -240,8 +275,14 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 		return Step{}, err
 	}
 	switch c.State {
-	case call.Succeeded, call.Failed, call.Canceled, call.Unknown:
-		return stepDone, nil
+	case call.Succeeded:
+		return stepDone(OutcomeSucceeded, nil), nil
+	case call.Failed:
+		return stepDone(OutcomeFailed, c.Failure), nil
+	case call.Unknown:
+		return stepDone(OutcomeUnknown, c.Failure), nil
+	case call.Canceled:
+		return stepDone(OutcomeCanceled, nil), nil
 	case call.Admitted, call.Waiting:
 		if c.Canceling {
 			return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
@@ -295,5 +336,5 @@ func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, 
 		return Step{}, err
 	}
 	m.Notify(done.Intents)
-	return stepDone, nil
+	return stepAfter(e.Data), nil
 }

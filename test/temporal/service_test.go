@@ -12,22 +12,28 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/internal/sim"
 	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
 // patience is how long anything may take; far more than it does.
 const patience = 3 * time.Minute
+
+// tick is the pace of waiting for a condition.
+const tick = 20 * time.Millisecond
 
 // deployment is what the processes of one service share: a database, a namespace, a data directory.
 type deployment struct {
@@ -170,3 +176,35 @@ func (p *process) paint(color int) string {
 }
 
 func graphOf(color int) string { return fmt.Sprintf(picture, color) }
+
+func body(text string) io.Reader { return strings.NewReader(text) }
+
+// get returns an answer in JSON, or nil.
+func (p *process) get(path string) map[string]any {
+	res, err := http.Get(p.base + path)
+	if err != nil {
+		return nil
+	}
+	defer res.Body.Close()
+	var answer map[string]any
+	if json.NewDecoder(res.Body).Decode(&answer) != nil {
+		return nil
+	}
+	return answer
+}
+
+// count returns how many workflows of the namespace a query finds.
+func (d *deployment) count(query string) int64 {
+	d.t.Helper()
+	found, err := d.client.CountWorkflow(d.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})
+	require.NoError(d.t, err, query)
+	return found.GetCount()
+}
+
+// simulator serves the simulated providers.
+func simulator(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(sim.New(sim.Options{}))
+	t.Cleanup(server.Close)
+	return server.URL
+}

@@ -23,9 +23,10 @@ import (
 const (
 	running = "running"
 	unknown = "unknown"
-	// completed is a workflow that returned without an error.
-	completed = "Completed"
 )
+
+// own are the statuses of workflows that ended by themselves: as their job did, once the end was recorded.
+var own = []string{"Completed", "Failed", "Canceled"}
 
 // engine returns the state of a workflow in Temporal.
 func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {

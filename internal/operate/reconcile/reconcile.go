@@ -132,7 +132,7 @@ func (r Reconciler) slot(ctx context.Context, ref job.RunRef) ([]Repair, error) 
 	switch state, err := r.engine(ctx, ref.Job.WorkflowID(ref.Run)); {
 	case err != nil || state == running:
 		return nil, err
-	case state == unknown, state == completed: // the workflow recorded an end that the database has lost
+	case state == unknown, slices.Contains(own, state): // the workflow recorded an end that the database has lost
 		return []Repair{{
 			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
 			Do: func(ctx context.Context) error {
