@@ -29,6 +29,10 @@ type BeginResult struct {
 	Cached   []Input    `json:"Spared,omitempty"` // cached units, with the values that are read
 	First    *RunResult `json:",omitempty"`       // how the scheduler's first batch went, where Begin ran it
 	Ended    bool       `json:",omitempty"`       // the run was that batch, and its end is recorded
+
+	Nodes   []string    `json:",omitempty"` // id and class by unit, for people who read the history; none in a very large graph
+	Class   string      `json:",omitempty"` // of the node that is expected to take longest
+	Surface job.Surface `json:",omitempty"`
 }
 
 // Begin plans a run and records its start. It skips a run that another execution began: Temporal forgets the ids of
@@ -61,7 +65,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	if err != nil {
 		return BeginResult{}, err
 	}
-	res := BeginResult{PlanHash: plan.hash, Shape: plan.Shape()}
+	res := BeginResult{PlanHash: plan.hash, Shape: plan.Shape(), Nodes: plan.names(), Class: plan.heaviest(), Surface: plan.surface}
 	if p.Replan {
 		return res, nil
 	}
@@ -73,7 +77,8 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	sched := res.Scheduler()
 	if sched.Finished() {
 		_, err := g.finish(ctx, FinishParams{RunRef: p.RunRef, Outcome: Succeeded}, events, nil)
-		return BeginResult{Ended: true}, err
+		res.Ended = true
+		return res, err
 	}
 	// A later attempt runs no nodes, because a node may have prevented the first attempt from ending.
 	if first, ok := sched.StartSole(); ok && n == 1 {
@@ -116,10 +121,11 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 // afterFirst records how the first batch went, and the end of the run if nothing else remains.
 func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult, first RunResult) (BeginResult, error) {
 	sched.Done(batch, first.Units)
-	if first.Failed == "" && !first.Stopped && sched.Finished() {
-		return BeginResult{Ended: true}, c.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded})
-	}
 	res.First = &first
+	if first.Failed == "" && !first.Stopped && sched.Finished() {
+		res.Ended = true
+		return res, c.finish(ctx, FinishParams{RunRef: c.params.RunRef, Outcome: Succeeded})
+	}
 	err := c.release(ctx)
 	if err == nil {
 		err = c.events.flush(ctx)

@@ -48,6 +48,7 @@ type RunResult struct {
 	Lost    []int        `json:",omitempty"` // units whose stored values are gone
 	Version int64        `json:",omitempty"` // of the job's stream after the batch's last events
 	Ended   bool         `json:",omitempty"` // the run is over, and its end recorded
+	Server  string       `json:",omitempty"` // the ComfyUI server that ran the last segment, by its id
 }
 
 // RunCheap runs a fused chain of cheap nodes, as a local activity.

@@ -337,6 +337,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if len(secrets) > 0 {
 		srv = srv.Withholding(secrets...)
 	}
+	s.result.Server = string(row.ID)
 	recorder := &segmentRecorder{segmentRun: s, attempt: l.Attempt, ended: map[string]bool{}}
 	s.events.lease = func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
 		return s.record(ctx, l, a, nil)

@@ -46,3 +46,14 @@ func requireBenign(t *testing.T, err error, kind, message string) {
 	require.Equal(t, temporal.ApplicationErrorCategoryBenign, app.Category())
 	require.ErrorContains(t, app, message)
 }
+
+// A replay of a run that its first activity ended proves that the nodes which ran finish the graph by this scheduler.
+func TestARunThatBeginEndedAgreesWithTheScheduler(t *testing.T) {
+	t.Parallel()
+	two := graph.Shape{Units: []graph.Unit{{Millis: 1}, {Millis: 1, Deps: []int{0}, Output: true}}}
+	ended := func(units ...graph.UnitResult) *engine {
+		return &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: two, Ended: true, First: &activities.RunResult{Units: units}})}
+	}
+	require.NoError(t, ended(graph.UnitResult{Unit: 0, Status: graph.Done}, graph.UnitResult{Unit: 1, Status: graph.Done}).execute(t, nil))
+	require.ErrorContains(t, ended(graph.UnitResult{Unit: 0, Status: graph.Done}).execute(t, nil), "the scheduler has nodes left")
+}

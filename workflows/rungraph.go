@@ -1,6 +1,7 @@
 package workflows
 
 import (
+	"cmp"
 	"errors"
 	"time"
 
@@ -41,8 +42,11 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	} else {
 		r.begin(ctx, false)
 	}
-	if r.plan.Skip || r.plan.Ended {
+	if r.plan.Skip {
 		return nil
+	}
+	if r.plan.Ended {
+		return r.agree()
 	}
 	for {
 		outcome, err := r.run(ctx)
@@ -50,10 +54,13 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 			return err // continue-as-new, or an engine error
 		}
 		if r.plan.Ended { // recorded with its last segment
-			return nil
+			return r.describe(ctx, activities.FinishResult{Outcome: activities.Succeeded})
 		}
 		end, err := r.finish(ctx, outcome)
 		if err == nil {
+			if err := r.describe(ctx, end); err != nil {
+				return err
+			}
 			return closing(end)
 		}
 		if !planIsStale(err) {
@@ -61,6 +68,19 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		}
 		r.stale = true // events that the end needs are no longer in the log
 	}
+}
+
+// errDisagree ends the replay of a run whose nodes, as they are recorded, do not finish the graph by this scheduler.
+var errDisagree = errors.New("the first activity ended the run, and the scheduler has nodes left")
+
+// agree compares the scheduler with a run that the first activity ended. It recorded which units ran and how they ended, so
+// that a replay proves that this version schedules as that one did. Earlier versions recorded no shape: there is nothing to
+// compare.
+func (r *graphRun) agree() error {
+	if r.sched.Finished() {
+		return nil
+	}
+	return errDisagree
 }
 
 // planIsStale reports that the run must be planned again.
@@ -84,7 +104,8 @@ type graphRun struct {
 	replans  int
 	stale    bool // the plan is not that of the binary that runs the activities now
 	at       *job.NodeRef
-	seen     int64 // version of the job's stream that the batches so far have brought it to
+	server   string // that ran the last segment
+	seen     int64  // version of the job's stream that the batches so far have brought it to
 }
 
 // begin plans the run. A reason not to run it is recorded in the state.
@@ -229,14 +250,20 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 			params.Stored = r.stored
 		}
 		onServers := segments
-		onServers.TaskQueue = workflow.GetInfo(ctx).TaskQueueName + SegmentQueue
+		onServers.TaskQueue, onServers.Summary = workflow.GetInfo(ctx).TaskQueueName+SegmentQueue, r.summary(b.Units)
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, onServers), a.RunSegment, params)
 	case b.Local:
-		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, cheapNodes), a.RunCheap, params)
+		fused := cheapNodes
+		fused.Summary = r.summary(b.Units)
+		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, fused), a.RunCheap, params)
 	case b.Short || b.Waits:
-		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, ownQueue(ctx, b)), a.RunLong, params)
+		own := ownQueue(ctx, b)
+		own.Summary = r.summary(b.Units)
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, own), a.RunLong, params)
 	default:
-		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, longNodes), a.RunLong, params)
+		shared := longNodes
+		shared.Summary = r.summary(b.Units)
+		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, shared), a.RunLong, params)
 	}
 	r.inFlight++
 	selector.AddFuture(f, func(f workflow.Future) {
@@ -320,7 +347,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 		return
 	}
 	r.seen = max(r.seen, res.Version)
-	r.plan.Ended = r.plan.Ended || res.Ended
+	r.plan.Ended, r.server = r.plan.Ended || res.Ended, cmp.Or(res.Server, r.server)
 	for _, u := range res.Units {
 		if len(u.Values) > 0 {
 			r.values[u.Unit] = u.Values

@@ -43,6 +43,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/namespace"
 	"github.com/millrace-dev/millrace/worker/starter"
 )
 
@@ -81,6 +82,8 @@ type Instance struct {
 	storage  *accountstore.Storage
 	graphs   *graph.Handover // nil: this process does not both accept jobs and run them
 	servers  *placement.Pool
+
+	attributes namespace.Attributes // whether workflows have search attributes
 }
 
 // Open connects the parts. Nothing runs yet.
@@ -181,7 +184,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Eager: in.has(API) && in.has(Worker)}
+	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker)}
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}
@@ -212,6 +215,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
+	group.Go(func() error { in.attributes.Await(ctx, in.namespace(), attributesPace); return nil })
 	if in.has(API) || in.has(Worker) {
 		in.startServers(ctx, group)
 		in.service = in.callService(ctx, group)

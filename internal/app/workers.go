@@ -39,6 +39,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 			return ignoreStop(err)
 		}
 		group.Go(func() error { in.takeOver(ctx); return nil })
+		group.Go(func() error { in.prepareNamespace(ctx); return nil })
 		assets, err := in.assetWorker()
 		if err != nil {
 			return err

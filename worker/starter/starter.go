@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/namespace"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -28,7 +29,9 @@ type Starter struct {
 	Client client.Client
 	Queue  string                                                   // task queue of jobs
 	Traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
-	Eager  bool                                                     // a worker in this process shares the client: start without a task round trip
+	// Attributes says whether workflows may be started with search attributes. nil: without.
+	Attributes *namespace.Attributes
+	Eager      bool // a worker in this process shares the client: start without a task round trip
 }
 
 var _ outbox.Starter = (*Starter)(nil)
@@ -44,7 +47,7 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if c.Traced != nil {
 			ctx = c.Traced(ctx, start.Job.Stream())
 		}
-		to := target{queue: c.Queue, account: start.Account, again: start.Again}
+		to := target{queue: c.Queue, account: start.Account, again: start.Again, summary: fmt.Sprintf("run %d of job %s", start.Run, start.Job)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
@@ -54,7 +57,8 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if c.Traced != nil {
 			ctx = c.Traced(ctx, r.Call.Stream())
 		}
-		return c.startOn(ctx, target{queue: worker.ModelQueue(c.Queue), account: r.Account}, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
+		to := target{queue: worker.ModelQueue(c.Queue), account: r.Account, class: r.Model, summary: "call of " + r.Model}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
 		return ignoreGone(c.Client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
@@ -62,14 +66,14 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, again: true}
+		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, again: true, summary: "ingestion of asset " + string(ref.Asset)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	case outbox.StartExport:
 		var ref export.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true, summary: "export " + string(ref.Export)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
 	case outbox.StartDownload:
 		var ref download.Ref
@@ -85,6 +89,7 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 // target is where a workflow runs and for whom.
 type target struct {
 	queue, account string
+	class, summary string // class: "" = not known yet
 	// again lets an id that has ended be used once more: what an ingestion or a run records has the same ids each
 	// time, and after a restore the log may lack what an ended one has recorded.
 	again bool
@@ -105,17 +110,37 @@ func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, p
 	if to.again {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
-	_, err := c.Client.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: id, TaskQueue: to.queue, EnableEagerStart: c.Eager, Priority: to.fairness(),
+	options := client.StartWorkflowOptions{
+		ID: id, TaskQueue: to.queue, EnableEagerStart: c.Eager, Priority: to.fairness(), StaticSummary: to.summary,
+		Memo:                                     map[string]any{"account": to.account},
 		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,
-	}, workflow, params)
+	}
+	if c.Attributes != nil && c.Attributes.Usable() {
+		options.TypedSearchAttributes = to.attributes()
+	}
+	_, err := c.Client.ExecuteWorkflow(ctx, options, workflow, params)
+	var invalid *serviceerror.InvalidArgument
+	if errors.As(err, &invalid) && options.TypedSearchAttributes.Size() > 0 { // they may have been removed
+		c.Attributes.Refused()
+		options.TypedSearchAttributes = temporal.SearchAttributes{}
+		_, err = c.Client.ExecuteWorkflow(ctx, options, workflow, params)
+	}
 	var started *serviceerror.WorkflowExecutionAlreadyStarted
 	if errors.As(err, &started) {
 		return nil
 	}
 	return err
+}
+
+// attributes returns what the list of workflows can be searched by from the start.
+func (t target) attributes() temporal.SearchAttributes {
+	all := []temporal.SearchAttributeUpdate{workflows.AccountAttribute.ValueSet(t.account)}
+	if t.class != "" {
+		all = append(all, workflows.ClassAttribute.ValueSet(t.class))
+	}
+	return temporal.NewSearchAttributes(all...)
 }
 
 // ignoreGone takes a workflow that is unknown or over for canceled.

@@ -1,0 +1,133 @@
+// Package namespace prepares a namespace of Temporal for the service: it registers the search attributes of workflows, and
+// raises the retention of histories to that of jobs. It promises to take nothing away, and that the service works where it
+// has no right to do so. Who creates the namespace is left to operators.
+package namespace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/api/enums/v1"
+	namespacepb "go.temporal.io/api/namespace/v1"
+	"go.temporal.io/api/operatorservice/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/millrace-dev/millrace/workflows"
+)
+
+// Namespace is a namespace as the service needs it.
+type Namespace struct {
+	Client    client.Client
+	Name      string
+	Retention time.Duration // of jobs: histories are kept as long
+}
+
+// Prepare makes what is missing and returns what it changed, a line each. Its error has a line for each thing that it may
+// not do, with the remedy; the rest is done.
+func (n Namespace) Prepare(ctx context.Context) (changed []string, err error) {
+	registered, attributes := n.register(ctx)
+	raised, retention := n.raise(ctx)
+	return append(registered, raised...), errors.Join(attributes, retention)
+}
+
+// register registers the search attributes that are missing.
+func (n Namespace) register(ctx context.Context) ([]string, error) {
+	missing, err := n.missing(ctx)
+	if err != nil {
+		missing = workflows.Attributes() // it may be allowed to add what it may not list
+	}
+	if len(missing) == 0 {
+		return nil, nil
+	}
+	add := map[string]enums.IndexedValueType{}
+	for _, name := range missing {
+		add[name] = enums.INDEXED_VALUE_TYPE_KEYWORD
+	}
+	_, err = n.Client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: n.Name, SearchAttributes: add})
+	var exists *serviceerror.AlreadyExists
+	if err != nil && !errors.As(err, &exists) {
+		return nil, fmt.Errorf("search attributes of namespace %s are not registered, and workflows do without: %w; let somebody who may run: %s",
+			n.Name, err, n.command(missing))
+	}
+	return []string{"search attributes registered: " + strings.Join(missing, ", ")}, nil
+}
+
+// command is what somebody else may run.
+func (n Namespace) command(names []string) string {
+	line := "temporal operator search-attribute create -n " + n.Name
+	for _, name := range names {
+		line += " --name " + name + " --type Keyword"
+	}
+	return line
+}
+
+// missing returns the search attributes that the namespace does not have.
+func (n Namespace) missing(ctx context.Context) ([]string, error) {
+	list, err := n.Client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: n.Name})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(workflows.Attributes(), func(name string) bool {
+		return list.GetCustomAttributes()[name] == enums.INDEXED_VALUE_TYPE_KEYWORD
+	}), nil
+}
+
+// raise has histories kept as long as jobs. A longer retention stays: others may use the namespace too.
+func (n Namespace) raise(ctx context.Context) ([]string, error) {
+	found, err := n.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: n.Name})
+	if err != nil {
+		return nil, fmt.Errorf("retention of namespace %s: %w", n.Name, err)
+	}
+	if found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration() >= n.Retention {
+		return nil, nil
+	}
+	_, err = n.Client.WorkflowService().UpdateNamespace(ctx, &workflowservice.UpdateNamespaceRequest{
+		Namespace: n.Name, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(n.Retention)},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("histories in namespace %s are kept for %s, jobs for %s: %w; let somebody who may run: temporal operator namespace update -n %s --retention %s",
+			n.Name, found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), n.Retention, err, n.Name, n.Retention)
+	}
+	return []string{"histories are kept for " + n.Retention.String() + ", as jobs are"}, nil
+}
+
+// Attributes reports whether workflows may be started with search attributes. The zero value says no.
+type Attributes struct{ usable atomic.Bool }
+
+// Usable reports whether the namespace has the attributes.
+func (a *Attributes) Usable() bool { return a.usable.Load() }
+
+// Refused has workflows started without attributes: the namespace does not have them any more.
+func (a *Attributes) Refused() { a.usable.Store(false) }
+
+// Await returns once the namespace has the attributes, or ctx ends. It looks at an interval. What is found in a later look
+// may just have been registered: Temporal's services learn of it within seconds, which Await waits for.
+func (a *Attributes) Await(ctx context.Context, n Namespace, every time.Duration) {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for first := true; ; first = false {
+		missing, err := n.missing(ctx)
+		known := err == nil && len(missing) == 0
+		if known && first {
+			a.usable.Store(true)
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if known {
+			a.usable.Store(true)
+			return
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package workflows
+
+import (
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/millrace-dev/millrace/activities"
+)
+
+// Search attributes of workflows. Temporal stores them in the clear.
+var (
+	// AccountAttribute is the account of a job or call. It is set at the start.
+	AccountAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceAccount")
+	// ClassAttribute is the model of a call, set at the start, or the class of the node of a job that takes longest.
+	ClassAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceClass")
+	// SurfaceAttribute is the API by which a job came.
+	SurfaceAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceSurface")
+	// OutcomeAttribute is "canceled", or the type of the error of a job that failed.
+	OutcomeAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceOutcome")
+	// ServerAttribute is the last ComfyUI server that ran a part of a job.
+	ServerAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceServer")
+)
+
+// Attributes returns the names of all search attributes; each is a keyword.
+func Attributes() []string {
+	return []string{AccountAttribute.GetName(), ClassAttribute.GetName(), SurfaceAttribute.GetName(), OutcomeAttribute.GetName(), ServerAttribute.GetName()}
+}
+
+// describe sets the search attributes that are known only while the run goes on, once, behind its end. A job that its
+// first activity finished is not described further: the additional write would cost as much as the job. Neither is a
+// workflow that was started without attributes, because its namespace may not have them.
+func (r *graphRun) describe(ctx workflow.Context, end activities.FinishResult) error {
+	if !workflow.GetTypedSearchAttributes(ctx).ContainsKey(AccountAttribute) {
+		return nil
+	}
+	updates := []temporal.SearchAttributeUpdate{ClassAttribute.ValueSet(r.plan.Class), SurfaceAttribute.ValueSet(string(r.plan.Surface))}
+	if r.server != "" {
+		updates = append(updates, ServerAttribute.ValueSet(r.server))
+	}
+	switch end.Outcome {
+	case activities.Failed:
+		updates = append(updates, OutcomeAttribute.ValueSet(end.Type))
+	case activities.Canceled:
+		updates = append(updates, OutcomeAttribute.ValueSet(string(activities.Canceled)))
+	case activities.Succeeded:
+	}
+	return workflow.UpsertTypedSearchAttributes(ctx, updates...)
+}
+
+// maxSummary is below Temporal's bound on a summary, in bytes.
+const maxSummary = 200
+
+// summary names the first units of a batch for people who read the history.
+func (r *graphRun) summary(units []int) string {
+	var names []string
+	for _, u := range units {
+		if u >= len(r.plan.Nodes) {
+			continue // of an expansion, or of a very large graph
+		}
+		names = append(names, r.plan.Nodes[u])
+	}
+	text := strings.Join(names, ", ")
+	if len(text) > maxSummary {
+		text = strings.ToValidUTF8(text[:maxSummary], "") + "…"
+	}
+	return text
+}
