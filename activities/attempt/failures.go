@@ -11,9 +11,17 @@ import (
 // Failures returns what converts the errors of activities and workflows for Temporal's histories, which keep them. It is
 // that of the SDK, but a history holds no words of a database, which may repeat names of tables and values of rows: it
 // says what their SQLSTATE means, as fault.Sentence does. The words are in the log of the process.
-func Failures() converter.FailureConverter { return failures{temporal.GetDefaultFailureConverter()} }
+//
+// With encrypted, messages and stack traces are payloads of values, which encrypts them.
+func Failures(values converter.DataConverter, encrypted bool) converter.FailureConverter {
+	return failures{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: values}), values, encrypted}
+}
 
-type failures struct{ converter.FailureConverter }
+type failures struct {
+	converter.FailureConverter
+	values    converter.DataConverter
+	encrypted bool
+}
 
 // ErrorToFailure implements converter.FailureConverter.
 func (f failures) ErrorToFailure(err error) *failurepb.Failure {
@@ -23,6 +31,11 @@ func (f failures) ErrorToFailure(err error) *failurepb.Failure {
 	}
 	for part := failure; part != nil; part = part.GetCause() { // each says what those behind it say, too
 		part.Message = fault.SentenceOf(part.GetMessage(), err)
+		if f.encrypted && part.GetEncodedAttributes() == nil {
+			if converter.EncodeCommonFailureAttributes(f.values, part) != nil {
+				part.Message, part.StackTrace = "the message could not be encrypted", ""
+			}
+		}
 	}
 	return failure
 }

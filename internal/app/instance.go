@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/activities"
@@ -83,7 +84,8 @@ type Instance struct {
 	graphs   *graph.Handover // nil: this process does not both accept jobs and run them
 	servers  *placement.Pool
 
-	attributes namespace.Attributes // whether workflows have search attributes
+	payloads   converter.DataConverter // of what Temporal stores
+	attributes namespace.Attributes    // whether workflows have search attributes
 }
 
 // Open connects the parts. Nothing runs yet.
@@ -179,7 +181,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	options.Identity, options.Interceptors = in.worker, traced
+	options.Identity, options.Interceptors, in.payloads = in.worker, traced, options.DataConverter
 	in.client, err = client.NewLazyClient(options)
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)

@@ -47,6 +47,9 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 	if err != nil {
 		return nil, err
 	}
+	if operators, err = in.withCodec(operators); err != nil {
+		return nil, err
+	}
 	if in.cfg.AdminAddr != "" {
 		return public, in.serveAt(ctx, group, in.cfg.AdminAddr, operators)
 	}
@@ -98,7 +101,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		return nil, err
 	}
 	ops := in.Operations(service)
-	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Log: in.log}
+	jobs := jobs.Answers{Histories: in.histories(), Engine: in.client, Values: in.payloads, Log: in.log}
 	return admin.New(admin.Deps{
 		Jobs: ops, JobHistories: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/worker/dial"
 	"github.com/millrace-dev/millrace/worker/namespace"
+	"github.com/millrace-dev/millrace/worker/payload"
 )
 
 // attributesPace is the interval between two looks for the search attributes of the namespace: more than Temporal's services
@@ -42,6 +44,23 @@ func (in *Instance) prepareNamespace(ctx context.Context) {
 	}
 }
 
+// TemporalKeys returns the key ring that encrypts payloads; nil = they are in the clear.
+func TemporalKeys(cfg config.Config) (*payload.Ring, error) {
+	text := cfg.Temporal.Keys
+	if path := cfg.Temporal.KeysFile; path != "" {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("keys for Temporal (MILLRACE_TEMPORAL_KEYS_FILE): %w", err)
+		}
+		text = string(raw)
+	}
+	ring, err := payload.Parse(text)
+	if err == nil && ring == nil && cfg.Temporal.KeysFile != "" {
+		return nil, fmt.Errorf("%s (MILLRACE_TEMPORAL_KEYS_FILE) has no key: put one in, or leave the setting out", cfg.Temporal.KeysFile)
+	}
+	return ring, err
+}
+
 // TemporalOptions returns the options of a client of Temporal, those of the service and of the commands alike.
 func TemporalOptions(cfg config.Config, log *slog.Logger) (client.Options, error) {
 	t := cfg.Temporal
@@ -52,7 +71,12 @@ func TemporalOptions(cfg config.Config, log *slog.Logger) (client.Options, error
 	if err != nil {
 		return client.Options{}, fmt.Errorf("connection to Temporal: %w", err)
 	}
-	options.FailureConverter = attempt.Failures()
+	keys, err := TemporalKeys(cfg)
+	if err != nil {
+		return client.Options{}, err
+	}
+	options.DataConverter = keys.Converter()
+	options.FailureConverter = attempt.Failures(options.DataConverter, keys != nil)
 	options.Logger = sdklog.NewStructuredLogger(log.With("part", "temporal"))
 	return options, nil
 }

@@ -12,6 +12,10 @@ type Temporal struct {
 	ServerName string // TEMPORAL_TLS_SERVER_NAME, name in the server's certificate; "" = the host of the address
 	APIKey     string // TEMPORAL_API_KEY
 	APIKeyFile string // TEMPORAL_API_KEY_FILE, file of the API key
+
+	Keys     string // MILLRACE_TEMPORAL_KEYS, ID:KEY comma list that encrypts what histories hold; "" = they are in the clear
+	KeysFile string // MILLRACE_TEMPORAL_KEYS_FILE, file of the same, a key a line
+	UIOrigin string // MILLRACE_TEMPORAL_UI_ORIGIN, origin of the Web UI that may have payloads decrypted; "" = none
 }
 
 var temporalSettings = []setting{
@@ -22,14 +26,22 @@ var temporalSettings = []setting{
 	text("TEMPORAL_TLS_SERVER_NAME", func(c *Config) *string { return &c.Temporal.ServerName }),
 	text("TEMPORAL_API_KEY", func(c *Config) *string { return &c.Temporal.APIKey }),
 	text("TEMPORAL_API_KEY_FILE", func(c *Config) *string { return &c.Temporal.APIKeyFile }),
+	text("MILLRACE_TEMPORAL_KEYS", func(c *Config) *string { return &c.Temporal.Keys }),
+	text("MILLRACE_TEMPORAL_KEYS_FILE", func(c *Config) *string { return &c.Temporal.KeysFile }),
+	text("MILLRACE_TEMPORAL_UI_ORIGIN", func(c *Config) *string { return &c.Temporal.UIOrigin }),
 }
 
 // Private returns the settings for the private server of local mode, which speaks plain text and asks for no credential.
-func (t Temporal) Private() Temporal { return Temporal{} }
+func (t Temporal) Private() Temporal {
+	return Temporal{Keys: t.Keys, KeysFile: t.KeysFile, UIOrigin: t.UIOrigin}
+}
 
 func (t Temporal) check() error {
 	if (t.Cert == "") != (t.Key == "") {
 		return errors.New("a client certificate for Temporal needs its key: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH go together")
+	}
+	if t.Keys != "" && t.KeysFile != "" {
+		return errors.New("keys for Temporal come from MILLRACE_TEMPORAL_KEYS or from MILLRACE_TEMPORAL_KEYS_FILE, not from both")
 	}
 	return nil
 }

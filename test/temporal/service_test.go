@@ -208,3 +208,8 @@ func simulator(t *testing.T) string {
 	t.Cleanup(server.Close)
 	return server.URL
 }
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	temporaltest.WriteFile(t, path, []byte(text))
+}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
-	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
@@ -51,7 +50,7 @@ func replayCallHistories(ctx context.Context, s *shell.Shell, found []call.Call,
 		return err
 	}
 	defer c.Close()
-	log, err := s.Logger()
+	with, err := s.Replayer()
 	if err != nil {
 		return err
 	}
@@ -59,7 +58,7 @@ func replayCallHistories(ctx context.Context, s *shell.Shell, found []call.Call,
 	step := shell.Progress(s.Err, "replay", "calls")
 	for i, one := range found {
 		workflow := one.ID.WorkflowID(max(1, one.Run))
-		if all[i], err = engine.ReplayChain(ctx, c, sdklog.NewStructuredLogger(log), workflow, ""); err != nil {
+		if all[i], err = engine.ReplayChain(ctx, c, with, workflow, ""); err != nil {
 			return fmt.Errorf("call %s: %w", one.ID, err)
 		}
 		if step != nil {

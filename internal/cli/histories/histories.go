@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -32,7 +31,7 @@ func Command(s *shell.Shell) *cobra.Command {
 		Example: `  millrace histories export 79a79cef --dir hist
   millrace histories replay hist`,
 	}
-	cmd.AddCommand(exportCommand(s), replayCommand(s))
+	cmd.AddCommand(exportCommand(s), replayCommand(s), stuckCommand(s))
 	return cmd
 }
 
@@ -182,14 +181,14 @@ done yet is said to be empty: it replays under any code.`,
 }
 
 func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
-	log, err := s.Logger()
+	with, err := s.Replayer()
 	if err != nil {
 		return err
 	}
 	all := make([]engine.ReplayedFile, len(files))
 	step := shell.Progress(s.Err, "replay", "histories")
 	for i, file := range files {
-		all[i] = engine.ReplayFile(sdklog.NewStructuredLogger(log), file)
+		all[i] = engine.ReplayFile(with, file)
 		if step != nil {
 			step(int64(i+1), int64(len(files)))
 		}

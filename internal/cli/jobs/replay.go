@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
-	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
@@ -67,14 +66,14 @@ func replayHistories(ctx context.Context, s *shell.Shell, meant []inspect.Histor
 		return err
 	}
 	defer c.Close()
-	log, err := s.Logger()
+	with, err := s.Replayer()
 	if err != nil {
 		return err
 	}
 	var all []engine.Replayed
 	step := shell.Progress(s.Err, "replay", "jobs")
 	for i, h := range meant {
-		found, err := engine.ReplayRuns(ctx, c, sdklog.NewStructuredLogger(log), h)
+		found, err := engine.ReplayRuns(ctx, c, with, h)
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
@@ -101,6 +102,16 @@ func (s *Shell) Temporal() (client.Client, error) {
 		return nil, dial.Unreachable(s.Config.TemporalAddress, err)
 	}
 	return c, nil
+}
+
+// Replayer replays histories, whose payloads it reads with the configured keys.
+func (s *Shell) Replayer() (engine.Replayer, error) {
+	log, err := s.Logger()
+	if err != nil {
+		return engine.Replayer{}, err
+	}
+	keys, err := app.TemporalKeys(s.Config)
+	return engine.NewReplayer(log, keys.Converter()), err
 }
 
 // Work is what a command does on the database.

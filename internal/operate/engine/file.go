@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 
-	sdklog "go.temporal.io/sdk/log"
-
 	"github.com/millrace-dev/millrace/internal/operate"
 )
 
@@ -17,7 +15,7 @@ type ReplayedFile struct {
 }
 
 // ReplayFile replays an exported history. A file that cannot be read has the result "unreadable".
-func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
+func ReplayFile(with Replayer, file string) ReplayedFile {
 	out := ReplayedFile{File: file, Result: "replays"}
 	events, err := readHistory(file)
 	switch {
@@ -26,8 +24,8 @@ func ReplayFile(log sdklog.Logger, file string) ReplayedFile {
 	case !slices.ContainsFunc(events.GetEvents(), taskCompleted):
 		out.Result = "empty"
 	default:
-		if err := replayHistory(log, events); err != nil {
-			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.ErrorLine(err)
+		if err := with.replay(events); err != nil {
+			out.Result, out.Step, out.Detail = verdict(err)
 		}
 	}
 	return out

@@ -4,34 +4,50 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"regexp"
+	"strings"
 
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
 	sdklog "go.temporal.io/sdk/log"
 	sdkworker "go.temporal.io/sdk/worker"
 
+	"github.com/millrace-dev/millrace/activities/attempt"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/payload"
 )
 
 // Replayed is the result of replaying one workflow with this binary.
 type Replayed struct {
 	Job      job.ID `json:"job,omitempty"`
 	Workflow string `json:"workflow"`
-	Result   string `json:"result"` // replays, diverges, forgotten
+	Result   string `json:"result"` // replays, diverges, forgotten, empty, unreadable
 	Step     string `json:"step,omitempty"`
 	Detail   string `json:"detail,omitempty"`
 }
 
+// Replayer replays histories against the workflow code of this binary.
+type Replayer struct {
+	Log       sdklog.Logger
+	Converter converter.DataConverter // reads what histories hold
+}
+
+// NewReplayer returns a replayer.
+func NewReplayer(log *slog.Logger, values converter.DataConverter) Replayer {
+	return Replayer{Log: sdklog.NewStructuredLogger(log), Converter: values}
+}
+
 // ReplayRuns replays every execution of a job's runs, and follows executions that continued as new.
-func ReplayRuns(ctx context.Context, c client.Client, log sdklog.Logger, h inspect.History) ([]Replayed, error) {
+func ReplayRuns(ctx context.Context, c client.Client, with Replayer, h inspect.History) ([]Replayed, error) {
 	var all []Replayed
 	for _, run := range h.Executions() {
-		out, err := ReplayChain(ctx, c, log, h.Job().WorkflowID(run.Run), run.ID)
+		out, err := ReplayChain(ctx, c, with, h.Job().WorkflowID(run.Run), run.ID)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +58,7 @@ func ReplayRuns(ctx context.Context, c client.Client, log sdklog.Logger, h inspe
 }
 
 // ReplayChain replays an execution, the latest of the workflow for "", and those that continue it.
-func ReplayChain(ctx context.Context, c client.Client, log sdklog.Logger, workflow, execution string) (Replayed, error) {
+func ReplayChain(ctx context.Context, c client.Client, with Replayer, workflow, execution string) (Replayed, error) {
 	out := Replayed{Workflow: workflow, Result: "replays"}
 	for {
 		events, next, err := DownloadHistory(ctx, c, workflow, execution)
@@ -54,8 +70,8 @@ func ReplayChain(ctx context.Context, c client.Client, log sdklog.Logger, workfl
 		if err != nil {
 			return out, fmt.Errorf("read the history of workflow %s: %w", workflow, err)
 		}
-		if err := replayHistory(log, events); err != nil {
-			out.Result, out.Step, out.Detail = "diverges", divergence(err), operate.ErrorLine(err)
+		if err := with.replay(events); err != nil {
+			out.Result, out.Step, out.Detail = verdict(err)
 			return out, nil
 		}
 		if next == "" {
@@ -65,13 +81,28 @@ func ReplayChain(ctx context.Context, c client.Client, log sdklog.Logger, workfl
 	}
 }
 
-func replayHistory(log sdklog.Logger, history *historypb.History) error {
-	replayer := sdkworker.NewWorkflowReplayer()
+// replay replays one history.
+func (r Replayer) replay(history *historypb.History) error {
+	replayer, err := sdkworker.NewWorkflowReplayerWithOptions(sdkworker.WorkflowReplayerOptions{
+		DataConverter: r.Converter, FailureConverter: attempt.Failures(r.Converter, false),
+	})
+	if err != nil {
+		return err
+	}
 	worker.RegisterWorkflows(replayer)
 	worker.RegisterAssetWorkflows(replayer)
 	worker.RegisterExportWorkflows(replayer)
 	worker.RegisterModelWorkflows(replayer)
-	return replayer.ReplayWorkflowHistory(log, history)
+	return replayer.ReplayWorkflowHistory(r.Log, history)
+}
+
+// verdict returns what a failed replay says: that this version takes another course, or that a key is gone.
+func verdict(err error) (result, step, detail string) {
+	detail = operate.ErrorLine(err)
+	if _, missing, ok := strings.Cut(detail, payload.Missing); ok {
+		return "unreadable", "", payload.Missing + missing
+	}
+	return "diverges", divergence(err), detail
 }
 
 // Messages of the SDK for a step that the replay did not repeat.

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 
 	"go.temporal.io/sdk/client"
-	sdklog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/converter"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
@@ -16,6 +16,7 @@ import (
 type Answers struct {
 	Histories
 	Engine client.Client
+	Values converter.DataConverter // reads what histories hold
 	Log    *slog.Logger
 }
 
@@ -63,7 +64,7 @@ func (t Answers) Replay(ctx context.Context, id string) (any, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, engine.EngineTimeout)
 	defer cancel()
-	found, err := engine.ReplayRuns(ctx, t.Engine, sdklog.NewStructuredLogger(t.Log), h)
+	found, err := engine.ReplayRuns(ctx, t.Engine, engine.NewReplayer(t.Log, t.Values), h)
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeEngineUnavailable, "the workflow histories of job %s cannot be read from Temporal", h.Job())
 	}

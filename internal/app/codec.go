@@ -1,0 +1,71 @@
+package app
+
+import (
+	"crypto/subtle"
+	"net/http"
+	"strings"
+
+	"go.temporal.io/sdk/converter"
+
+	"github.com/millrace-dev/millrace/api/admin"
+)
+
+// codecPrefix is where Temporal's Web UI and command line have payloads decrypted.
+const codecPrefix = admin.Prefix + "/codec/"
+
+// maxCodecBody bounds a request to the codec: the UI sends a page of a history at once.
+const maxCodecBody = 32 << 20
+
+// withCodec serves the codec of payloads to operators, below codecPrefix and beside what next serves.
+func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
+	keys, err := TemporalKeys(in.cfg)
+	if err != nil || keys == nil {
+		return next, err
+	}
+	codec := &codecGuard{codec: converter.NewPayloadCodecHTTPHandler(keys), token: in.cfg.AdminToken, origin: in.cfg.Temporal.UIOrigin}
+	mux := http.NewServeMux()
+	mux.Handle(codecPrefix, codec)
+	mux.Handle("/", next)
+	return mux, nil
+}
+
+// codecGuard asks for the operator's credential, and lets pages of one origin use it.
+type codecGuard struct {
+	codec         http.Handler
+	token, origin string
+}
+
+// ServeHTTP implements http.Handler.
+func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Add("Vary", "Origin")
+	if origin := r.Header.Get("Origin"); origin != "" {
+		if origin != g.origin {
+			http.Error(w, "pages of this origin may not decrypt payloads; see MILLRACE_TEMPORAL_UI_ORIGIN", http.StatusForbidden)
+			return
+		}
+		w.Header().Set("Access-Control-Allow-Origin", origin)
+		w.Header().Set("Access-Control-Allow-Credentials", "true")
+	}
+	if r.Method == http.MethodOptions {
+		w.Header().Set("Access-Control-Allow-Methods", "POST, OPTIONS")
+		w.Header().Set("Access-Control-Allow-Headers", "Authorization, Content-Type, X-Namespace")
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	if !g.allowed(r) {
+		w.Header().Set("WWW-Authenticate", `Basic realm="Millrace operators"`)
+		http.Error(w, "the admin token is needed: as a bearer token, or as the password of any user", http.StatusUnauthorized)
+		return
+	}
+	r.Body = http.MaxBytesReader(w, r.Body, maxCodecBody)
+	g.codec.ServeHTTP(w, r)
+}
+
+// allowed reports whether a request has the admin token, as a bearer token or as a password.
+func (g *codecGuard) allowed(r *http.Request) bool {
+	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !bearer {
+		_, token, _ = r.BasicAuth()
+	}
+	return subtle.ConstantTimeCompare([]byte(token), []byte(g.token)) == 1
+}

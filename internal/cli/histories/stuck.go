@@ -1,0 +1,73 @@
+package histories
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/millrace-dev/millrace/internal/app"
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+func stuckCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "stuck",
+		Short: "List running workflows that wait for a key that is gone",
+		Long: `List the running workflows whose histories hold payloads of keys that are not in the key ring
+(MILLRACE_TEMPORAL_KEYS, MILLRACE_TEMPORAL_KEYS_FILE), with the ids of these keys. They fail their workflow
+tasks, which Temporal repeats: put the keys back, restart the workers, and they go on where they stood.
+The exit code is 1 if there are any. Nothing is changed.`,
+		Example: `  millrace histories stuck
+  millrace histories stuck --json`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			keys, err := app.TemporalKeys(s.Config)
+			if err != nil {
+				return err
+			}
+			c, err := s.Temporal()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			found, err := engine.FindStuck(cmd.Context(), c, keys)
+			if err != nil {
+				return err
+			}
+			return printStuck(s, found, asJSON)
+		},
+	}
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func printStuck(s *shell.Shell, found []engine.Stuck, asJSON bool) error {
+	if asJSON {
+		if err := s.PrintJSON(map[string]any{"stuck": found}); err != nil {
+			return err
+		}
+	} else if len(found) > 0 {
+		var rows [][]inspect.Cell
+		for _, w := range found {
+			rows = append(rows, []inspect.Cell{{Text: w.Workflow}, {Text: w.Type}, {Text: strings.Join(w.Keys, ", "), Style: inspect.Bad}})
+		}
+		p := s.Printer()
+		p.Table([]string{"WORKFLOW", "TYPE", "KEY"}, rows)
+		if err := p.Err(); err != nil {
+			return err
+		}
+	}
+	if len(found) > 0 {
+		return fmt.Errorf("%d running workflows wait for keys that are not in the key ring: put them back and restart the workers", len(found))
+	}
+	if asJSON {
+		return nil
+	}
+	_, err := fmt.Fprintln(s.Out, "no running workflow waits for a key")
+	return err
+}
