@@ -66,7 +66,8 @@ func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
 	g := d.worker("first")
 	require.False(t, d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"}).Ended)
 	require.True(t, running(m), "it is handed over to a driver that does not come")
-	require.NoError(t, g.Finish(t.Context(), activities.FinishParams{RunRef: d.ref, Outcome: activities.Canceled}))
+	_, err := g.Finish(t.Context(), activities.FinishParams{RunRef: d.ref, Outcome: activities.Canceled})
+	require.NoError(t, err)
 	require.Eventually(t, func() bool { return m.Runs()[0].Outcome == "interrupted" }, patience, 10*time.Millisecond)
 }
 
