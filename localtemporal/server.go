@@ -30,6 +30,9 @@ func tuning(settled bool) dynamicconfig.StaticClient {
 		// Polls per shard and second; the default of 20 puts 50 ms between two tasks of one shard.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():     200,
 		dynamicconfig.TransferProcessorMaxPollHostRPS.Key(): 5000,
+		// Writes of one shard at a time, by default one. A task that meets a waiting worker is written within a second or
+		// begins again: with slow commits behind one another, tasks of a busy shard would begin again for minutes.
+		dynamicconfig.ShardIOConcurrency.Key(): 8,
 		// Finished tasks are kept in memory until acknowledged; the default of 30 s makes each look-up long.
 		dynamicconfig.TransferProcessorUpdateAckInterval.Key():   time.Second,
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,

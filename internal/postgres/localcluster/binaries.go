@@ -39,6 +39,9 @@ func findBinaries(ctx context.Context, configured, data string) (binaries, error
 			found = append(found, b)
 		}
 	}
+	if ctx.Err() != nil { // a program that did not answer in time is there all the same
+		return binaries{}, fmt.Errorf("look for PostgreSQL's programs: %w", context.Cause(ctx))
+	}
 	if len(found) == 0 {
 		return binaries{}, errMissing(configured)
 	}

@@ -268,6 +268,15 @@ func TestInterruptedFirstStartIsCleanedUp(t *testing.T) {
 	require.NoDirExists(t, filepath.Join(dir, "data.init"))
 }
 
+func TestProgramsThatDoNotAnswerInTimeAreNotMissing(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := localcluster.Start(ctx, tempDir(t), localcluster.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.NotContains(t, err.Error(), "not installed")
+}
+
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {

@@ -41,7 +41,7 @@ type server struct {
 
 // shared is the server of this process.
 var shared = sync.OnceValues(func() (server, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // far more than it takes, also on a busy machine
 	defer cancel()
 	if dsn := os.Getenv(Env); dsn != "" {
 		return server{dsn: dsn}, sweepDatabases(ctx, dsn)
