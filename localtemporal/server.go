@@ -70,6 +70,9 @@ func tuning(settled bool) dynamicconfig.StaticClient {
 // settledRefresh replaces two seconds once the namespace of the service is there.
 const settledRefresh = 30 * time.Second
 
+// servicesStart is a little less than whoever starts this process waits for it.
+const servicesStart = 110 * time.Second
+
 // shards is how many pieces the history is divided into; it can never change for a database.
 const shards = 4
 
@@ -114,6 +117,9 @@ func (o options) serverConfig(ports []int) *config.Config {
 	frontend := service(frontendPort, ports[3])
 	frontend.RPC.BindOnIP = host
 	return &config.Config{
+		// The services may take twice as long to start. By default they have 15 s, after which the process ends: on a
+		// machine that is busy for longer, it would begin again and again.
+		Global: config.Global{Membership: config.Membership{MaxJoinDuration: servicesStart / 2}},
 		Persistence: config.Persistence{
 			DefaultStore: "main", VisibilityStore: "visibility", NumHistoryShards: shards,
 			DataStores: map[string]config.DataStore{

@@ -1,0 +1,74 @@
+//go:build unix
+
+package temporal_test
+
+import (
+	"bufio"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+)
+
+// standstill is longer than the services of a server have by default to start.
+const standstill = 17 * time.Second
+
+// A machine may be too busy for the server to start within seconds. The server takes its time, and does not begin again.
+func TestAStartThatIsHeldUpGoesOn(t *testing.T) {
+	t.Parallel()
+	opts := options(t)
+	first, ready := launch(t, opts) // makes the databases
+	require.True(t, <-ready)
+	require.NoError(t, first.Process.Kill())
+	require.Error(t, first.Wait())
+
+	held, ready := launch(t, opts)
+	for !serves(t, opts.Address) {
+		require.Empty(t, ready)
+	}
+	require.NoError(t, held.Process.Signal(syscall.SIGSTOP))
+	<-time.After(standstill)
+	require.NoError(t, held.Process.Signal(syscall.SIGCONT))
+	require.True(t, <-ready, "the server has ended")
+	require.NoError(t, held.Process.Kill())
+	require.Error(t, held.Wait())
+}
+
+// serves reports whether a service of the server answers: others have not begun.
+func serves(t *testing.T, address string) bool {
+	t.Helper()
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	n, err := conn.Read(make([]byte, 1)) // gRPC speaks first
+	return n == 1 && err == nil
+}
+
+// launch starts a server and says whether it is ready, or has ended before.
+func launch(t *testing.T, opts temporal.Options) (*exec.Cmd, <-chan bool) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), opts.Binary,
+		"-postgres-host", opts.Postgres.Host, "-postgres-port", strconv.Itoa(opts.Postgres.Port),
+		"-postgres-user", opts.Postgres.User, "-database", opts.Database, "-frontend-addr", opts.Address, "-namespace", opts.Namespace)
+	cmd.Env = append(os.Environ(), "PGPASSWORD="+opts.Postgres.Password)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
+	ready := make(chan bool, 1)
+	go func() {
+		line, err := bufio.NewReader(out).ReadString('\n')
+		ready <- err == nil && strings.HasPrefix(line, "ready ")
+	}()
+	return cmd, ready
+}
