@@ -125,6 +125,9 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 	case job.StartedV1:
 		return w.startRun(e, at, remaining)
 	case job.NodesCachedV1:
+		if e.More && w.cached { // what a server answered from its cache comes behind what this one did
+			w.cached = len(e.Nodes) == 0
+		}
 		return w.cachedNodes(e.Run, e.Nodes, at)
 	case job.NodeStartedV1:
 		if e.Run == w.job.Run {

@@ -102,6 +102,15 @@ func TestMessagesOfARunComeInTheContractsOrder(t *testing.T) {
 			append(began, cachedFrame(`["3","9"]`), executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
 				lifecycle("execution_success"), statusFrame(0), over()),
 		},
+		"on a server, which has a node in its cache": {
+			append(begin, job.NodesCachedV1{Run: 1}, job.NodesCachedV1{Run: 1, Nodes: []string{"3"}, More: true},
+				job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"},
+				job.NodeExecutedV1{Run: 1, Node: "9", Class: "SaveImage", UI: json.RawMessage(images)},
+				job.SucceededV1{Run: 1}),
+			append(began, cachedFrame("[]"), cachedFrame(`["3"]`), progressState(nodeEntry("9", "running", 0, 1)), executing("9"),
+				executedFrame("9", images), progressState(nodeEntry("9", "finished", 1, 1)),
+				lifecycle("execution_success"), statusFrame(0), over()),
+		},
 		"failed": {
 			append(begin, job.NodesCachedV1{Run: 1}, job.NodeStartedV1{Run: 1, Node: "3", Class: "LoadImage"},
 				job.NodeFailedV1{Run: 1, Failure: failure}, job.FailedV1{Run: 1, Failure: failure}),
