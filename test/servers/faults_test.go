@@ -154,6 +154,30 @@ func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 	})
 }
 
+// A segment for which its server has too little memory is tried there once more when that was freed, then on a server with more,
+// and fails when there is none.
+func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
+	s := start(t, comfyui.Options{Memory: 8 << 30, Load: 2 * time.Second}, comfyui.Options{Memory: 24 << 30})
+	small, big := s.machines[0], s.machines[1]
+	s.healthy(2)
+	s.command("servers", "drain", big.URL(), "--reason", "a test")
+	small.Inject(comfyui.OutOfMemory, 2)
+	id := s.submit(text2img(1, 2))
+	s.await("the prompt on the smaller server", func() bool { return len(small.Runs()) == 1 })
+	s.command("servers", "resume", big.URL(), "--reason", "a test")
+	require.Equal(t, "completed", s.ended(id))
+	require.Len(t, s.images(id), 1)
+	require.Equal(t, []int{2, 1, 1, 0}, []int{len(small.Runs()), small.Frees(), len(big.Runs()), big.Frees()})
+
+	big.Inject(comfyui.OutOfMemory, comfyui.Always)
+	small.Inject(comfyui.OutOfMemory, comfyui.Always)
+	ran := len(small.Runs())
+	id = s.submit(text2img(2, 2)) // where the checkpoint is loaded
+	require.Contains(t, []string{"failed", "error"}, s.ended(id))
+	require.Contains(t, s.get("/api/history/"+id), "OOMError")
+	require.Equal(t, []int{ran, 3, 1}, []int{len(small.Runs()), len(big.Runs()), big.Frees()})
+}
+
 // add adds the nodes of another graph, which loads a checkpoint, under names of their own.
 func (g graph) add(name string, other graph, checkpoint string) {
 	for id, n := range other {

@@ -150,10 +150,29 @@ func (s *service) fiveThousand() {
 		require.Len(s.t, s.images(id), 1)
 		require.Len(s.t, m.Runs(), before+1)
 		require.Len(s.t, m.Runs()[before].Nodes, []int{nodes, 1}[run])
+		require.Len(s.t, s.cached(id), []int{0, nodes - 1}[run], "what the server had in its cache")
 	}
 	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": chain(nodes+1, "longer")})
 	require.Equal(s.t, http.StatusBadRequest, status)
 	require.Contains(s.t, body, "5000")
+}
+
+// cached returns the nodes of a job that were answered from a cache, as its history tells it.
+func (s *service) cached(id string) []string {
+	s.t.Helper()
+	var history map[string]struct {
+		Status struct{ Messages [][2]json.RawMessage }
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
+	var nodes []string
+	for _, m := range history[id].Status.Messages {
+		var data struct{ Nodes []string }
+		if string(m[0]) == `"execution_cached"` {
+			require.NoError(s.t, json.Unmarshal(m[1], &data))
+			nodes = append(nodes, data.Nodes...)
+		}
+	}
+	return nodes
 }
 
 // reclassed runs two jobs that wait for a server which returns with another class: one fits it, and of the other a value could

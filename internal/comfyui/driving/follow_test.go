@@ -126,6 +126,37 @@ func TestOutcomeThatWasToldIsNotAskedFor(t *testing.T) {
 	require.NotNil(t, r.taken["picture"])
 }
 
+// counting is a server that counts the files that it is given.
+type counting struct {
+	comfyui.Server
+	files atomic.Int32
+}
+
+// Put implements comfyui.Server.
+func (c *counting) Put(ctx context.Context, u comfyui.Upload) (comfyui.File, error) {
+	c.files.Add(1)
+	return c.Server.Put(ctx, u)
+}
+
+// What prompts read is moved to their server once, however many read it.
+func TestInputIsMovedOnceToAServer(t *testing.T) {
+	t.Parallel()
+	r := simulated(t, sim.Options{})
+	s := &counting{Server: r.server}
+	r.server = s
+	r.given["picture"] = picture8(t, 1, 48, 64, 3)
+	g := prompt{
+		"1": call("HereGiveIMAGE", map[string]any{"key": "picture"}),
+		"2": call("ImageInvert", map[string]any{"image": from("1", 0)}),
+		"3": call("HereTakeIMAGE", map[string]any{"value": from("2", 0), "key": "inverted"}),
+	}
+	for range 2 {
+		require.NoError(t, r.run(g, "3"))
+		require.NotNil(t, r.taken["inverted"])
+	}
+	require.Equal(t, int32(1), s.files.Load())
+}
+
 // haunted is a server to which a driver that was lost still has a socket, which ends after the next driver has opened its own.
 type haunted struct {
 	comfyui.Server

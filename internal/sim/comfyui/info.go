@@ -188,6 +188,7 @@ func (s *Server) free(w http.ResponseWriter, r *http.Request) {
 	if !s.decode(w, r, &c) {
 		return
 	}
+	s.ledger.freed()
 	s.cache.free(c.Unload || c.FreeCache, c.FreeCache)
 	s.queue.signal()
 }

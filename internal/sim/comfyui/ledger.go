@@ -27,6 +27,7 @@ type ledger struct {
 	runs  []Run
 	loads []string
 	stops []Stop
+	frees int
 }
 
 // begin records the start of an execution and returns its number.
@@ -63,6 +64,19 @@ func (l *ledger) stop(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stops = append(l.stops, Stop{id, time.Now()})
+}
+
+// freed records that memory was to be freed.
+func (l *ledger) freed() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.frees++
+}
+
+func (l *ledger) timesFreed() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.frees
 }
 
 func (l *ledger) stopped() []Stop {

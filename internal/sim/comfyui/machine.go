@@ -60,6 +60,9 @@ func (m *Machine) Loads() []string { return m.ledger.checkpoints() }
 // Stops returns every request to cancel a prompt, in order.
 func (m *Machine) Stops() []Stop { return m.ledger.stopped() }
 
+// Frees returns how often the server was asked to free its memory.
+func (m *Machine) Frees() int { return m.ledger.timesFreed() }
+
 // Change changes the options and restarts the server with them.
 func (m *Machine) Change(change func(*Options)) error {
 	m.mu.Lock()
