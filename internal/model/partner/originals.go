@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,7 @@ type original struct {
 	Class  string
 	Model  string            // id of the model behind it
 	Models map[string]string // in place of Model: choice of the input "model" -> id
+	Choose catalog.Expr      // the choice, where it is not that of the input "model"
 	Media  string            // how pictures are written into the request: catalog.MediaData or catalog.MediaBase64
 	Refuse struct {
 		When catalog.Expr
@@ -99,7 +101,16 @@ func definitionsOf(list []original) ([]*node.Class, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remote.Merge([]*remote.Document{document})
+	classes, err := remote.Merge([]*remote.Document{document})
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range classes {
+		if err := remote.Resolve(c.Inputs); err != nil {
+			return nil, fmt.Errorf("definition of ComfyUI's %s: %w", c.Name, err)
+		}
+	}
+	return classes, nil
 }
 
 // class completes a definition with what runs it.
@@ -112,43 +123,40 @@ func (o original) class(c *node.Class, models map[string]*model) *node.Class {
 	c.Inputs = slices.DeleteFunc(c.Inputs, func(in node.Input) bool { return in.Section == node.Hidden }) // credentials, which stay with the service
 	c.Cost = func(node.Args, int64) time.Duration { return longest }
 	c.Pixels = func(_ node.Args, upstream int64) int64 { return max(upstream, answerPixels) }
-	output := c.Outputs[0].Type
+	outputs := c.Outputs
 	c.Run = func(ctx context.Context, call *node.Call) (node.Result, error) {
-		return o.run(ctx, call, models, output)
+		return o.run(ctx, call, models, outputs)
 	}
 	return c
 }
 
-func (o original) run(ctx context.Context, call *node.Call, models map[string]*model, output node.Type) (node.Result, error) {
+func (o original) run(ctx context.Context, call *node.Call, models map[string]*model, outputs []node.Output) (node.Result, error) {
 	if call.Models == nil {
 		return node.Result{}, fmt.Errorf("node %s cannot run here: models are not available", call.NodeID)
 	}
-	choice := ""
-	if o.Model == "" {
-		choice, _ = call.Args["model"].(string)
+	body, choice, err := o.body(ctx, call.Args)
+	if err != nil {
+		return node.Result{}, err
 	}
 	p, ok := models[choice]
 	if !ok {
 		return node.Result{}, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound), "the model %q of %s is not served here", choice, o.Class)
-	}
-	body, err := o.body(ctx, call.Args)
-	if err != nil {
-		return node.Result{}, err
 	}
 	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
 	if err != nil {
 		return node.Result{}, err
 	}
 	defer answer.Content.Close()
-	value, err := p.first(ctx, call, answer, output)
+	values, err := p.values(ctx, call, answer, outputs)
 	if err != nil {
 		return node.Result{}, err
 	}
-	return node.Result{Outputs: []node.Value{value}}, nil
+	return node.Result{Outputs: values}, nil
 }
 
-// body writes the model's request. Equal arguments give equal bytes, by which a repeated run is recognised.
-func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
+// body writes the model's request, and returns which of the models is asked. Equal arguments give equal bytes, by which a
+// repeated run is recognised.
+func (o original) body(ctx context.Context, args node.Args) (body []byte, choice string, err error) {
 	input := map[string]any{}
 	for name, value := range args {
 		im, ok := value.(*raster.Image)
@@ -158,13 +166,13 @@ func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
 		}
 		frames, err := o.frames(ctx, name, im)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		input[name] = frames
 	}
 	scope := catalog.Scope{Input: input}
 	if o.Refuse.When.Set() && o.Refuse.When.Holds(scope) {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "%s %s", o.Class, o.Refuse.Says)
+		return nil, "", fault.New(fault.Invalid, fault.CodeInputType, "%s %s", o.Class, o.Refuse.Says)
 	}
 	request := map[string]any{}
 	for name, e := range o.Body {
@@ -176,9 +184,23 @@ func (o original) body(ctx context.Context, args node.Args) ([]byte, error) {
 	w := json.NewEncoder(&out) // members in the order of their names
 	w.SetEscapeHTML(false)
 	if err := w.Encode(request); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
+		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
 	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), o.choice(scope), nil
+}
+
+// choice says which of the models is asked, "" where there is one.
+func (o original) choice(scope catalog.Scope) string {
+	switch {
+	case o.Model != "":
+		return ""
+	case o.Choose.Set():
+		choice, _ := o.Choose.Eval(scope).(string)
+		return choice
+	}
+	input, _ := scope.Input.(map[string]any)
+	choice, _ := input["model"].(string)
+	return choice
 }
 
 // frames writes each frame of a picture.
@@ -199,19 +221,41 @@ func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]
 	return frames, nil
 }
 
-// first makes the value of ComfyUI's output from the first output of the model: its pictures, or its video, which is a file
-// until another node saves it.
-func (p *model) first(ctx context.Context, call *node.Call, answer node.ModelAnswer, output node.Type) (node.Value, error) {
+// values makes the values of ComfyUI's outputs from those of the model that have their types: its pictures, its video, which
+// is a file until another node saves it, and its text.
+func (p *model) values(ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output) ([]node.Value, error) {
 	r := &reading{model: p, call: call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
 		if err := r.read(); err != nil {
 			return nil, err
 		}
 	}
-	o := p.entry.NodeOutputs()[0]
+	values := make([]node.Value, len(outputs))
+	for i, out := range outputs {
+		var err error
+		if values[i], err = r.original(ctx, out.Type); err != nil {
+			return nil, err
+		}
+	}
+	return values, nil
+}
+
+// original makes the value of one of ComfyUI's outputs.
+func (r *reading) original(ctx context.Context, output node.Type) (node.Value, error) {
+	want := catalog.NodeOutputType(output)
+	if output == node.Video {
+		want = catalog.NodeFile
+	}
+	o, ok := r.model.outputOf(want)
+	if !ok {
+		return nil, r.unusable("%s has no output %s", r.model.entry.ID, want)
+	}
 	found := r.found(o)
-	if output == node.Image {
+	switch output {
+	case node.Image:
 		return r.images(ctx, o, found)
+	case node.String:
+		return r.joined(found), nil
 	}
 	if len(found) == 0 {
 		return nil, r.unusable("it has no %s", o.Name)
@@ -221,4 +265,25 @@ func (p *model) first(ctx context.Context, call *node.Call, answer node.ModelAns
 		return nil, err
 	}
 	return &media.Video{File: name}, nil
+}
+
+// outputOf returns the first output of the model that has the type.
+func (p *model) outputOf(want catalog.NodeOutputType) (catalog.NodeOutput, bool) {
+	outputs := p.entry.NodeOutputs()
+	i := slices.IndexFunc(outputs, func(o catalog.NodeOutput) bool { return o.Type == want })
+	if i < 0 {
+		return catalog.NodeOutput{}, false
+	}
+	return outputs[i], true
+}
+
+// joined puts the texts of an answer one below the other.
+func (r *reading) joined(found []any) string {
+	var texts []string
+	for _, v := range found {
+		if text, ok := v.(string); ok {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "\n")
 }

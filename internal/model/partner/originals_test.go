@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -53,12 +54,16 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 15)
+	require.GreaterOrEqual(t, len(classes), 27)
 	for name, c := range classes {
 		choices := []string{""}
 		for _, in := range c.Inputs {
 			if in.Name == "model" {
 				choices = in.Options
+				offered, _ := in.Extra["options"].(node.Choices)
+				for _, o := range offered {
+					choices = append(choices, o.Key)
+				}
 			}
 		}
 		ran := 0
@@ -86,8 +91,19 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
 	require.NoError(t, err)
 	args := node.Args{}
-	for _, in := range c.Inputs {
+	given := func(name string) (any, bool) {
+		if name == "model" && choice != "" {
+			return choice, true
+		}
+		if strings.Contains(name, ".image_") {
+			return picture, pictures
+		}
+		return "disabled", name == "multi_shot"
+	}
+	for _, in := range c.Declared(given) {
 		switch {
+		case in.Type == node.DynamicComboType:
+			args[in.Name], _ = given(in.Name)
 		case in.Name == "model" && choice != "":
 			args[in.Name] = choice
 		case in.Type == node.Image:
@@ -95,9 +111,10 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 				args[in.Name] = picture
 			}
 		case in.Type == node.Mask:
+		case strings.HasSuffix(in.Name, "_asset_id"): // of another service
 		case in.Type == node.String:
 			args[in.Name] = "16:9"
-		case in.Name == "duration" && in.Type == node.Combo: // its choices are numbers
+		case in.Name == "duration" && in.Type == node.Combo && in.Default != "auto": // its choices are numbers
 			args[in.Name] = int64(10)
 		case in.Default != nil:
 			args[in.Name] = in.Default
@@ -130,6 +147,30 @@ func TestRequestsOfOriginalNodes(t *testing.T) {
 			"KlingTextToVideoWithAudio",
 			node.Args{"model_name": "kling-v2-6", "prompt": "a", "mode": "pro", "aspect_ratio": "1:1", "duration": int64(10), "generate_audio": true},
 			"kling/kling-v2-6-text2video", `{"model_name":"kling-v2-6","prompt":"a","mode":"pro","aspect_ratio":"1:1","duration":"10","sound":"on"}`,
+		},
+		{
+			"KlingVideoNode",
+			node.Args{
+				"model": "kling-v3", "model.resolution": "720p", "model.aspect_ratio": "1:1", "generate_audio": false, "multi_shot": "2 storyboards",
+				"multi_shot.storyboard_1_prompt": "a", "multi_shot.storyboard_1_duration": int64(4), "multi_shot.storyboard_2_prompt": "b", "multi_shot.storyboard_2_duration": int64(3),
+			},
+			"kling/kling-v3-text2video", `{"model_name":"kling-v3","mode":"std","aspect_ratio":"1:1","sound":"off","duration":"7","multi_shot":true,"shot_type":"customize",
+				"multi_prompt":[{"index":1,"prompt":"a","duration":"4"},{"index":2,"prompt":"b","duration":"3"}]}`,
+		},
+		{
+			"GeminiImage2Node",
+			node.Args{"model": "gemini-3-pro-image-preview", "prompt": "a", "aspect_ratio": "auto", "resolution": "2K", "response_modalities": "IMAGE", "system_prompt": ""},
+			"google/gemini-3-pro-image", `{"contents":[{"role":"user","parts":[{"text":"a"}]}],"generationConfig":{"responseModalities":["IMAGE"],"imageConfig":{"imageSize":"2K"}}}`,
+		},
+		{
+			"OpenAIGPTImageNodeV2",
+			node.Args{"model": "gpt-image-2", "prompt": "a", "n": int64(1), "model.size": "Custom", "model.custom_width": int64(1024), "model.custom_height": int64(2048), "model.quality": "low", "model.background": "auto"},
+			"openai/gpt-image-2", `{"model":"gpt-image-2","prompt":"a","n":1,"size":"1024x2048","quality":"low","background":"auto"}`,
+		},
+		{
+			"ByteDance2TextToVideoNode",
+			node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.resolution": "720p", "model.ratio": "16:9", "model.duration": int64(7), "model.generate_audio": true, "seed": int64(3), "watermark": false},
+			"byteplus/dreamina-seedance-2-0-260128", `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"text","text":"a"}],"generate_audio":true,"resolution":"720p","ratio":"16:9","duration":7,"seed":3,"watermark":false}`,
 		},
 		{
 			"ByteDanceSeedreamNode",
@@ -167,6 +208,22 @@ func TestAnOriginalNodeGivesAVideo(t *testing.T) {
 	require.Contains(t, video.File, "[temp]")
 }
 
+// Each output of a class has the value of the model's output of that type.
+func TestAnOriginalNodeGivesAPictureAndItsText(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	picture := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	res, err := classes["GeminiImage2Node"].Run(t.Context(), &node.Call{
+		NodeID: "1", Files: nodetest.NewFiles(),
+		Args:   node.Args{"model": "gemini-3-pro-image-preview", "prompt": "a", "aspect_ratio": "1:1", "resolution": "1K", "response_modalities": "IMAGE+TEXT"},
+		Models: &answers{contentType: "application/json", text: `{"candidates":[{"content":{"parts":[{"text":"one"},{"inlineData":{"data":"` + picture + `"}},{"text":"two"}]}}]}`},
+	})
+	require.NoError(t, err)
+	require.Len(t, res.Outputs, 2)
+	require.Equal(t, 1, res.Outputs[0].(*raster.Image).Width())
+	require.Equal(t, "one\ntwo", res.Outputs[1])
+}
+
 // The definitions that clients read are ComfyUI's, and classes are there only for models that are served.
 func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	t.Parallel()
@@ -175,7 +232,7 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	var want map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &want))
 	_, classes := originals(t, func(m *catalog.Model) bool { return m.Provider == "bfl" })
-	require.Len(t, classes, 5)
+	require.Len(t, classes, 7)
 	r, err := node.NewRegistry()
 	require.NoError(t, err)
 	for name, c := range classes {
@@ -190,4 +247,28 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	}
 	_, none := originals(t, func(*catalog.Model) bool { return false })
 	require.Empty(t, none)
+}
+
+// The page of partner nodes names each of those of ComfyUI once: with its models if it is here, with a reason if it is not.
+func TestThePageNamesEveryPartnerNode(t *testing.T) {
+	t.Parallel()
+	all, err := os.ReadFile("testdata/classes.txt")
+	require.NoError(t, err)
+	page, err := os.ReadFile("../../../docs/partner-nodes.md")
+	require.NoError(t, err)
+	here, absent, found := strings.Cut(string(page), "## Not here")
+	require.True(t, found)
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	named := 0
+	for line := range strings.Lines(string(all)) {
+		name := strings.TrimSpace(line)
+		if strings.HasPrefix(name, "#") {
+			continue
+		}
+		named++
+		_, runs := classes[name]
+		require.Equal(t, runs, strings.Contains(here, "| `"+name+"` |"), name)
+		require.Equal(t, !runs, strings.Contains(absent, "`"+name+"`"), name)
+	}
+	require.Equal(t, 233, named)
 }
