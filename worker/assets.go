@@ -28,6 +28,8 @@ type AssetOptions struct {
 	Concurrent int           // files processed at once; default half the CPUs
 	SweepEvery time.Duration // between two retention sweeps; default 10 minutes
 	StopAfter  time.Duration // as in Options
+
+	Deployment Deployment
 }
 
 func (o *AssetOptions) setDefaults() {
@@ -56,13 +58,13 @@ type AssetWorker struct {
 func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retention, opts AssetOptions) *AssetWorker {
 	opts.setDefaults()
 	build := func() service {
-		w := worker.New(c, AssetQueue(opts.TaskQueue), worker.Options{
+		w := worker.New(c, AssetQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one more for the sweep
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not starve uploads
 			MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
 			MaxConcurrentActivityTaskPollers:        1,
 			WorkerStopTimeout:                       opts.StopAfter,
-		})
+		}, workflow.VersioningBehaviorAutoUpgrade))
 		RegisterAssetWorkflows(w)
 		for name, fn := range map[string]any{
 			"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,

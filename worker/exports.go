@@ -22,6 +22,8 @@ type ExportOptions struct {
 	TaskQueue  string        // that of jobs; the worker polls ExportQueue of it. Default "millrace"
 	Concurrent int           // archives packed and files fetched at once; default 4, because both wait for a disk or a network
 	StopAfter  time.Duration // as in Options
+
+	Deployment Deployment
 }
 
 // ExportWorker packs exports and fetches downloads.
@@ -36,12 +38,12 @@ func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Down
 		opts.Concurrent = 4
 	}
 	build := func() service {
-		w := worker.New(c, ExportQueue(opts.TaskQueue), worker.Options{
+		w := worker.New(c, ExportQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentWorkflowTaskPollers:   2, // the least there can be
 			MaxConcurrentActivityTaskPollers:   1,
 			WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
-		})
+		}, workflow.VersioningBehaviorAutoUpgrade))
 		RegisterExportWorkflows(w)
 		for name, fn := range map[string]any{
 			"PackExport": exports.PackExport, "GiveUpExport": exports.GiveUpExport,

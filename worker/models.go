@@ -31,6 +31,8 @@ type ModelOptions struct {
 	Concurrent int           // conversations at once; default 1,000: they wait, they do not compute
 	Hosting    int           // answers whose assets are copied at once; default 4
 	StopAfter  time.Duration // how long conversations may go on after Run's context ends; default 10 s
+
+	Deployment Deployment
 }
 
 func (o *ModelOptions) setDefaults() {
@@ -61,14 +63,14 @@ type ModelWorker struct {
 func NewModels(c client.Client, models *modelcall.Activities, heartbeats HeartbeatStore, log *slog.Logger, opts ModelOptions) *ModelWorker {
 	opts.setDefaults()
 	build := func() service {
-		w := worker.New(c, ModelQueue(opts.TaskQueue), worker.Options{
+		w := worker.New(c, ModelQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each conversation occupies one
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentActivityExecutionSize:      opts.Hosting,
 			MaxConcurrentWorkflowTaskPollers:        4,
 			MaxConcurrentActivityTaskPollers:        2,
 			WorkerStopTimeout:                       opts.StopAfter,
-		})
+		}, workflow.VersioningBehaviorPinned))
 		RegisterModelWorkflows(w)
 		for name, fn := range map[string]any{
 			"Dispatch": models.Dispatch, "Resolve": models.Resolve, "Poll": models.Poll,

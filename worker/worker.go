@@ -29,6 +29,8 @@ type Options struct {
 	Pollers   int           // workflow task pollers; default 4
 	StopAfter time.Duration // how long running activities may go on after Run's context ends; default 10 s
 	NoCache   bool          // forget workflows between tasks, as after a crash; for tests
+
+	Deployment Deployment
 }
 
 func (o *Options) setDefaults() {
@@ -59,7 +61,7 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 		worker.SetStickyWorkflowCacheSize(0) // for the whole process: the SDK has one cache
 	}
 	build := func() service {
-		w := worker.New(c, opts.TaskQueue, worker.Options{
+		w := worker.New(c, opts.TaskQueue, opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Nodes,
 			MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
 			MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
@@ -67,7 +69,7 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 			WorkerStopTimeout:                       opts.StopAfter,
 			MaxHeartbeatThrottleInterval:            2 * time.Second,
 			DefaultHeartbeatThrottleInterval:        2 * time.Second,
-		})
+		}, workflow.VersioningBehaviorPinned))
 		register(w, graph)
 		return services{
 			w,
@@ -96,14 +98,14 @@ const maxPartnerNodes = 1024
 
 // newBatches returns the worker for batches that have a task queue and slots of their own.
 func newBatches(c client.Client, graph *activities.Graph, opts Options, queue string, slots int) worker.Worker {
-	w := worker.New(c, opts.TaskQueue+queue, worker.Options{
+	w := worker.New(c, opts.TaskQueue+queue, opts.Deployment.options(worker.Options{
 		DisableWorkflowWorker:              true,
 		MaxConcurrentActivityExecutionSize: slots,
 		MaxConcurrentActivityTaskPollers:   2, // as for long ones
 		WorkerStopTimeout:                  opts.StopAfter,
 		MaxHeartbeatThrottleInterval:       2 * time.Second,
 		DefaultHeartbeatThrottleInterval:   2 * time.Second,
-	})
+	}, workflow.VersioningBehaviorPinned))
 	w.RegisterActivityWithOptions(graph.RunLong, activity.RegisterOptions{Name: "RunLong"})
 	return w
 }
@@ -131,14 +133,14 @@ const maxSegments = 4096
 func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
 	build := func() service {
-		w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, worker.Options{
+		w := worker.New(c, opts.TaskQueue+workflows.SegmentQueue, opts.Deployment.options(worker.Options{
 			DisableWorkflowWorker:              true,
 			MaxConcurrentActivityExecutionSize: maxSegments,
 			MaxConcurrentActivityTaskPollers:   4,
 			WorkerStopTimeout:                  opts.StopAfter,
 			MaxHeartbeatThrottleInterval:       2 * time.Second,
 			DefaultHeartbeatThrottleInterval:   2 * time.Second,
-		})
+		}, workflow.VersioningBehaviorPinned))
 		w.RegisterActivityWithOptions(graph.RunSegment, activity.RegisterOptions{Name: "RunSegment"})
 		return w
 	}

@@ -29,13 +29,16 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := probe.Close(); err != nil {
 		return err
 	}
+	if err := localstack.CheckUIAddress(cfg.UIAddr); err != nil {
+		return err
+	}
 	password, open := uiPassword(cfg)
 	if !open {
 		log.Warn("Temporal's Web UI is off: it shows the workflows of all accounts, and in mode keys it needs an operator's password; set MILLRACE_ADMIN_TOKEN")
 	}
 	stack, err := localstack.Start(ctx, localstack.Options{
 		DataDir: cfg.DataDir, DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress,
-		Namespace: cfg.TemporalNamespace, Log: log, NoUI: !open, UIPassword: password, UIWrites: cfg.UIWrites,
+		Namespace: cfg.TemporalNamespace, Log: log, NoUI: !open, UIAddress: cfg.UIAddr, UIPassword: password, UIWrites: cfg.UIWrites,
 	})
 	if err != nil {
 		return err

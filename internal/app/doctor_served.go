@@ -20,5 +20,5 @@ func (d servedDoctor) Examine(ctx context.Context) (any, error) {
 	for _, checks := range [][]doctor.Check{doctor.DatabaseChecks(d.in.pool, d.in.histories().Blobs), doctor.ServerChecks(serverstore.New(d.in.pool, d.in.events)), doctor.DiskChecks(d.in.cfg), doctor.TemporalChecks(d.in.cfg, d.in.client)} {
 		findings = append(findings, doctor.RunChecks(ctx, checks)...)
 	}
-	return operate.Redacted(doctor.Examined{Checks: findings}, nil)
+	return operate.Redacted(doctor.Examined{Checks: doctor.WithoutDatabase(findings)}, nil)
 }

@@ -43,7 +43,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
-	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
+	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
 	sweeper := worker.NewExportReviver(in.client, records, in.relay.Notify, in.log)
 	fetches := worker.NewDownloadReviver(in.client, assetstore.NewDownloads(in.pool, in.events), in.relay.Notify, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })

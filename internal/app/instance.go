@@ -186,7 +186,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker)}
+	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == ""}
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}
@@ -217,7 +217,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
-	group.Go(func() error { in.attributes.Await(ctx, in.namespace(), attributesPace); return nil })
+	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
 	if in.has(API) || in.has(Worker) {
 		in.startServers(ctx, group)
 		in.service = in.callService(ctx, group)

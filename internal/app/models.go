@@ -144,7 +144,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 
 // startModels runs model calls, and looks after those that nothing runs any more.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
-	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter})
+	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
 	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })

@@ -62,6 +62,18 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 	return mux, nil
 }
 
+// withCodec serves the codec of payloads to operators, beside what next serves.
+func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
+	keys, err := TemporalKeys(in.cfg)
+	if err != nil || keys == nil {
+		return next, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle(admin.Prefix+"/codec/", keys.Endpoint(in.cfg.AdminToken, in.cfg.Temporal.UIOrigin))
+	mux.Handle("/", next)
+	return mux, nil
+}
+
 func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr string, h http.Handler) error {
 	l, err := Listen(addr)
 	if err != nil {

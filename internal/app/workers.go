@@ -39,7 +39,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 			return ignoreStop(err)
 		}
 		group.Go(func() error { in.takeOver(ctx); return nil })
-		group.Go(func() error { in.prepareNamespace(ctx); return nil })
+		group.Go(func() error { in.namespace().PrepareLogged(ctx, in.log); return nil })
 		assets, err := in.assetWorker()
 		if err != nil {
 			return err
@@ -59,10 +59,10 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		runs := in.graphActivities(stops, partners, segments)
 		in.startCache(ctx, group, runs)
-		onServers := worker.NewSegments(in.client, runs, worker.Options{TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop)})
+		onServers := worker.NewSegments(in.client, runs, worker.Options{TaskQueue: in.cfg.TaskQueue, StopAfter: min(in.cfg.StopAfter, segmentStop), Deployment: in.deployment()})
 		group.Go(func() error { return onServers.Run(ctx) })
 		return worker.New(in.client, runs, worker.Options{
-			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache,
+			TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, NoCache: in.cfg.NoWorkflowCache, Deployment: in.deployment(),
 		}).Run(ctx)
 	})
 }
@@ -86,7 +86,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},
 		},
 	}
-	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter}), nil
+	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()}), nil
 }
 
 // follow shows events to see as soon as they are in the log, from now on.

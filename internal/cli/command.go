@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/accounts"
 	"github.com/millrace-dev/millrace/internal/cli/assets"
 	"github.com/millrace-dev/millrace/internal/cli/calls"
+	"github.com/millrace-dev/millrace/internal/cli/deployments"
 	"github.com/millrace-dev/millrace/internal/cli/doctor"
 	"github.com/millrace-dev/millrace/internal/cli/events"
 	"github.com/millrace-dev/millrace/internal/cli/histories"
@@ -52,7 +53,7 @@ Start with:  millrace dev`,
 	root.PersistentFlags().StringVar(&s.Config.Logs, "log", s.Config.Logs, "log level: debug, info, warn or error (MILLRACE_LOG)")
 	root.PersistentFlags().StringVar(&s.Config.LogFormat, "log-format", s.Config.LogFormat, "log format: text or json (MILLRACE_LOG_FORMAT)")
 	root.AddCommand(service.Dev(s), service.Serve(s), service.Migrate(s), views.Command(s),
-		accounts.Command(s), accounts.Keys(s), histories.Command(s), nodes.Command(s), versionCommand(s))
+		accounts.Command(s), accounts.Keys(s), histories.Command(s), deployments.Command(s), nodes.Command(s), versionCommand(s))
 	root.AddCommand(models.Command(s), service.Simulator(s))
 	root.AddCommand(jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), queue.Command(s), servers.Command(s), webhooks.Command(s), doctor.Command(s))
 	finish(root)

@@ -90,6 +90,7 @@ type Config struct {
 
 	PrivateServers  string // of `dev`: the data directory of the private servers that it runs, "" = another's are used
 	UIWrites        bool   // of `dev`: Temporal's Web UI may change workflows
+	UIAddr          string // of `dev`: listen address of Temporal's Web UI, on loopback; "" = the usual one, or another that is free
 	NoWorkflowCache bool   // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
 }
 
@@ -134,7 +135,7 @@ type Bucket struct {
 func Default() Config {
 	return Config{
 		Roles: "api,worker,projector", Addr: "127.0.0.1:8188", Auth: account.ModeNone, DataDir: defaultDataDir(),
-		TemporalNamespace: "default", TaskQueue: "millrace",
+		TemporalNamespace: "default", TaskQueue: "millrace", Temporal: Temporal{Deployment: "millrace"},
 		Slots: max(4, runtime.NumCPU()), QueueDepth: 10_000, MaxNodes: 5000,
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
 		NodeTimeout: time.Hour,

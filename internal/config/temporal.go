@@ -13,8 +13,11 @@ type Temporal struct {
 	APIKey     string // TEMPORAL_API_KEY
 	APIKeyFile string // TEMPORAL_API_KEY_FILE, file of the API key
 
-	Keys     string // MILLRACE_TEMPORAL_KEYS, ID:KEY comma list that encrypts what histories hold; "" = they are in the clear
-	KeysFile string // MILLRACE_TEMPORAL_KEYS_FILE, file of the same, a key a line
+	Keys       string // MILLRACE_TEMPORAL_KEYS, ID:KEY comma list that encrypts what histories hold; "" = they are in the clear
+	KeysFile   string // MILLRACE_TEMPORAL_KEYS_FILE, file of the same, a key a line
+	Deployment string // MILLRACE_DEPLOYMENT, name of the workers of the service, where they have versions
+	BuildID    string // MILLRACE_BUILD_ID, version of the workers of this process; "" = they have none
+
 	UIOrigin string // MILLRACE_TEMPORAL_UI_ORIGIN, origin of the Web UI that may have payloads decrypted; "" = none
 }
 
@@ -28,12 +31,14 @@ var temporalSettings = []setting{
 	text("TEMPORAL_API_KEY_FILE", func(c *Config) *string { return &c.Temporal.APIKeyFile }),
 	text("MILLRACE_TEMPORAL_KEYS", func(c *Config) *string { return &c.Temporal.Keys }),
 	text("MILLRACE_TEMPORAL_KEYS_FILE", func(c *Config) *string { return &c.Temporal.KeysFile }),
+	text("MILLRACE_DEPLOYMENT", func(c *Config) *string { return &c.Temporal.Deployment }),
+	text("MILLRACE_BUILD_ID", func(c *Config) *string { return &c.Temporal.BuildID }),
 	text("MILLRACE_TEMPORAL_UI_ORIGIN", func(c *Config) *string { return &c.Temporal.UIOrigin }),
 }
 
 // Private returns the settings for the private server of local mode, which speaks plain text and asks for no credential.
 func (t Temporal) Private() Temporal {
-	return Temporal{Keys: t.Keys, KeysFile: t.KeysFile, UIOrigin: t.UIOrigin}
+	return Temporal{Keys: t.Keys, KeysFile: t.KeysFile, UIOrigin: t.UIOrigin, Deployment: t.Deployment, BuildID: t.BuildID}
 }
 
 func (t Temporal) check() error {

@@ -34,6 +34,23 @@ func (u *ui) address() string {
 	return "unix:" + u.socket()
 }
 
+// CheckUIAddress refuses an address of Temporal's Web UI that is taken, or that other machines reach.
+func CheckUIAddress(addr string) error {
+	if addr == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	if err != nil || host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return fmt.Errorf("--temporal-ui-addr takes an address of this machine such as 127.0.0.1:8080, not %q: the UI shows the workflows of all accounts", addr)
+	}
+	probe, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s for Temporal's Web UI: %w; stop what uses it, or choose another with --temporal-ui-addr", addr, errors.Unwrap(err))
+	}
+	return probe.Close()
+}
+
 // openUI listens on an address for the guard.
 func openUI(address string, opts Options) (*ui, error) {
 	dir, err := os.MkdirTemp("", "millrace-ui-") // for its owner only; a data directory may have too long a path for a socket

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -36,6 +37,23 @@ func (n Namespace) Prepare(ctx context.Context) (changed []string, err error) {
 	registered, attributes := n.register(ctx)
 	raised, retention := n.raise(ctx)
 	return append(registered, raised...), errors.Join(attributes, retention)
+}
+
+// prepareTimeout bounds PrepareLogged: the next start of a worker tries again.
+const prepareTimeout = 15 * time.Second
+
+// PrepareLogged is Prepare for a deployment without a step of its own for it: what changed and what may not be changed is
+// logged.
+func (n Namespace) PrepareLogged(ctx context.Context, log *slog.Logger) {
+	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+	changed, err := n.Prepare(limited)
+	for _, line := range changed {
+		log.Info("namespace changed", "namespace", n.Name, "change", line)
+	}
+	if err != nil && ctx.Err() == nil {
+		log.Warn("namespace not prepared", "namespace", n.Name, "error", err)
+	}
 }
 
 // register registers the search attributes that are missing.
@@ -108,10 +126,13 @@ func (a *Attributes) Usable() bool { return a.usable.Load() }
 // Refused has workflows started without attributes: the namespace does not have them any more.
 func (a *Attributes) Refused() { a.usable.Store(false) }
 
+// attributesPace is the interval between two looks: more than Temporal's services take to learn of new attributes.
+const attributesPace = 15 * time.Second
+
 // Await returns once the namespace has the attributes, or ctx ends. It looks at an interval. What is found in a later look
 // may just have been registered: Temporal's services learn of it within seconds, which Await waits for.
-func (a *Attributes) Await(ctx context.Context, n Namespace, every time.Duration) {
-	tick := time.NewTicker(every)
+func (a *Attributes) Await(ctx context.Context, n Namespace) {
+	tick := time.NewTicker(attributesPace)
 	defer tick.Stop()
 	for first := true; ; first = false {
 		missing, err := n.missing(ctx)

@@ -11,6 +11,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"go.temporal.io/api/common/v1"
@@ -64,6 +65,22 @@ func Parse(text string) (*Ring, error) {
 		return nil, nil
 	}
 	return r, nil
+}
+
+// Load parses keys, or those in a file.
+func Load(text, file string) (*Ring, error) {
+	if file == "" {
+		return Parse(text)
+	}
+	raw, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("keys for Temporal (MILLRACE_TEMPORAL_KEYS_FILE): %w; mount the file, or correct the path", err)
+	}
+	ring, err := Parse(string(raw))
+	if err == nil && ring == nil {
+		return nil, fmt.Errorf("%s (MILLRACE_TEMPORAL_KEYS_FILE) has no key: put one in, or leave the setting out", file)
+	}
+	return ring, err
 }
 
 // add adds a key. Its errors name the id only.

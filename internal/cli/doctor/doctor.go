@@ -35,7 +35,7 @@ would do.`,
 			if compare {
 				return compareStores(cmd.Context(), s, sure, asJSON)
 			}
-			findings := examine(cmd.Context(), s)
+			findings := doctor.WithoutDatabase(examine(cmd.Context(), s))
 			failed := 0
 			for _, f := range findings {
 				if f.Status == doctor.Failing {

@@ -38,6 +38,7 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 		},
 	}
 	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites, "let Temporal's Web UI end, signal and reset workflows; it only shows them without")
+	cmd.Flags().StringVar(&s.Config.UIAddr, "temporal-ui-addr", s.Config.UIAddr, "address of Temporal's Web UI on this machine, HOST:PORT; default: 127.0.0.1:8233, or another port if that is taken")
 	serverFlags(s, cmd)
 	return cmd
 }

@@ -7,10 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/worker/namespace"
 )
 
 // Migrate returns the command that brings a database to this version.
@@ -66,7 +66,7 @@ func prepareNamespace(ctx context.Context, s *shell.Shell) error {
 	c, err := s.Temporal()
 	if err == nil {
 		defer c.Close()
-		changed, err = app.PrepareNamespace(ctx, s.Config, c)
+		changed, err = namespace.Namespace{Client: c, Name: s.Config.TemporalNamespace, Retention: s.Config.JobRetention}.Prepare(ctx)
 	}
 	for _, line := range changed {
 		if _, err := fmt.Fprintf(s.Out, "namespace %s: %s\n", s.Config.TemporalNamespace, line); err != nil {

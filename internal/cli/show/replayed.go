@@ -13,7 +13,7 @@ import (
 func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	counts := map[string]int{}
 	var rows [][]inspect.Cell
-	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "forgotten": inspect.Notice}
+	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "forgotten": inspect.Notice, "not started": inspect.Notice, "empty": inspect.Notice, "unreadable": inspect.Bad}
 	for _, r := range all {
 		counts[r.Result]++
 		rows = append(rows, []inspect.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.Workflow}, {Text: r.Step}})
@@ -35,6 +35,10 @@ func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	switch {
 	case counts["diverges"] > 0:
 		return fmt.Errorf("%d of %d histories diverge: running jobs would fail under this binary", counts["diverges"], len(all))
+	case counts["unreadable"] > 0:
+		return fmt.Errorf("%d of %d histories cannot be read: put the keys that they name into the key ring", counts["unreadable"], len(all))
+	case counts["replays"] == 0 && counts["not started"]+counts["empty"] > 0:
+		return errors.New("there is no history to replay yet: these jobs have not begun")
 	case counts["replays"] == 0:
 		return errors.New("there is no history to replay: these jobs never began, or Temporal's retention has passed")
 	}

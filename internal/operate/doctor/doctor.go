@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -81,6 +82,19 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 func Failure(err error, remedy string) Finding {
 	detail, better := dial.Remedy(detailOf(err))
 	return Finding{Status: Failing, Detail: detail, Remedy: cmp.Or(better, remedy)}
+}
+
+// WithoutDatabase corrects what is said of Temporal when PostgreSQL is away: where both use one server, Temporal cannot
+// answer either, and is not what has to be mended.
+func WithoutDatabase(findings []Finding) []Finding {
+	away := slices.ContainsFunc(findings, func(f Finding) bool { return f.Check == "database" && f.Status == Failing })
+	for i := range findings {
+		if f := &findings[i]; away && f.Check == "temporal" && f.Status == Failing {
+			f.Detail += "; PostgreSQL is away, too"
+			f.Remedy = "start PostgreSQL first: a Temporal that keeps its state there answers again by itself"
+		}
+	}
+	return findings
 }
 
 // detailOf returns the text of an error for a finding.

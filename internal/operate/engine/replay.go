@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 
 	historypb "go.temporal.io/api/history/v1"
@@ -27,7 +28,7 @@ import (
 type Replayed struct {
 	Job      job.ID `json:"job,omitempty"`
 	Workflow string `json:"workflow"`
-	Result   string `json:"result"` // replays, diverges, forgotten, empty, unreadable
+	Result   string `json:"result"` // replays, diverges, not started, empty, forgotten, unreadable
 	Step     string `json:"step,omitempty"`
 	Detail   string `json:"detail,omitempty"`
 }
@@ -51,6 +52,9 @@ func ReplayRuns(ctx context.Context, c client.Client, with Replayer, h inspect.H
 		if err != nil {
 			return nil, err
 		}
+		if out.Result == "forgotten" && run.ID == "" && !h.Ended() {
+			out.Result = "not started" // it waits in its queue, or for Temporal: there is nothing to forget yet
+		}
 		out.Job = h.Job()
 		all = append(all, out)
 	}
@@ -69,6 +73,10 @@ func ReplayChain(ctx context.Context, c client.Client, with Replayer, workflow, 
 		}
 		if err != nil {
 			return out, fmt.Errorf("read the history of workflow %s: %w", workflow, err)
+		}
+		if !slices.ContainsFunc(events.GetEvents(), taskCompleted) {
+			out.Result = "empty"
+			return out, nil
 		}
 		if err := with.replay(events); err != nil {
 			out.Result, out.Step, out.Detail = verdict(err)

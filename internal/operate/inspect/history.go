@@ -69,6 +69,9 @@ func eventOf(rec eventlog.Recorded, decoded any, state string) Event {
 // Job returns the id of the job.
 func (h History) Job() job.ID { return h.final.ID }
 
+// Ended reports whether the job has ended.
+func (h History) Ended() bool { return h.final.State.Final() }
+
 // Document returns the document that holds the job's submission.
 func (h History) Document() (job.Document, bool) {
 	if len(h.Events) == 0 {

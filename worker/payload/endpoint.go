@@ -1,4 +1,4 @@
-package app
+package payload
 
 import (
 	"crypto/subtle"
@@ -6,37 +6,25 @@ import (
 	"strings"
 
 	"go.temporal.io/sdk/converter"
-
-	"github.com/millrace-dev/millrace/api/admin"
 )
 
-// codecPrefix is where Temporal's Web UI and command line have payloads decrypted.
-const codecPrefix = admin.Prefix + "/codec/"
+// maxBody bounds a request to the endpoint: the Web UI sends a page of a history at once.
+const maxBody = 32 << 20
 
-// maxCodecBody bounds a request to the codec: the UI sends a page of a history at once.
-const maxCodecBody = 32 << 20
-
-// withCodec serves the codec of payloads to operators, below codecPrefix and beside what next serves.
-func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
-	keys, err := TemporalKeys(in.cfg)
-	if err != nil || keys == nil {
-		return next, err
-	}
-	codec := &codecGuard{codec: converter.NewPayloadCodecHTTPHandler(keys), token: in.cfg.AdminToken, origin: in.cfg.Temporal.UIOrigin}
-	mux := http.NewServeMux()
-	mux.Handle(codecPrefix, codec)
-	mux.Handle("/", next)
-	return mux, nil
+// Endpoint returns what Temporal's Web UI and command line have payloads decrypted by, at paths that end in encode and
+// decode. It asks for the token of operators, and lets pages of one origin use it; "" = of none.
+func (r *Ring) Endpoint(token, origin string) http.Handler {
+	return &guard{codec: converter.NewPayloadCodecHTTPHandler(r), token: token, origin: origin}
 }
 
-// codecGuard asks for the operator's credential, and lets pages of one origin use it.
-type codecGuard struct {
+// guard asks for the operator's credential, and lets pages of one origin use it.
+type guard struct {
 	codec         http.Handler
 	token, origin string
 }
 
 // ServeHTTP implements http.Handler.
-func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if origin != g.origin {
@@ -57,12 +45,12 @@ func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the admin token is needed: as a bearer token, or as the password of any user", http.StatusUnauthorized)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxCodecBody)
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 	g.codec.ServeHTTP(w, r)
 }
 
 // allowed reports whether a request has the admin token, as a bearer token or as a password.
-func (g *codecGuard) allowed(r *http.Request) bool {
+func (g *guard) allowed(r *http.Request) bool {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		_, token, _ = r.BasicAuth()

@@ -1,0 +1,121 @@
+// Package deployments holds the commands that show the versions of workers, and give them new work.
+package deployments
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+)
+
+// Command returns the commands on deployments.
+func Command(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "deployments",
+		Short: "Show the versions of workers, and give them new work step by step",
+		Long: `Show and change which version of the workers gets new work. Workers have a version when they are started
+with MILLRACE_BUILD_ID; without, none of this is needed.
+
+A job stays with the version that began it. New jobs go to the current version, or, while another one is
+ramping, a share of them to that. An upgrade:
+
+  1. start workers of the new version beside the old ones:  MILLRACE_BUILD_ID=2.1.0 millrace serve --roles worker
+  2. give it a share of the new jobs, and watch:            millrace deployments ramp 2.1.0 --percent 10
+  3. give it all of them:                                   millrace deployments promote 2.1.0
+  4. stop the old workers once their version is drained:    millrace deployments show
+
+The way back is the same with the old version. The first version of all must be promoted, too: until then, new
+jobs wait for workers without a version.`,
+		Example: `  millrace deployments list
+  millrace deployments show
+  millrace deployments ramp 2.1.0 --percent 10
+  millrace deployments promote 2.1.0`,
+	}
+	cmd.AddCommand(listCommand(s), showCommand(s), rampCommand(s), promoteCommand(s))
+	return cmd
+}
+
+// nameFlag says which deployment is meant.
+func nameFlag(s *shell.Shell, cmd *cobra.Command) {
+	t := &s.Config.Temporal
+	cmd.Flags().StringVar(&t.Deployment, "deployment", t.Deployment, "name of the deployment (MILLRACE_DEPLOYMENT)")
+	s.EngineFlags(cmd)
+}
+
+func rampCommand(s *shell.Shell) *cobra.Command {
+	var percent float32
+	cmd := &cobra.Command{
+		Use: "ramp BUILD --percent N", Short: "Give a version a share of the new jobs", Args: cobra.ExactArgs(1),
+		Long: `Give a version a share of the new jobs, in percent; the current version gets the rest. --percent 0 takes
+the share away again. Jobs that have begun stay where they are.`,
+		Example: "  millrace deployments ramp 2.1.0 --percent 10",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if percent < 0 || percent > 100 || !cmd.Flags().Changed("percent") {
+				return errors.New("--percent takes a share from 0 to 100")
+			}
+			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
+				options := client.WorkerDeploymentSetRampingVersionOptions{BuildID: args[0], Percentage: percent, Identity: shell.Operator()}
+				if percent == 0 {
+					options.BuildID = ""
+				}
+				_, err := d.SetRampingVersion(ctx, options)
+				return err
+			})
+		},
+	}
+	cmd.Flags().Float32Var(&percent, "percent", percent, "share of the new jobs")
+	nameFlag(s, cmd)
+	return cmd
+}
+
+func promoteCommand(s *shell.Shell) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "promote BUILD", Short: "Give a version all new jobs", Args: cobra.ExactArgs(1),
+		Long: `Make a version the current one: new jobs go to it. Jobs that have begun stay with their version, whose
+workers must go on until "millrace deployments show" says that it is drained.`,
+		Example: "  millrace deployments promote 2.1.0",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
+				_, err := d.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: args[0], Identity: shell.Operator()})
+				return err
+			})
+		},
+	}
+	nameFlag(s, cmd)
+	return cmd
+}
+
+// onDeployment changes the deployment that is meant, and shows it.
+func onDeployment(ctx context.Context, s *shell.Shell, change func(context.Context, client.WorkerDeploymentHandle) error) error {
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	d := c.WorkerDeploymentClient().GetHandle(s.Config.Temporal.Deployment)
+	if change != nil {
+		if err := explained(s, change(ctx, d)); err != nil {
+			return err
+		}
+	}
+	return show(ctx, s, d, false)
+}
+
+// explained names the remedy of a refusal.
+func explained(s *shell.Shell, err error) error {
+	var absent *serviceerror.NotFound
+	var refused *serviceerror.FailedPrecondition
+	switch {
+	case errors.As(err, &absent):
+		return fmt.Errorf("Temporal knows no such version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, and see millrace deployments list",
+			s.Config.Temporal.Deployment, s.Config.TemporalNamespace, err)
+	case errors.As(err, &refused):
+		return fmt.Errorf("Temporal refuses the change (%w): start workers of that version first, and see millrace deployments show", err)
+	}
+	return err
+}

@@ -1,0 +1,163 @@
+package deployments
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+
+	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+)
+
+// deployment is a deployment as it is listed.
+type deployment struct {
+	Name    string  `json:"name"`
+	Current string  `json:"current,omitempty"` // build; "" = workers without a version get new jobs
+	Ramping string  `json:"ramping,omitempty"`
+	Percent float32 `json:"percent,omitempty"` // of the ramping build
+
+	Versions []version `json:"versions,omitempty"`
+}
+
+// version is a version of a deployment.
+type version struct {
+	BuildID string    `json:"build_id"`
+	State   string    `json:"state"`
+	Since   time.Time `json:"created_at"`
+}
+
+func listCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the deployments of the namespace", Args: cobra.NoArgs,
+		Long: `List the deployments of the namespace, with the version that gets new jobs and the one that gets a share.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.Temporal()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			all := []deployment{}
+			found, err := c.WorkerDeploymentClient().List(cmd.Context(), client.WorkerDeploymentListOptions{})
+			if err != nil {
+				return err
+			}
+			for found.HasNext() {
+				d, err := found.Next()
+				if err != nil {
+					return err
+				}
+				all = append(all, routed(d.Name, d.RoutingConfig))
+			}
+			return printList(s, all, asJSON)
+		},
+	}
+	s.EngineFlags(cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func routed(name string, r client.WorkerDeploymentRoutingConfig) deployment {
+	return deployment{Name: name, Current: buildOf(r.CurrentVersion), Ramping: buildOf(r.RampingVersion), Percent: r.RampingVersionPercentage}
+}
+
+func buildOf(v *worker.WorkerDeploymentVersion) string {
+	if v == nil {
+		return ""
+	}
+	return v.BuildID
+}
+
+func printList(s *shell.Shell, all []deployment, asJSON bool) error {
+	if asJSON {
+		return s.PrintJSON(map[string]any{"deployments": all})
+	}
+	if len(all) == 0 {
+		_, err := fmt.Fprintln(s.Out, "no worker has a version: start them with MILLRACE_BUILD_ID")
+		return err
+	}
+	var rows [][]inspect.Cell
+	for _, d := range all {
+		rows = append(rows, []inspect.Cell{{Text: d.Name}, {Text: current(d)}, {Text: ramping(d)}})
+	}
+	p := s.Printer()
+	p.Table([]string{"DEPLOYMENT", "CURRENT", "RAMPING"}, rows)
+	return p.Err()
+}
+
+func current(d deployment) string {
+	if d.Current == "" {
+		return "none: new jobs wait for workers without a version"
+	}
+	return d.Current
+}
+
+func ramping(d deployment) string {
+	if d.Ramping == "" {
+		return "-"
+	}
+	return fmt.Sprintf("%s, %g %%", d.Ramping, d.Percent)
+}
+
+func showCommand(s *shell.Shell) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "show", Short: "Show the versions of a deployment", Args: cobra.NoArgs,
+		Long: `Show the versions of a deployment: which gets new jobs, and which have jobs left (draining) or none (drained).
+The workers of a drained version may be stopped. Temporal looks a few minutes after a change.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.Temporal()
+			if err != nil {
+				return err
+			}
+			defer c.Close()
+			return show(cmd.Context(), s, c.WorkerDeploymentClient().GetHandle(s.Config.Temporal.Deployment), asJSON)
+		},
+	}
+	nameFlag(s, cmd)
+	shell.JSONFlag(cmd, &asJSON)
+	return cmd
+}
+
+func show(ctx context.Context, s *shell.Shell, handle client.WorkerDeploymentHandle, asJSON bool) error {
+	found, err := handle.Describe(ctx, client.WorkerDeploymentDescribeOptions{})
+	if err != nil {
+		return explained(s, err)
+	}
+	d := routed(found.Info.Name, found.Info.RoutingConfig)
+	for _, v := range found.Info.VersionSummaries {
+		d.Versions = append(d.Versions, version{BuildID: v.Version.BuildID, State: state(d, v), Since: v.CreateTime})
+	}
+	if asJSON {
+		return s.PrintJSON(d)
+	}
+	var rows [][]inspect.Cell
+	for _, v := range d.Versions {
+		rows = append(rows, []inspect.Cell{{Text: v.BuildID}, {Text: v.State}, {Text: v.Since.UTC().Format(time.DateTime)}})
+	}
+	p := s.Printer()
+	p.Table([]string{"BUILD", "STATE", "SINCE"}, rows)
+	return p.Err()
+}
+
+// state returns what a version gets and has.
+func state(d deployment, v client.WorkerDeploymentVersionSummary) string {
+	switch v.Version.BuildID {
+	case d.Current:
+		return "current"
+	case d.Ramping:
+		return fmt.Sprintf("ramping, %g %% of new jobs", d.Percent)
+	}
+	switch v.DrainageStatus {
+	case client.WorkerDeploymentVersionDrainageStatusDraining:
+		return "draining: jobs that it began still run"
+	case client.WorkerDeploymentVersionDrainageStatusDrained:
+		return "drained: its workers may be stopped"
+	default:
+		return "gets no jobs: ramp or promote it"
+	}
+}
