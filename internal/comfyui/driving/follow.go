@@ -19,9 +19,9 @@ type follower struct {
 	began     time.Time // of the prompt
 	since     map[string]time.Time
 	current   string                    // the node that runs, by the server's word
-	inner     map[string]*job.Expansion // nodes that others expanded to, as far as the server has told of them
+	inner     map[string]*job.Expansion // nodes of expansions that messages have named
 	values    map[string]comfyui.Output // of the added nodes that put values out
-	states    map[string]string         // of nodes, as the server told last
+	states    map[string]string         // of nodes, in the last progress_state
 	recorded  map[string]bool
 	cached    map[string]bool
 	sent      int
@@ -271,7 +271,7 @@ func (f *follower) send(ctx context.Context) error {
 	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	err = f.c.owned(err)
 	switch fault.CodeOf(err) {
-	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next poll tells
+	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next poll finds out
 		return nil
 	}
 	return err

@@ -70,7 +70,7 @@ func (c *compiled) listed(links []any) []any {
 	return lists
 }
 
-// findLists tells of every output of the nodes whether its value may be a list: because it is declared so, or because the
+// findLists reports for every output of the nodes whether its value may be a list: because it is declared so, or because the
 // node runs once for each value of a list that it reads.
 func (c *compiled) findLists() [][]bool {
 	nodes := c.r.Segment.Nodes

@@ -32,8 +32,8 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	return &NodeError{e}
 }
 
-// place returns whether a node of the prompt is one of the graph, or one that a node of the graph expanded to, and then its
-// place. What the server says of the place counts; otherwise the id tells, which begins with that of the parent.
+// place reports whether a node of the prompt is a node of the graph, or of an expansion of one; within is the position of a
+// node of an expansion. It is the position that the server gave, or else follows from the id, which begins with the parent's.
 func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, ok bool) {
 	if f.c.node(id) != nil {
 		return nil, true
@@ -74,7 +74,7 @@ func (f *follower) ancestors(id string) (parent, root string) {
 	return "", ""
 }
 
-// progress tells watchers and the log what goes on.
+// progress records the progress of nodes and publishes it to watchers.
 func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	switch e := e.(type) {
 	case comfyui.Cached:
@@ -102,8 +102,8 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	return nil
 }
 
-// progressState takes the state of all nodes. A node has ended when the server says so; one that expanded may end after others
-// that began later.
+// progressState handles the state of all nodes. A node has ended when its state is finished: one that expanded may end after
+// nodes that began later.
 func (f *follower) progressState(ctx context.Context, e comfyui.ProgressState) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
@@ -255,7 +255,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files, Took: took})
 }
 
-// complete reports whether the messages have told all that the outcome of the prompt would.
+// complete reports whether every node is recorded and every value is known, so that the outcome has nothing to add.
 func (f *follower) complete() bool {
 	for i := range f.r.Segment.Nodes {
 		if !f.recorded[f.r.Segment.Nodes[i].ID] {

@@ -45,7 +45,7 @@ type compiled struct {
 // put is how a value leaves its server.
 type put struct {
 	id    string // of the added node that puts it out
-	sizes string // of the one that tells how many frames each picture of a list has; "" = none
+	sizes string // id of the added node that puts out the number of frames of each picture of a list; "" = none
 	list  bool   // it may be a list
 }
 

@@ -87,7 +87,7 @@ func (f *follower) eachFile(ctx context.Context, p put, shown comfyui.Output, re
 	return list, nil
 }
 
-// frameCounts reads how many frames each picture of a list has; nil where nobody tells.
+// frameCounts reads the number of frames of each picture of a list. It is nil if the texts are empty.
 func frameCounts(shown []string) ([]int, error) {
 	var counts []int
 	for _, text := range shown {

@@ -77,10 +77,10 @@ func (p *Pool) keep(ctx context.Context, keys []server.Key) {
 	}
 }
 
-// Freed says that a server may have a place again.
+// Freed reports that a server may have a free slot again.
 func (p *Pool) Freed() { signal(p.rounds) }
 
-// Granted says that another process may have given a server to a segment that waits in this one.
+// Granted reports that another process may have given a server to a segment that waits in this process.
 func (p *Pool) Granted() { signal(p.granted) }
 
 func signal(c chan<- struct{}) {
@@ -90,8 +90,8 @@ func signal(c chan<- struct{}) {
 	}
 }
 
-// Vacate says that the prompt of a lease has ended well: the server has a place for another segment while the outputs of
-// this one are copied.
+// Vacate reports that the prompt of a lease has succeeded: the server can run another segment while the outputs of this one
+// are copied.
 func (p *Pool) Vacate(l server.Lease) {
 	p.mu.Lock()
 	p.vacated = append(p.vacated, l)
@@ -99,7 +99,7 @@ func (p *Pool) Vacate(l server.Lease) {
 	p.Freed()
 }
 
-// keys returns what waits in this process.
+// keys returns the segments that wait in this process.
 func (p *Pool) keys() []server.Key {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -166,7 +166,7 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	}
 }
 
-// forget gives nothing to a waiter any more.
+// forget removes a waiter: it is given no lease any more.
 func (p *Pool) forget(me *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -207,7 +207,7 @@ func (p *Pool) round(ctx context.Context) (prevented bool) {
 	return err == nil && !mine
 }
 
-// nextRound returns what this process brings to a round, and what waits in it.
+// nextRound returns the new waits and the vacated leases of this process, and its waiters.
 func (p *Pool) nextRound() (server.Round, []*waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -223,7 +223,7 @@ func (p *Pool) nextRound() (server.Round, []*waiter) {
 	return r, waiters
 }
 
-// endRound tells those whose waits a round brought that they are in the queue, or that they are not.
+// endRound reports to the new waiters of a round whether their segments are in the queue.
 func (p *Pool) endRound(r server.Round, waiters []*waiter, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,7 +241,7 @@ func (p *Pool) endRound(r server.Round, waiters []*waiter, err error) {
 	}
 }
 
-// try tells waiters that a round has passed over them.
+// try reports to waiters that a round found no server for them.
 func (p *Pool) try(waiters []*waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

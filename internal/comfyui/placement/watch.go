@@ -76,7 +76,7 @@ func (p *Pool) endProbe(id server.ID) {
 	delete(p.probing, id)
 }
 
-// watcher remembers when it did what.
+// watcher remembers when it last did each of its periodic tasks.
 type watcher struct {
 	*Pool
 	expired, swept time.Time
@@ -201,7 +201,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	return w.cancelOrphans(ctx, c, s)
 }
 
-// count tells the prompts of others from those of segments.
+// count counts the prompts of the server that are not of segments.
 func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) error {
 	ours, err := w.store.Orphans(ctx, s.ID)
 	if err != nil {
