@@ -13,7 +13,7 @@ import (
 )
 
 // startWait bounds how long the services may take to answer after they were started.
-const startWait = 60 * time.Second
+const startWait = 4 * time.Minute
 
 // hasNamespace reports whether an earlier server registered the namespace.
 func (o options) hasNamespace(ctx context.Context) (exists bool, err error) {

@@ -71,7 +71,7 @@ func tuning(settled bool) dynamicconfig.StaticClient {
 const settledRefresh = 30 * time.Second
 
 // servicesStart is a little less than whoever starts this process waits for it.
-const servicesStart = 110 * time.Second
+const servicesStart = 4 * time.Minute
 
 // shards is how many pieces the history is divided into; it can never change for a database.
 const shards = 4

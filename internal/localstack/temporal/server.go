@@ -48,8 +48,9 @@ type Postgres struct {
 	Password string
 }
 
-// readyWait bounds the start. The first start applies the whole schema, perhaps on a busy machine.
-const readyWait = 120 * time.Second
+// readyWait bounds the start. The first start applies the whole schema, perhaps on a busy machine. A server that cannot start
+// ends by itself, with the reason; one that is slow would only lose what it has done.
+const readyWait = 5 * time.Minute
 
 // stopWait is for the server's own shutdown, which drains its services.
 const stopWait = 15 * time.Second

@@ -34,7 +34,7 @@ import (
 const Env = "MILLRACE_TEST_TEMPORAL_ADDRESS"
 
 // startWait bounds the start, the first one of a machine that has to build the program excepted.
-const startWait = 3 * time.Minute
+const startWait = 6 * time.Minute
 
 // shared is the server of this process.
 var shared struct {
