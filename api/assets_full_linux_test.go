@@ -24,7 +24,7 @@ func TestAFullDiskIsAClearErrorAndTheServiceLives(t *testing.T) {
 		full := h.post(t, "/api/v2/assets", "key-a", upload(strings.Repeat("x", 8<<20))...)
 		require.Equal(t, http.StatusInternalServerError, full.status, string(full.body))
 		require.Equal(t, "upstream_error", code(t, full))
-		require.NotContains(t, string(full.body), root, "no path is told")
+		require.NotContains(t, string(full.body), root, "the answer names no path")
 		stored, staged := h.blobs(t)
 		require.Zero(t, stored)
 		require.Zero(t, staged, "no part of it stays")

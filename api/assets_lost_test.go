@@ -42,8 +42,8 @@ var losses = map[string]func(*pgtest.Proxy) <-chan struct{}{
 	"the record does not arrive": func(p *pgtest.Proxy) <-chan struct{} { return p.LoseStatement("commit") },
 }
 
-// An upload that is committed and whose answer is lost is told as it is: a client that was told of a failure would
-// send it again, and be told that it had used its key.
+// An upload that is committed and whose answer is lost is answered with its asset: a client that received a failure would
+// send it again, and its key would be refused as used.
 func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 	t.Parallel()
 	for name, lose := range losses {

@@ -117,7 +117,7 @@ func TestEqualBytesAreStoredOnceAndScannedPerAccount(t *testing.T) { // A-21 to 
 	require.NotEqual(t, first.json(t)["id"], second.json(t)["id"])
 	require.Equal(t, first.json(t)["hash"], second.json(t)["hash"])
 	other := h.post(t, "/api/v2/assets", "key-b", upload("x")...)
-	require.Equal(t, http.StatusCreated, other.status, "what others hold is not told")
+	require.Equal(t, http.StatusCreated, other.status, "other accounts learn nothing of what an account has")
 	require.Equal(t, true, other.json(t)["created_new"])
 	stored, staged := h.blobs(t)
 	require.Equal(t, 1, stored)

@@ -152,7 +152,7 @@ func TestAllowNamesWhatIsOffered(t *testing.T) {
 	}
 }
 
-// A client that breaks the rules of WebSocket is told which one.
+// A client that breaks the rules of WebSocket receives a close code that names it.
 func TestSocketsSayWhatWasWrong(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

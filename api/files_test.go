@@ -84,7 +84,7 @@ func startFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.
 	return startFilesOn(t, root, opts, wrap, pgtest.Migrated(t, postgres.Migrate))
 }
 
-// startFilesBehind has a network between the service and its database that loses what it is told to.
+// startFilesBehind has a network between the service and its database that loses the messages it is set to lose.
 func startFilesBehind(t *testing.T) (*fileHarness, *pgtest.Proxy) {
 	t.Helper()
 	dsn := pgtest.Migrated(t, postgres.Migrate)

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
-// Scripts of pages elsewhere may call where their origin is named, and read what they are told. A browser asks
+// Scripts of pages elsewhere may call where their origin is named, and read the answers. A browser asks
 // first, without a credential.
 func TestPagesOfNamedOriginsMayCall(t *testing.T) {
 	t.Parallel()

@@ -92,7 +92,7 @@ func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
 	require.Equal(t, "output", output.name)
 	require.Equal(t, "o1", output.data["id"])
 	require.Equal(t, h.url+"/files/o1/o1.png?sig=x", output.data["url"])
-	h.happen(done) // told again: nothing new
+	h.happen(done) // the same event again adds nothing
 	h.happen(ended(withOutput(done, "o2"), job.Succeeded))
 	var names []string
 	var last sseEvent

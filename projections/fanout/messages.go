@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"encoding/json"
+	"strconv"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -60,14 +61,30 @@ type progressStateData struct {
 }
 
 type nodeProgressData struct {
-	Value         int          `json:"value"`
-	Max           int          `json:"max"`
+	Value         steps        `json:"value"`
+	Max           steps        `json:"max"`
 	State         string       `json:"state"` // running, finished, error
 	NodeID        string       `json:"node_id"`
 	PromptID      job.PublicID `json:"prompt_id"`
 	DisplayNodeID string       `json:"display_node_id"`
 	ParentNodeID  *string      `json:"parent_node_id"`
 	RealNodeID    string       `json:"real_node_id"`
+}
+
+// steps is a number of steps. Like the self-hosted runtime, a node that has reported none begins at 0.0 of 1.0: a
+// fraction, which clients of typed languages tell from a count.
+type steps struct {
+	n        int
+	reported bool
+}
+
+// MarshalJSON implements json.Marshaler.
+func (s steps) MarshalJSON() ([]byte, error) {
+	text := strconv.Itoa(s.n)
+	if !s.reported {
+		text += ".0"
+	}
+	return []byte(text), nil
 }
 
 type executedData struct {

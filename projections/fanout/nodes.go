@@ -25,6 +25,7 @@ type nodeState struct {
 	id, class  string
 	state      string
 	value, max int
+	reported   bool // by a frame; else value and max are 0 or 1 of 1
 	attempt    int
 	within     *job.Expansion
 	entry      []byte // `"id":{…}` as progress_state shows it; nil = not rendered yet
@@ -70,7 +71,7 @@ func (s *nodeState) advance(value, limit int) bool {
 	if int64(value)*int64(s.max) < int64(s.value)*int64(limit) {
 		return false
 	}
-	s.value, s.max, s.entry = value, limit, nil
+	s.value, s.max, s.reported, s.entry = value, limit, true, nil
 	return true
 }
 
@@ -128,7 +129,7 @@ func (s *nodeState) renderEntry(id job.PublicID) []byte {
 	}
 	parent, display, root := s.within.Places(s.id)
 	value, err := json.Marshal(nodeProgressData{
-		Value: s.value, Max: s.max, State: s.state, NodeID: s.id, PromptID: id,
+		Value: steps{s.value, s.reported}, Max: steps{s.max, s.reported}, State: s.state, NodeID: s.id, PromptID: id,
 		DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root,
 	})
 	if err != nil {

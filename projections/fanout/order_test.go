@@ -41,9 +41,14 @@ func notification() string {
 	return fmt.Sprintf(`{"type":"notification","data":{"value":"Your workflow has a slot and starts now.","prompt_id":%q}}`, id)
 }
 
+// nodeEntry is a node in progress_state. One that has reported no steps is at a fraction of 1.0, as on ComfyUI.
 func nodeEntry(node, state string, value, limit int) string {
-	return fmt.Sprintf(`%q:{"value":%d,"max":%d,"state":%q,"node_id":%q,"prompt_id":%q,"display_node_id":%q,"parent_node_id":null,"real_node_id":%q}`,
-		node, value, limit, state, node, id, node, node)
+	fraction := ""
+	if limit == 1 {
+		fraction = ".0"
+	}
+	return fmt.Sprintf(`%q:{"value":%d%s,"max":%d%s,"state":%q,"node_id":%q,"prompt_id":%q,"display_node_id":%q,"parent_node_id":null,"real_node_id":%q}`,
+		node, value, fraction, limit, fraction, state, node, id, node, node)
 }
 
 func progressState(entries ...string) string {
