@@ -30,16 +30,20 @@ run: build ## build, then run everything on this machine (ARGS="--addr …")
 .PHONY: build
 build: postgres bin/millrace bin/millrace-temporal ## build bin/millrace and bin/millrace-temporal
 
+# What the go command says of its downloads is left out: a first build has hundreds of such lines.
+QUIET := 2> >(grep -v '^go: downloading ' >&2)
+
 # Always asked: the compiler knows best what has changed.
 .PHONY: bin/millrace
 bin/millrace:
-	CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace
+	@[ -x $@ ] || echo "1/2 building Millrace, about 4 minutes on two cores the first time"
+	@CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace $(QUIET)
 
 # The Temporal server of local mode: minutes the first time, so only when its sources change.
 bin/millrace-temporal: $(TEMPORAL_SOURCES)
-	@echo "building the local Temporal server (some minutes the first time)"
-	cd localtemporal && $(GO) build -ldflags "-w" -o ../$@.new .
-	mv $@.new $@
+	@echo "2/2 building the Temporal server of local mode, about 4 minutes on two cores the first time"
+	@cd localtemporal && $(GO) build -ldflags "-w" -o ../$@.new . $(QUIET)
+	@mv $@.new $@
 
 # PostgreSQL's programs, for the private server of local mode and the tests.
 .PHONY: postgres
@@ -53,7 +57,7 @@ postgres:
 	  sudo=; [ "$$(id -u)" = 0 ] || sudo=sudo; \
 	  $$sudo apt-get update -q && DEBIAN_FRONTEND=noninteractive $$sudo apt-get install -q -y --no-install-recommends postgresql; \
 	elif command -v brew >/dev/null; then brew install postgresql@16; \
-	else echo "PostgreSQL is missing, and neither apt-get nor brew is here: install PostgreSQL 14 or later" >&2; exit 1; fi
+	else echo "PostgreSQL is missing, and neither apt-get nor brew is here: install PostgreSQL 15 or later" >&2; exit 1; fi
 
 .PHONY: ffmpeg
 ffmpeg: ## install ffmpeg, for the node classes of sound and video; their tests are skipped without it

@@ -10,6 +10,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"net/url"
+	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -32,9 +34,22 @@ const EndpointEnv = "OTEL_EXPORTER_OTLP_ENDPOINT"
 // Provider makes spans and exports them until it is shut down.
 type Provider struct{ *sdktrace.TracerProvider }
 
-// Start returns a provider that exports to the endpoint, and makes it the global provider of package otel.
+// tracesPath is where a collector takes traces, below its base address, as the OpenTelemetry specification says.
+const tracesPath = "v1/traces"
+
+// Start returns a provider that exports to the collector with the base address endpoint, and makes it the global provider
+// of package otel. A variable for traces alone, such as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, is stronger than endpoint and
+// is taken as it is.
 func Start(ctx context.Context, endpoint, version, instance string) (*Provider, error) {
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint))
+	var options []otlptracehttp.Option
+	if os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
+		address, err := url.JoinPath(endpoint, tracesPath)
+		if err != nil {
+			return nil, fmt.Errorf("%s %q is not an address such as http://collector:4318: %w", EndpointEnv, endpoint, err)
+		}
+		options = append(options, otlptracehttp.WithEndpointURL(address))
+	}
+	exporter, err := otlptracehttp.New(ctx, options...)
 	if err != nil {
 		return nil, fmt.Errorf("OTLP exporter to %s: %w", endpoint, err)
 	}

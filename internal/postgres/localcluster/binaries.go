@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// oldest is the first major version that has every feature our SQL uses.
-const oldest = 14
+// oldest is the first major version that the tests ran on, as doctor has it.
+const oldest = 15
 
 // binaries are PostgreSQL's programs on this machine.
 type binaries struct {
