@@ -6,6 +6,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/api/about"
 	"github.com/millrace-dev/millrace/internal/config"
 )
 
@@ -18,6 +19,11 @@ func MetricNames(ctx context.Context) []string {
 // RoomIn is the readiness of a data directory with that reserve.
 func RoomIn(dir string, reserve int64) error {
 	return readiness{&Instance{cfg: config.Config{DataDir: dir, DiskReserve: reserve}}}.CheckSpace()
+}
+
+// WorkersPart is what readiness says of the workers.
+func WorkersPart(ctx context.Context, pool *pgxpool.Pool) about.Part {
+	return readiness{&Instance{pool: pool}}.workers(ctx)
 }
 
 // Writable is the readiness of a database.

@@ -222,7 +222,7 @@ func (r readiness) Check(ctx context.Context) []about.Part {
 		part("postgresql", true, r.writable(ctx)),
 		part("disk", true, r.CheckSpace()),
 		part("temporal", false, r.temporal(ctx)),
-		part("workers", false, r.workers(ctx)),
+		r.workers(ctx),
 	}
 }
 
@@ -259,16 +259,14 @@ func (r readiness) temporal(ctx context.Context) error {
 	return err
 }
 
-// workers asks who polls the task queue.
-func (r readiness) workers(ctx context.Context) error {
-	d, err := r.in.client.DescribeTaskQueue(ctx, r.in.cfg.TaskQueue, workflowTasks)
-	if err != nil {
-		return err
+// workers looks for a process that works.
+func (r readiness) workers(ctx context.Context) about.Part {
+	force, err := livestore.NewWorkers(r.in.pool).Workforce(ctx)
+	p := part("workers", false, err)
+	if err == nil && force.Workers == 0 {
+		p.OK, p.Detail = false, force.String()
 	}
-	if len(d.GetPollers()) == 0 {
-		return fmt.Errorf("nobody polls task queue %s", r.in.cfg.TaskQueue)
-	}
-	return nil
+	return p
 }
 
 // freeSpace fails when less than reserve bytes are free on the disk of dir.

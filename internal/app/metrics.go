@@ -24,6 +24,8 @@ func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 		}
 		return float64(open)
 	})
+	m.Engine(readiness{in}.temporal)
+	m.Disk(in.cfg.DataDir, in.cfg.DiskReserve)
 	in.meterWebhooks(m)
 	if in.has(Projector) {
 		group.Go(func() error {

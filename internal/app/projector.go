@@ -3,15 +3,12 @@ package app
 import (
 	"context"
 
-	"go.temporal.io/api/enums/v1"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/projections"
 )
-
-const workflowTasks = enums.TASK_QUEUE_TYPE_WORKFLOW
 
 // startProjector keeps the views up to date.
 func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {

@@ -28,3 +28,18 @@ func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 	pool.Reset()
 	require.ErrorContains(t, app.Writable(t.Context(), pool), "read-only")
 }
+
+// /readyz says at once that nobody works, and how many jobs wait for it.
+func TestReadinessMissesWorkers(t *testing.T) {
+	t.Parallel()
+	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
+	require.NoError(t, err)
+	t.Cleanup(pool.Close)
+	part := app.WorkersPart(t.Context(), pool)
+	require.False(t, part.OK)
+	require.False(t, part.Required, "accepted jobs wait")
+	require.Equal(t, "0 admitted jobs, no worker", part.Detail)
+	_, err = pool.Exec(t.Context(), `insert into workers values ('host/1', now())`)
+	require.NoError(t, err)
+	require.True(t, app.WorkersPart(t.Context(), pool).OK)
+}

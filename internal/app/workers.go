@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
 )
@@ -40,6 +41,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		group.Go(func() error { in.takeOver(ctx); return nil })
 		group.Go(func() error { in.namespace().PrepareLogged(ctx, in.log); return nil })
+		group.Go(func() error { livestore.NewWorkers(in.pool).Run(ctx, in.worker, in.log); return nil })
 		assets, err := in.assetWorker()
 		if err != nil {
 			return err

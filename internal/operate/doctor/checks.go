@@ -17,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/worker"
@@ -130,6 +131,20 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
+// workforce looks for processes that work, by their signs of life: a worker that stopped is missed in seconds, where the
+// engine remembers it for minutes.
+func (d databaseDoctor) workforce(ctx context.Context) (Finding, error) {
+	force, err := livestore.NewWorkers(d.pool).Workforce(ctx)
+	if err != nil {
+		return Finding{}, err
+	}
+	f := Finding{Status: Healthy, Detail: force.String()}
+	if force.Workers == 0 {
+		f.Status = Failing
+	}
+	return f.with("start one: millrace serve --roles worker"), nil
+}
+
 // diskDoctor checks the free space on the disk of the data directory.
 type diskDoctor struct {
 	dir     string
@@ -189,6 +204,10 @@ func (d temporalDoctor) graphWorkers(ctx context.Context) (Finding, error) {
 
 func (d temporalDoctor) assetWorkers(ctx context.Context) (Finding, error) {
 	return d.pollers(ctx, worker.AssetQueue(d.queue))
+}
+
+func (d temporalDoctor) modelWorkers(ctx context.Context) (Finding, error) {
+	return d.pollers(ctx, worker.ModelQueue(d.queue))
 }
 
 func (d temporalDoctor) exportWorkers(ctx context.Context) (Finding, error) {

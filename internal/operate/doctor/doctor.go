@@ -138,6 +138,7 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 		{"slots", "", d.slots},
 		{"queues", "", d.queues},
 		{"stuck", "", d.stuck},
+		{"workforce", "", d.workforce},
 		{"webhooks", "", d.webhooks},
 		{"blobs", "check --data, or the bucket's settings", b.present},
 		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
@@ -156,6 +157,7 @@ func TemporalChecks(cfg config.Config, c client.Client) []Check {
 		{"temporal", "check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE", t.server},
 		{"workers", "start one: millrace serve --roles worker", t.graphWorkers},
 		{"asset workers", "start one: millrace serve --roles worker", t.assetWorkers},
+		{"model workers", "start one: millrace serve --roles worker", t.modelWorkers},
 		{"export workers", "start one: millrace serve --roles worker", t.exportWorkers},
 	}
 }

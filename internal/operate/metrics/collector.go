@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 )
 
 // Depth holds the numbers of waiting and running jobs of an account.
@@ -35,6 +36,7 @@ type Snapshot struct {
 	Webhooks Webhooks
 	Servers  []*server.Server // ComfyUI servers, with the segments that run there
 	Waiting  int              // segments that wait for one
+	Workers  livestore.Workforce
 }
 
 // Kept holds the bytes that an account stores and its limit; Limit 0 = no limit.
@@ -94,6 +96,9 @@ var (
 	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that keep the most, and of all others together.", []string{"account"}, nil)
 	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Bytes that these accounts may keep, where they have a limit.", []string{"account"}, nil)
 	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that keep as much as they may: nothing more is taken from them.", nil, nil)
+	descWorkers = prometheus.NewDesc("millrace_workers", "Processes that run jobs, by their signs of life.", nil, nil)
+	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs that have a slot and that no worker has begun.", nil, nil)
+	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds", "How long the first of these jobs has waited: what workers are scaled by.", nil, nil)
 	descUp      = prometheus.NewDesc("millrace_database_up", "1 when the database could be read for these metrics.", nil, nil)
 )
 
@@ -104,7 +109,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp, descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
 		ch <- d
 	}
 }
@@ -148,6 +153,9 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descEnded, float64(st.Webhooks.Disabled))
 	gauge(descWaiting, st.Webhooks.Oldest.Seconds())
 	gauge(descServerWaiting, float64(st.Waiting))
+	gauge(descWorkers, float64(st.Workers.Workers))
+	gauge(descIdle, float64(st.Workers.Waiting))
+	gauge(descWait, st.Workers.Oldest.Seconds())
 	collectServers(gauge, st.Servers)
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
@@ -46,6 +47,9 @@ func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
 		return st, err
 	}
 	if err := d.views(ctx, &st); err != nil {
+		return st, err
+	}
+	if st.Workers, err = livestore.NewWorkers(d.Pool).Workforce(ctx); err != nil {
 		return st, err
 	}
 	deliveries, err := webhookstore.New(d.Pool, nil).State(ctx)

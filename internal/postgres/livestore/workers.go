@@ -1,0 +1,91 @@
+package livestore
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/millrace-dev/millrace/internal/postgres"
+)
+
+// The pace of the signs of life of a process that works, and how old the last one may be: a killed process is missed
+// within ten seconds, and one lost sign changes nothing.
+const (
+	workerPace  = 3 * time.Second
+	workerAlive = 8 * time.Second
+)
+
+// leaveTimeout bounds how long a process that stops takes to take itself off the list.
+const leaveTimeout = 2 * time.Second
+
+// Workers lists the processes that run workflows and activities.
+type Workers struct{ pool *pgxpool.Pool }
+
+// NewWorkers returns the list on pool.
+func NewWorkers(pool *pgxpool.Pool) *Workers { return &Workers{pool: pool} }
+
+// Run keeps a process on the list until ctx ends, and then takes it off at once: what it still finishes is none of the
+// list's concern. A sign of life that cannot be given is logged; the next one follows.
+func (w *Workers) Run(ctx context.Context, id string, log *slog.Logger) {
+	tick := time.NewTicker(workerPace)
+	defer tick.Stop()
+	for {
+		if err := w.announce(ctx, id); err != nil && ctx.Err() == nil {
+			log.Warn("this worker's sign of life not recorded", "error", err)
+		}
+		select {
+		case <-tick.C:
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
+	defer cancel()
+	if _, err := w.pool.Exec(ctx, `delete from workers where id = $1`, id); err != nil {
+		log.Warn("this worker stays on the list until its last sign of life is too old", "error", err)
+	}
+}
+
+func (w *Workers) announce(ctx context.Context, id string) error {
+	_, err := w.pool.Exec(ctx, `with gone as (delete from workers where heartbeat < now() - interval '1 hour')
+		insert into workers (id, heartbeat) values ($1, now()) on conflict (id) do update set heartbeat = excluded.heartbeat`, id)
+	return postgres.Classify(err, "announce worker "+id)
+}
+
+// Workforce is who works, and what waits for them.
+type Workforce struct {
+	Workers int           // processes with a recent sign of life
+	Waiting int           // jobs that have a slot and that no worker has begun
+	Oldest  time.Duration // how long the first of them has waited; 0 when none does
+}
+
+// String says it in words: "3 admitted jobs, no worker".
+func (f Workforce) String() string {
+	jobs, workers := fmt.Sprintf("%d admitted jobs wait", f.Waiting), fmt.Sprintf("%d workers", f.Workers)
+	switch {
+	case f.Workers == 0 && f.Waiting == 1:
+		return "1 admitted job, no worker"
+	case f.Workers == 0:
+		return fmt.Sprintf("%d admitted jobs, no worker", f.Waiting)
+	case f.Workers == 1:
+		workers = "1 worker"
+	}
+	return workers + ", " + jobs
+}
+
+// Workforce counts processes and jobs. It reads the last event of every job with a slot.
+func (w *Workers) Workforce(ctx context.Context) (Workforce, error) {
+	var f Workforce
+	var seconds float64
+	err := w.pool.QueryRow(ctx, `select (select count(*) from workers where heartbeat > now() - make_interval(secs => $1)),
+			count(*), coalesce(extract(epoch from max(clock_timestamp() - s.admitted_at)), 0)::float8
+		from job_slots s
+		where (select e.type from events e where e.stream = 'job-' || s.job_id order by e.version desc limit 1) = 'job.admitted.v1'`,
+		workerAlive.Seconds()).Scan(&f.Workers, &f.Waiting, &seconds)
+	f.Oldest = time.Duration(max(0, seconds) * float64(time.Second))
+	return f, postgres.Classify(err, "count workers")
+}

@@ -1,0 +1,67 @@
+package livestore_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
+)
+
+// A worker is on the list while it works; one that stops leaves at once, and one that is killed is missed within ten
+// seconds.
+func TestWorkersThatStoppedAreSeen(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	list := livestore.NewWorkers(pool)
+	workers := func() int {
+		f, err := list.Workforce(t.Context())
+		require.NoError(t, err)
+		return f.Workers
+	}
+	require.Zero(t, workers())
+
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan struct{})
+	go func() { defer close(ended); list.Run(ctx, "host/1", slog.New(slog.DiscardHandler)) }()
+	require.Eventually(t, func() bool { return workers() == 1 }, 10*time.Second, 10*time.Millisecond)
+	stop()
+	<-ended
+	require.Zero(t, workers(), "it took itself off the list")
+
+	for age, want := range map[string]int{"7 seconds": 1, "9 seconds": 0} { // without a word, as after kill -9
+		_, err := pool.Exec(t.Context(), `insert into workers values ('killed', now() - $1::text::interval)
+			on conflict (id) do update set heartbeat = excluded.heartbeat`, age)
+		require.NoError(t, err)
+		require.Equal(t, want, workers(), age)
+	}
+}
+
+func TestAdmittedJobsWaitForAWorkerUntilOneBegins(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	list := livestore.NewWorkers(pool)
+	id := uuid.New()
+	record := func(version int, event string) {
+		_, err := pool.Exec(t.Context(), `insert into events (stream, version, id, type, account, data, meta, recorded_at) values ('job-' || $1::uuid, $2, $3, $4, 'a', '{}', '{}', now())`, id, version, uuid.New(), event)
+		require.NoError(t, err)
+	}
+	record(1, "job.submitted.v1")
+	record(2, "job.admitted.v1")
+	_, err := pool.Exec(t.Context(), `insert into job_slots (job_id, account, run, admitted_at) values ($1, 'a', 1, now() - interval '20 seconds')`, id)
+	require.NoError(t, err)
+	f, err := list.Workforce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, f.Waiting)
+	require.InDelta(t, 20, f.Oldest.Seconds(), 10)
+
+	record(3, "job.started.v1")
+	f, err = list.Workforce(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, livestore.Workforce{}, f)
+}
