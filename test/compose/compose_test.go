@@ -126,8 +126,12 @@ func (d *deployment) run(name string, args ...string) string {
 // in runs Compose on the project.
 func (d *deployment) in(args ...string) string {
 	d.t.Helper()
-	args = append(append(append([]string{}, d.compose[1:]...), "-p", d.project, "-f", "../../docker-compose.yml"), args...)
-	return d.run(d.compose[0], args...)
+	return d.run(d.compose[0], d.arguments(args...)...)
+}
+
+// arguments are those of Compose for the project.
+func (d *deployment) arguments(args ...string) []string {
+	return append(append(append([]string{}, d.compose[1:]...), "-p", d.project, "-f", "../../docker-compose.yml"), args...)
 }
 
 // start brings the roles up and waits until the API says that it is ready.
@@ -147,8 +151,7 @@ func (d *deployment) stop() {
 		if args[0] == "logs" && !d.t.Failed() {
 			continue
 		}
-		full := append(append(append([]string{}, d.compose[1:]...), "-p", d.project, "-f", "../../docker-compose.yml"), args...)
-		cmd := exec.Command(d.compose[0], full...) //nolint:noctx // the test's context has ended
+		cmd := exec.Command(d.compose[0], d.arguments(args...)...) //nolint:noctx // the test's context has ended
 		cmd.Env = append(os.Environ(), d.env...)
 		if out, err := cmd.CombinedOutput(); err != nil || args[0] == "logs" {
 			d.t.Logf("%v: %v\n%s", args, err, out)
@@ -218,7 +221,11 @@ func TestComposedServiceRunsAJobWithItsSettings(t *testing.T) {
 		require.Regexp(t, `enabled +yes`, described, "%s: the catalog that is mounted, and the key of its model", role)
 		require.Contains(t, d.in("exec", "-T", role, "printenv", "MILLRACE_PUBLIC_URL", "MILLRACE_AUTH"), "https://jobs.example.org\ntoken", role)
 	}
-	require.Contains(t, d.in("exec", "-T", "worker", "millrace", "doctor"), "PostgreSQL")
+	d.await("a service in which doctor finds nothing to mend", func() bool {
+		cmd := exec.CommandContext(t.Context(), d.compose[0], d.arguments("exec", "-T", "worker", "millrace", "doctor")...)
+		cmd.Env = append(os.Environ(), d.env...)
+		return cmd.Run() == nil
+	})
 }
 
 func (d *deployment) runsAJob() {

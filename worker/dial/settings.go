@@ -34,7 +34,10 @@ func (s Settings) Options() (client.Options, error) {
 		return client.Options{}, err
 	}
 	options := client.Options{HostPort: s.Address, Namespace: s.Namespace}
-	options.ConnectionOptions.DialOptions = []grpc.DialOption{grpc.WithChainUnaryInterceptor(s.explained)}
+	options.ConnectionOptions.DialOptions = []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(s.explained),
+		grpc.WithDisableServiceConfig(), // which is asked of the DNS of the world: without one, connecting waits until it is too late
+	}
 	if s.encrypted() {
 		options.ConnectionOptions.TLS = s.tlsConfig()
 	}
