@@ -36,12 +36,12 @@ func (s *service) cancel(id string, m *comfyui.Machine, prompt string) {
 // cancelRunning cancels jobs whose prompts run: in their first moment, while they are handed over, and later.
 func (s *service) cancelRunning() {
 	m := s.machines[0]
-	for i, wait := range []time.Duration{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
+	for i, millis := range []int64{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
 		before := len(m.Runs())
 		id := s.submit(text2img(800+i, 2000))
 		s.await("the prompt to run", func() bool {
 			runs := m.Runs()
-			return len(runs) > before && time.Since(runs[before].Began) > wait*time.Millisecond
+			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() > millis
 		})
 		s.cancel(id, m, m.Runs()[before].ID)
 		s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })

@@ -53,7 +53,7 @@ func listen(t *testing.T, base, client string) <-chan told {
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(base, "http", "ws", 1)+"/ws?clientId="+client, nil)
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
-	t.Cleanup(func() { conn.Close() }) //nolint:errcheck // it is over
+	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.WriteJSON(map[string]any{"type": "feature_flags", "data": map[string]any{"supports_preview_metadata": true}}))
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	done := make(chan told, 1)

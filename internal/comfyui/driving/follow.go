@@ -93,7 +93,7 @@ func (f *follower) attach(ctx context.Context, quiet time.Duration) *attachment 
 // socket of the same name.
 func (a *attachment) close() {
 	a.stop()
-	<-a.ended
+	<-a.ended //nolint:errcheck // why it ended does not matter any more
 }
 
 // longestQuiet bounds the time between two sockets of a prompt that says nothing, such as one that loads a large model.

@@ -175,7 +175,7 @@ func (h *haunted) Follow(ctx context.Context, client string, deliver func(comfyu
 	require.NoError(h.t, res.Body.Close())
 	return h.Server.Follow(ctx, client, func(e comfyui.Event) error {
 		if _, runs := e.(comfyui.Progressed); runs {
-			old.Close() //nolint:errcheck // once is enough
+			old.Close() // once is enough
 		}
 		return deliver(e)
 	})
