@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 )
 
 // Default limits of a request; each has a field in Options.
@@ -155,12 +156,21 @@ func (s *service) addPages(deps Deps) {
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
+			Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
 		}))
 	}
 	if deps.Editor != nil {
 		s.editor = console.NewEditor(s.edge, deps.Editor.Files)
 		s.add(s.editor)
 	}
+}
+
+// consoleClasses returns the classes that the console turns workflows for; nil without any.
+func consoleClasses(deps Deps) uiworkflow.Classes {
+	if deps.Classes == nil {
+		return nil
+	}
+	return deps.Classes
 }
 
 // consoleFiles returns the files of the console; nil without any.

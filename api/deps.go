@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
@@ -88,6 +89,7 @@ type Console struct {
 	Index     console.Index            // nil = jobs are listed by their state alone
 	Stats     overview.Stats           // nil = no overview; needs Index
 	Now       overview.Now             // with Stats
+	Operators *operators.Services      // nil = operators change nothing here
 }
 
 // Editor is a web editor that is served beside the API.

@@ -10,12 +10,14 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/jobindex"
@@ -74,10 +76,13 @@ type Deps struct {
 	Retry     Retrier                  // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
 	Live      page.Source
-	Index     Index          // nil = jobs are listed by their state alone
-	Files     Files          // nil = no thumbnails and no archives
-	Stats     overview.Stats // nil = no overview
-	Now       overview.Now   // with Stats
+	Index     Index               // nil = jobs are listed by their state alone
+	Files     Files               // nil = no thumbnails and no archives
+	Stats     overview.Stats      // nil = no overview
+	Now       overview.Now        // with Stats
+	Submit    Submitter           // nil = nothing is submitted from the pages
+	Classes   uiworkflow.Classes  // with Submit
+	Operators *operators.Services // nil = operators change nothing here
 }
 
 // Index finds jobs by what they are; jobindex.Reader is it.
@@ -104,9 +109,15 @@ func New(deps Deps) *Surface {
 	if deps.Stats != nil && deps.Index != nil {
 		s.rooms = append(s.rooms, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
 	}
-	s.page.Room(console.Room{Path: "", Title: "Jobs"})
+	s.page.Room(console.Room{Path: "", Title: "Jobs"}, console.Room{Path: "/gallery", Title: "Gallery"})
+	if deps.Submit != nil && deps.Classes != nil {
+		s.page.Room(console.Room{Path: "/run", Title: "Run", Account: true})
+	}
 	if deps.Servers != nil {
 		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
+	}
+	if deps.Operators != nil {
+		s.rooms = append(s.rooms, operators.New(s.page, *deps.Operators))
 	}
 	return s
 }
@@ -114,14 +125,17 @@ func New(deps Deps) *Surface {
 // Routes returns the routes of the console. Its pages do not answer with an API's errors, and their credential is a
 // cookie that browsers send to these pages only.
 func (s *Surface) Routes() []edge.Route {
-	routes := s.page.Routes()
+	routes := append(s.page.Routes(), s.runRoutes()...)
 	for _, r := range s.rooms {
 		routes = append(routes, r.Routes()...)
 	}
 	return append(routes,
 		s.page.Page("", page.Read, s.list),
+		s.page.Page("/gallery", page.Read, s.gallery),
+		s.page.File("/gallery/compare", page.ReadOne, s.compareTwo),
 		s.page.Page("/servers", page.Operator, s.servers),
 		s.page.Page("/jobs/:id", page.ReadOne, s.job),
+		s.page.Page("/jobs/:id/outputs/:asset", page.ReadOne, s.shown),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
 		s.page.File("/jobs/:id/thumbs/:asset", page.ReadOne, s.thumb),
 		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),

@@ -43,7 +43,7 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	}
 	counts := map[server.State]int{}
 	for _, one := range all {
-		on := console.ShownServer{Server: one}
+		on := console.ShownServer{Server: one, Acts: s.serverActs(v, one)}
 		for _, l := range one.Leases {
 			on.Runs = append(on.Runs, console.ShownLease{JobLink: links[l.Job], Lease: l})
 		}
@@ -53,6 +53,12 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	for _, state := range []server.State{server.Healthy, server.Busy, server.Draining, server.Away, server.Refused} {
 		if counts[state] > 0 {
 			shown.Counts = append(shown.Counts, console.StateCount{State: state, Count: counts[state]})
+		}
+	}
+	if s.operates(v) {
+		shown.Add = &console.Act{
+			Path: "/servers", Label: "Register a server", Warning: "Every process asks it for its classes, and jobs are placed on it.",
+			Fields: []console.ActField{{Name: "url", Label: "Address, as in http://10.0.0.7:8188", Required: true}, {Name: "labels", Label: "Labels, separated by spaces"}},
 		}
 	}
 	for _, w := range waiting {
@@ -82,4 +88,29 @@ func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []
 		links[id] = console.JobLink{ID: public[i], Page: s.Edge.Mode() != account.ModeKeys}
 	}
 	return links, nil
+}
+
+// operates reports whether the visitor may change servers here.
+func (s *Surface) operates(v page.Visitor) bool {
+	return v.Operates && s.Operators != nil && s.Operators.Servers != nil
+}
+
+// serverActs are the changes that a visitor can make to a server.
+func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
+	if !s.operates(v) {
+		return nil
+	}
+	act := func(verb, label, warning string) console.Act {
+		return console.Act{Path: "/servers/" + string(one.ID) + "/" + verb, Label: label, Warning: warning}
+	}
+	var acts []console.Act
+	if one.Drained {
+		acts = append(acts, act("resume", "Resume", "It takes new work again."))
+	} else {
+		acts = append(acts, act("drain", "Drain", "It ends what it runs and takes nothing new."))
+	}
+	if !one.Fixed {
+		acts = append(acts, act("remove", "Remove", "It is forgotten. What runs on it is given to another server."))
+	}
+	return acts
 }

@@ -36,18 +36,22 @@ const MaxMembers = 1_000_000
 
 // Prepare runs the checks that all surfaces share and returns the submission in the caller's name, as it may be recorded.
 func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, error) {
-	caller := edge.Caller(c)
+	secret, err := e.RequestSecret(c)
+	if err != nil {
+		return job.Submission{}, err
+	}
+	return PrepareFor(edge.Caller(c), secret, edge.RequestID(c), sub)
+}
+
+// PrepareFor is Prepare for a caller who has shown the secret.
+func PrepareFor(caller account.Identity, secret, requestID string, sub job.Submission) (job.Submission, error) {
 	if !caller.Active || caller.Tier == account.TierFree {
 		return job.Submission{}, fault.New(fault.Exhausted, fault.CodeSubscriptionInactive, "an active subscription is required to run workflows")
 	}
 	if err := checkTexts(sub); err != nil {
 		return job.Submission{}, err
 	}
-	sub.Account, sub.RequestID = caller.Account, edge.RequestID(c)
-	secret, err := e.RequestSecret(c)
-	if err != nil {
-		return job.Submission{}, err
-	}
+	sub.Account, sub.RequestID = caller.Account, requestID
 	withhold(&sub, append(slices.Collect(maps.Values(sub.ComfyOrg)), sub.Credential, secret)...)
 	return sub, nil
 }

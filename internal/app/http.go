@@ -91,6 +91,10 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
+	operated, err := in.operatedPages()
+	if err != nil {
+		return nil, err
+	}
 	reader := jobs.NewReader(in.pool, in.types)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
@@ -111,7 +115,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Operators: operated},
 		Editor:    page,
 		Router:    models,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},

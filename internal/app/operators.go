@@ -8,6 +8,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/api/admin"
+	consoleoperators "github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -136,6 +137,22 @@ func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 	}
 	return &operatewebhooks.Service{
 		Endpoints: service, Store: webhookstore.New(in.pool, in.events), Reader: webhooks.NewReader(in.pool, in.types), Accounts: accountstore.New(in.pool),
+	}, nil
+}
+
+// operatedPages returns what operators see and change in the console.
+func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
+	hooks, err := in.OperatedWebhooks()
+	if err != nil {
+		return nil, err
+	}
+	pool, err := in.OperatedServers()
+	if err != nil {
+		return nil, err
+	}
+	return &consoleoperators.Services{
+		Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL},
+		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: servedDoctor{in},
 	}, nil
 }
 

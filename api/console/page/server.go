@@ -73,7 +73,8 @@ func New(deps Deps, base string) *Server {
 // Visitor is who looks at a page. An operator has the account whose part of the service was asked for, "" = all.
 type Visitor struct {
 	account.Identity
-	Operator bool
+	Operator bool // may see what operators see
+	Operates bool // may change what operators change
 	secret   string
 	token    bool   // the secret is the operators'
 	named    string // account that an operator named
@@ -98,6 +99,7 @@ var (
 	ReadOne  = Access{Scope: account.ScopeRead, Account: true}
 	Write    = Access{Scope: account.ScopeWrite, Account: true}
 	Operator = Access{Scope: account.ScopeRead, Operator: true}
+	Operate  = Access{Scope: account.ScopeWrite, Operator: true}
 )
 
 // Room adds a link to the navigation of every page.
@@ -124,6 +126,17 @@ func (s *Server) Form(path string, need Access, act Action) edge.Route {
 		next, err := act(c, v)
 		if err == nil {
 			s.Redirect(c, v, next)
+		}
+		return err
+	})
+}
+
+// Answer returns the route of a form that is answered with a page, for what may be shown only once.
+func (s *Server) Answer(path string, need Access, handle Handler) edge.Route {
+	return s.route(http.MethodPost, path, need, func(c *gin.Context, v Visitor) error {
+		p, err := handle(c, v)
+		if err == nil {
+			s.write(c, http.StatusOK, p, &v)
 		}
 		return err
 	})
@@ -196,9 +209,10 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	if err != nil {
 		return Visitor{}, err
 	}
-	v := Visitor{Identity: id, Operator: s.Edge.Mode() != account.ModeKeys, secret: key}
+	mode := s.Edge.Mode()
+	v := Visitor{Identity: id, Operator: mode != account.ModeKeys, Operates: mode == account.ModeNone, secret: key}
 	switch {
-	case need.Operator && !v.Operator:
+	case need.Operator && !v.Operator, need == Operate && !v.Operates:
 		err = fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
 	case !id.Allows(need.Scope):
 		err = fault.New(fault.Denied, fault.CodeForbidden, "This key may read, but not change anything.")
@@ -208,7 +222,7 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 
 // operator returns the visitor of an operator's cookie.
 func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, error) {
-	v := Visitor{Operator: true, secret: key, token: true}
+	v := Visitor{Operator: true, Operates: true, secret: key, token: true}
 	v.Scopes = []account.Scope{account.ScopeRead, account.ScopeWrite}
 	if !need.Operator {
 		v.named = c.Query("account")

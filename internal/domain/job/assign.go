@@ -103,9 +103,9 @@ func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawM
 	return o.encode()
 }
 
-// assign applies the assignments and returns the inputs that changed. Node ids and input names may contain dots; the
+// Assign applies the assignments and returns the inputs that changed. Node ids and input names may contain dots; the
 // longest matching node id wins.
-func assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []string, error) {
+func Assign(prompt json.RawMessage, changes []Assignment) (json.RawMessage, []string, error) {
 	var changed []string
 	for _, c := range changes {
 		if !json.Valid(c.Value) {

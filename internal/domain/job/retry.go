@@ -118,7 +118,7 @@ func (t Retrier) submission(ctx context.Context, r Retry, state Job, first Submi
 		return Submission{}, err
 	}
 	origin, asked := &Origin{Job: r.Of, Chosen: state.Chosen, FromNode: r.FromNode}, source.Prompt
-	if source.Prompt, origin.Set, err = assign(source.Prompt, r.Set); err != nil {
+	if source.Prompt, origin.Set, err = Assign(source.Prompt, r.Set); err != nil {
 		return Submission{}, err
 	}
 	if err := t.checkInputs(asked, origin.Set); err != nil {

@@ -29,6 +29,10 @@ func Names() []string {
 	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, jobindex.Name, stats.Name, webhooks.OutgoingName}
 }
 
+// Rebuildable reports whether a reader of the log may be rebuilt. The one that makes webhook messages may not: it would
+// make each of them again.
+func Rebuildable(name string) bool { return name != webhooks.OutgoingName }
+
 // Followers returns what a projector runs: the views, and the follower that turns events into webhook messages,
 // which must not be rebuilt. base is the public URL of links in messages.
 func Followers(base string) ([]projections.Projection, error) {

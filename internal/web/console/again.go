@@ -44,3 +44,13 @@ func (p *JobPage) Segments() []TimeSegment {
 	}
 	return out
 }
+
+// RunPage takes a workflow, and shows the inputs of the one that it was given.
+type RunPage struct {
+	Frame
+	Prompt string // "" = none was given yet
+	Nodes  []FormNode
+}
+
+// Template implements Page.
+func (*RunPage) Template() string { return "run" }

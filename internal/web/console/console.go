@@ -100,6 +100,7 @@ var functions = template.FuncMap{
 	"ago":   func(t time.Time) template.HTML { return moment(t, "") },
 	"since": func(t time.Time) template.HTML { return moment(t, "since") },
 	"clock": func(t time.Time) template.HTML { return moment(t, "clock") },
+	"act":   actAt,
 	"first": first, "money": money, "millis": millis,
 	"stampMinute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"size":        bytesOf, "used": used, "memory": memory, "when": when,

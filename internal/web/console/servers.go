@@ -14,6 +14,7 @@ type ServersPage struct {
 	Servers []ShownServer
 	Waiting []ShownWait
 	Counts  []StateCount
+	Add     *Act // nil = the visitor may not
 }
 
 // StateCount is how many servers are in a state.
@@ -26,6 +27,7 @@ type StateCount struct {
 type ShownServer struct {
 	*server.Server
 	Runs []ShownLease
+	Acts []Act
 }
 
 // Reason says why the server is in its state; "" needs none.

@@ -1,0 +1,105 @@
+package console
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// galleryJobs is how many jobs a page of the gallery looks at.
+const galleryJobs = 48
+
+// gallery shows the pictures and films that jobs made, newest first: GET /console/gallery. Its address is searched as that
+// of the list is.
+func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) {
+	f, err := readFilter(c, v)
+	if err != nil {
+		return nil, err
+	}
+	if s.Index == nil && !f.plain() {
+		return nil, noJob()
+	}
+	f.Limit = galleryJobs
+	found, next, err := s.search(c.Request.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.GalleryPage{Frame: console.Frame{Title: "Gallery", Scripts: []string{"gallery.js"}}, Text: f.Text}
+	if next > 0 {
+		shown.Next = f.query(v, "before", strconv.FormatInt(next, 10))
+	}
+	for _, j := range found {
+		for _, o := range jobio.Outputs(j) {
+			if kind := jobio.OutputType(o.File); kind == "image" || kind == "video" {
+				shown.Shown = append(shown.Shown, console.Shown{Job: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Kind: kind, At: o.File.SavedAt, Query: jobQuery(v, j)})
+			}
+		}
+	}
+	return shown, nil
+}
+
+// shown shows one output large, with the values of the graph that people look for: GET /console/jobs/{id}/outputs/{asset}.
+func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
+	j, o, err := s.output(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.ShownPage{Frame: console.Frame{Title: o.File.Filename}, Job: j, Kind: jobio.OutputType(o.File), Size: o.File.Size, Node: o.Node}
+	shown.Asset, shown.Name = o.File.Asset, o.File.Filename
+	all := jobio.Outputs(j)
+	at := slices.IndexFunc(all, func(one jobio.Output) bool { return one.File.Asset == o.File.Asset })
+	if at > 0 {
+		shown.Before = all[at-1].File.Asset
+	}
+	if at+1 < len(all) {
+		shown.After = all[at+1].File.Asset
+	}
+	g, err := s.graph(c, v, j)
+	if fault.Is(err, fault.NotFound) {
+		return shown, nil // the submission is no longer kept
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range formNodes(g) {
+		for _, in := range n.Inputs {
+			if slices.Contains(mainInputs, in.Label) && in.Value != "" {
+				shown.Values = append(shown.Values, console.MainValue{Node: n.Title, Input: in.Label, Value: in.Value})
+			}
+		}
+	}
+	return shown, nil
+}
+
+// mainInputs are the inputs by which people tell pictures apart.
+var mainInputs = []string{
+	"text", "prompt", "negative_prompt", "seed", "noise_seed", "steps", "cfg", "sampler_name", "scheduler", "denoise",
+	"ckpt_name", "unet_name", "lora_name", "vae_name", "model", "model_name", "width", "height",
+}
+
+// compareTwo sends the browser to the comparison of the two jobs that are ticked: GET /console/gallery/compare?id=A&id=B.
+func (s *Surface) compareTwo(c *gin.Context, v page.Visitor) error {
+	var ids []job.PublicID
+	for _, text := range c.QueryArray("id") {
+		id, err := job.ParsePublicID(text)
+		if err != nil {
+			return noJob()
+		}
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) != 2 {
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "Tick pictures of two jobs: %d are ticked.", len(ids))
+	}
+	s.page.Redirect(c, v, "/jobs/"+string(ids[0])+"?"+url.Values{"with": {string(ids[1])}}.Encode())
+	return nil
+}

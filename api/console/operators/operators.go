@@ -1,0 +1,158 @@
+// Package operators serves the pages on which operators act without a shell: queues, views, accounts with their keys and
+// credit, ComfyUI servers, deliveries of webhooks, and what the doctor finds. It promises that only operators change
+// anything here, and that each change has a reason and is recorded as an event. The services below internal/operate make
+// the changes, the same as for the command line and the admin API.
+package operators
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/gate"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// Services are what the pages show and change; those of package admin are the same.
+type Services struct {
+	Queues   Queues
+	Views    Views
+	Accounts Accounts
+	Webhooks Webhooks
+	Servers  Servers // nil = there is no registry of servers
+	Doctor   Doctor
+}
+
+// Queues are the operators' commands on queues.
+type Queues interface {
+	Set(ctx context.Context, c gate.Change) (gate.State, error)
+	States(ctx context.Context) ([]gate.State, error)
+}
+
+// Views are the operators' commands on views.
+type Views interface {
+	Views(ctx context.Context) ([]views.View, error)
+	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
+	Check(ctx context.Context, view string) (any, error)
+	Resume(ctx context.Context, view, stream string, by operate.Attribution) error
+}
+
+// Accounts are the operators' commands on accounts, their keys and their credit.
+type Accounts interface {
+	Accounts(ctx context.Context) ([]account.Account, error)
+	Account(ctx context.Context, id string) (account.Account, error)
+	Create(ctx context.Context, name string, tier account.Tier, by operate.Attribution) (account.Account, error)
+	Change(ctx context.Context, c account.Change) (account.Account, error)
+	Keys(ctx context.Context, account string) ([]account.Key, error)
+	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
+	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
+	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
+	Balance(ctx context.Context, account string) (credit.Balance, error)
+	Kept(ctx context.Context, a account.Account) (account.Storage, error)
+}
+
+// Webhooks are the operators' commands on deliveries of webhooks.
+type Webhooks interface {
+	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
+	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error)
+}
+
+// Servers are the operators' commands on ComfyUI servers.
+type Servers interface {
+	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
+	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
+}
+
+// Doctor checks everything that a deployment depends on.
+type Doctor interface {
+	Examine(ctx context.Context) (any, error)
+}
+
+// Room serves the pages.
+type Room struct {
+	Services
+	page *page.Server
+}
+
+// New returns the room and adds its pages to the navigation.
+func New(p *page.Server, services Services) *Room {
+	p.Room(
+		console.Room{Path: "/accounts", Title: "Accounts", Operator: true},
+		console.Room{Path: "/queues", Title: "Queues", Operator: true},
+		console.Room{Path: "/views", Title: "Views", Operator: true},
+		console.Room{Path: "/deliveries", Title: "Deliveries", Operator: true},
+		console.Room{Path: "/doctor", Title: "Doctor", Operator: true},
+	)
+	return &Room{Services: services, page: p}
+}
+
+// Routes returns the routes of the pages and of their forms.
+func (r *Room) Routes() []edge.Route {
+	routes := []edge.Route{
+		r.page.Page("/queues", page.Operator, r.queues),
+		r.page.Form("/queues", page.Operate, r.setQueue),
+		r.page.Page("/views", page.Operator, r.views),
+		r.page.Page("/views/:view/check", page.Operator, r.checkView),
+		r.page.Form("/views/:view/rebuild", page.Operate, r.rebuildView),
+		r.page.Form("/views/:view/resume", page.Operate, r.resumeView),
+		r.page.Page("/accounts", page.Operator, r.accounts),
+		r.page.Form("/accounts", page.Operate, r.createAccount),
+		r.page.Page("/accounts/:id", page.Operator, r.account),
+		r.page.Form("/accounts/:id", page.Operate, r.changeAccount),
+		r.page.Form("/accounts/:id/credit", page.Operate, r.grant),
+		r.page.Answer("/accounts/:id/keys", page.Operate, r.issueKey),
+		r.page.Form("/accounts/:id/keys/revoke", page.Operate, r.revokeKey),
+		r.page.Page("/deliveries", page.Operator, r.deliveries),
+		r.page.Form("/deliveries/replay", page.Operate, r.replay),
+		r.page.Page("/doctor", page.Operator, r.doctor),
+	}
+	if r.Servers != nil {
+		routes = append(routes,
+			r.page.Form("/servers", page.Operate, r.addServer),
+			r.page.Form("/servers/:id/:change", page.Operate, r.changeServer))
+	}
+	return routes
+}
+
+// every is how often an open page is looked at: what it shows is no event of one account.
+const every = 2 * time.Second
+
+// maxReason is the most bytes of a reason.
+const maxReason = 1000
+
+// attribution returns who asks for a change and why. A form without a reason is refused.
+func attribution(c *gin.Context, v page.Visitor) (operate.Attribution, error) {
+	reason := strings.TrimSpace(c.PostForm("reason"))
+	if reason == "" || len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say why, in at most %d bytes of text: the reason is recorded with the change.", maxReason)
+	}
+	return operate.Attribution{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
+}
+
+// typed returns what a service answered for JSON as a value of type T.
+func typed[T any](answer any) (T, error) {
+	var out T
+	raw, err := json.Marshal(answer)
+	if err == nil {
+		err = json.Unmarshal(raw, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("read an answer: %w", err)
+	}
+	return out, nil
+}

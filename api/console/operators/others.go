@@ -1,0 +1,126 @@
+package operators
+
+import (
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// deliveriesShown is how many deliveries a page has.
+const deliveriesShown = 50
+
+// deliveries lists deliveries of webhooks, dead letters at first: GET /console/deliveries.
+func (r *Room) deliveries(c *gin.Context, v page.Visitor) (console.Page, error) {
+	q := webhook.Query{State: webhook.State(c.DefaultQuery("status", string(webhook.Dead))), Limit: deliveriesShown}
+	if !slices.Contains(webhook.States(), q.State) {
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no state %.32q of a delivery.", q.State)
+	}
+	if text := c.Query("before"); text != "" {
+		var err error
+		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "before is a number.")
+		}
+	}
+	found, err := r.Webhooks.Deliveries(c.Request.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	names, err := r.names(c)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.DeliveriesPage{Frame: console.Frame{Title: "Deliveries"}, Status: q.State, States: webhook.States()}
+	for _, d := range found.Deliveries {
+		line := console.ShownDelivery{Delivery: d, Name: names[d.Account]}
+		if len(d.Tries) > 0 {
+			line.Last = &d.Tries[len(d.Tries)-1]
+		}
+		if v.Operates && d.State != webhook.Pending {
+			line.Acts = []console.Act{{
+				Path: "/deliveries/replay", Label: "Replay", Warning: "It is sent again under the same id.",
+				Hidden: map[string]string{"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State)},
+			}}
+		}
+		shown.Deliveries = append(shown.Deliveries, line)
+	}
+	if found.Next != 0 {
+		shown.Next = console.Query(url.Values{"status": {string(q.State)}, "before": {strconv.FormatInt(found.Next, 10)}})
+	}
+	return shown, nil
+}
+
+func (r *Room) replay(c *gin.Context, v page.Visitor) (string, error) {
+	by, err := attribution(c, v)
+	if err != nil {
+		return "", err
+	}
+	endpoint, err := webhook.ParseID(c.PostForm("webhook"))
+	if err != nil {
+		return "", err
+	}
+	one, err := uuid.Parse(c.PostForm("delivery"))
+	if err != nil {
+		return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such delivery.")
+	}
+	_, err = r.Webhooks.Replay(c.Request.Context(), endpoint, &one, by)
+	return "/deliveries?" + url.Values{"status": {c.PostForm("status")}}.Encode(), err
+}
+
+// doctor shows what the doctor finds: GET /console/doctor.
+func (r *Room) doctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
+	answer, err := r.Doctor.Examine(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	found, err := typed[struct{ Checks []console.Finding }](answer)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.DoctorPage{Frame: console.Frame{Title: "Doctor"}, Checks: found.Checks}
+	for _, f := range found.Checks {
+		switch f.Status {
+		case doctor.Failing:
+			shown.Failing++
+		case doctor.Warning:
+			shown.Warnings++
+		}
+	}
+	return shown, nil
+}
+
+// addServer registers a ComfyUI server: POST /console/servers.
+func (r *Room) addServer(c *gin.Context, v page.Visitor) (string, error) {
+	by, err := attribution(c, v)
+	if err != nil {
+		return "", err
+	}
+	_, err = r.Servers.Add(c.Request.Context(), operateservers.Request{
+		URL: strings.TrimSpace(c.PostForm("url")), Labels: strings.Fields(strings.ReplaceAll(c.PostForm("labels"), ",", " ")),
+	}, by)
+	return "/servers", err
+}
+
+// changeServer drains, resumes or removes a ComfyUI server: POST /console/servers/{id}/{change}.
+func (r *Room) changeServer(c *gin.Context, v page.Visitor) (string, error) {
+	by, err := attribution(c, v)
+	if err != nil {
+		return "", err
+	}
+	change := c.Param("change")
+	if !slices.Contains([]string{"drain", "resume", "remove"}, change) {
+		return "", fault.New(fault.NotFound, fault.CodeNotFound, "There is no change %.32q of a server.", change)
+	}
+	_, err = r.Servers.Change(c.Request.Context(), change, c.Param("id"), by)
+	return "/servers", err
+}

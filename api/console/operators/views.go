@@ -1,0 +1,71 @@
+package operators
+
+import (
+	"encoding/json"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// views shows how far every view is: GET /console/views.
+func (r *Room) views(c *gin.Context, v page.Visitor) (console.Page, error) {
+	all, err := r.Views.Views(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.ViewsPage{Frame: console.Frame{Title: "Views", Live: true, Every: every}}
+	for _, one := range all {
+		line := console.ShownView{Name: one.Name, Position: one.Position, Behind: one.Behind}
+		if v.Operates && views.Rebuildable(one.Name) {
+			line.Acts = []console.Act{{
+				Path: "/views/" + one.Name + "/rebuild", Label: "Rebuild",
+				Warning: "The view is made again from the log, which may take minutes, and takes the place of the old one when it is done.",
+			}}
+		}
+		for _, h := range one.Halted {
+			halted := console.HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error}
+			if v.Operates {
+				halted.Acts = []console.Act{{
+					Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
+					Warning: "The view goes on with this stream. If its cause is still there, it halts again.",
+				}}
+			}
+			line.Streams = append(line.Streams, halted)
+		}
+		shown.Views = append(shown.Views, line)
+	}
+	return shown, nil
+}
+
+// checkView compares a view with a new fold of the log, which may take minutes: GET /console/views/{view}/check.
+func (r *Room) checkView(c *gin.Context, _ page.Visitor) (console.Page, error) {
+	found, err := r.Views.Check(c.Request.Context(), c.Param("view"))
+	if err != nil {
+		return nil, err
+	}
+	text, err := json.MarshalIndent(found, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	return &console.CheckedPage{Frame: console.Frame{Title: "Check of a view"}, View: c.Param("view"), Found: string(text)}, nil
+}
+
+func (r *Room) rebuildView(c *gin.Context, v page.Visitor) (string, error) {
+	by, err := attribution(c, v)
+	if err != nil {
+		return "", err
+	}
+	_, err = r.Views.Rebuild(c.Request.Context(), c.Param("view"), by)
+	return "/views", err
+}
+
+func (r *Room) resumeView(c *gin.Context, v page.Visitor) (string, error) {
+	by, err := attribution(c, v)
+	if err != nil {
+		return "", err
+	}
+	return "/views", r.Views.Resume(c.Request.Context(), c.Param("view"), c.PostForm("stream"), by)
+}

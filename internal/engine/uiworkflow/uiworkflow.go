@@ -1,0 +1,243 @@
+// Package uiworkflow turns a workflow as ComfyUI's editor saves it into the prompt that runs. The editor saves positions,
+// colours and the values of widgets in their order on the screen; a prompt has inputs by name. It promises that a
+// workflow which it cannot turn faithfully is refused with the reason: nothing is guessed. Whether the prompt is valid is
+// left to package graph.
+package uiworkflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// Classes knows the node classes that can run; node.Registry is one.
+type Classes interface {
+	Lookup(name string) (*node.Class, bool)
+}
+
+// Read returns the prompt of a file: a prompt, a body of POST /prompt, a workflow as the editor saves it, or a PNG that
+// carries one of these. What is none of them is Invalid.
+func Read(data []byte, classes Classes) (json.RawMessage, error) {
+	if bytes.HasPrefix(data, pngSignature) {
+		texts, err := pngTexts(data)
+		if err != nil {
+			return nil, err
+		}
+		if prompt, ok := texts["prompt"]; ok {
+			return Read(prompt, classes)
+		}
+		if workflow, ok := texts["workflow"]; ok {
+			return Read(workflow, classes)
+		}
+		return nil, invalid("The picture carries no workflow.")
+	}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(data, &top); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The file holds neither a workflow in JSON nor a PNG.")
+	}
+	if _, saved := top["nodes"]; saved {
+		return convert(data, classes)
+	}
+	if inner, ok := top["prompt"]; ok && isObject(inner) {
+		return inner, nil
+	}
+	return bytes.TrimSpace(data), nil
+}
+
+func isObject(raw json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{"))
+}
+
+func invalid(format string, args ...any) error {
+	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, format, args...)
+}
+
+// workflow is what the editor saves, as far as it matters here.
+type workflow struct {
+	Nodes       []*savedNode `json:"nodes"`
+	Links       []link       `json:"links"`
+	Definitions struct {
+		Subgraphs []json.RawMessage `json:"subgraphs"`
+	} `json:"definitions"`
+}
+
+type savedNode struct {
+	ID      json.Number     `json:"id"`
+	Type    string          `json:"type"`
+	Title   string          `json:"title"`
+	Mode    int             `json:"mode"`
+	Inputs  []savedInput    `json:"inputs"`
+	Outputs []savedOutput   `json:"outputs"`
+	Values  json.RawMessage `json:"widgets_values"`
+}
+
+type savedInput struct {
+	Name string `json:"name"`
+	Type any    `json:"type"`
+	Link *int64 `json:"link"`
+}
+
+type savedOutput struct {
+	Type any `json:"type"`
+}
+
+// Modes of a node that keep it from running.
+const (
+	muted    = 2
+	bypassed = 4
+)
+
+// link is an edge: the editor saves it as [id, from node, from slot, to node, to slot, type].
+type link struct {
+	id   int64
+	from string
+	slot int
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *link) UnmarshalJSON(raw []byte) error {
+	var parts []json.Number
+	var all []any
+	decoder := json.NewDecoder(bytes.NewReader(raw))
+	decoder.UseNumber()
+	if err := decoder.Decode(&all); err != nil || len(all) < 5 {
+		return fmt.Errorf("a link is a list of at least five values")
+	}
+	for _, value := range all[:5] {
+		number, ok := value.(json.Number)
+		if !ok {
+			return fmt.Errorf("a link names nodes and slots by number")
+		}
+		parts = append(parts, number)
+	}
+	var err error
+	if l.id, err = parts[0].Int64(); err != nil {
+		return err
+	}
+	l.from = parts[1].String()
+	l.slot, err = strconv.Atoi(parts[2].String())
+	return err
+}
+
+// converter holds a workflow by the names that its parts have for one another.
+type converter struct {
+	classes Classes
+	nodes   map[string]*savedNode
+	links   map[int64]link
+}
+
+// promptNode is a node of a prompt.
+type promptNode struct {
+	Inputs map[string]any `json:"inputs"`
+	Class  string         `json:"class_type"`
+	Meta   struct {
+		Title string `json:"title"`
+	} `json:"_meta"`
+}
+
+func convert(data []byte, classes Classes) (json.RawMessage, error) {
+	var w workflow
+	if err := json.Unmarshal(data, &w); err != nil {
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The workflow is not as the editor saves one: %s.", err.Error())
+	}
+	if len(w.Definitions.Subgraphs) > 0 {
+		return nil, invalid("The workflow has subgraphs, which only the editor can unfold: export it there as API format.")
+	}
+	c := converter{classes: classes, nodes: map[string]*savedNode{}, links: map[int64]link{}}
+	for _, n := range w.Nodes {
+		c.nodes[n.ID.String()] = n
+	}
+	for _, l := range w.Links {
+		c.links[l.id] = l
+	}
+	prompt := map[string]promptNode{}
+	for _, n := range w.Nodes {
+		if virtual(n.Type) || n.Mode == muted || n.Mode == bypassed {
+			continue
+		}
+		made, err := c.node(n)
+		if err != nil {
+			return nil, err
+		}
+		prompt[n.ID.String()] = made
+	}
+	return json.Marshal(prompt)
+}
+
+// virtual reports whether a node exists in the editor alone.
+func virtual(class string) bool {
+	return slices.Contains([]string{"Note", "MarkdownNote", "Reroute", "PrimitiveNode"}, class)
+}
+
+func (c *converter) node(n *savedNode) (promptNode, error) {
+	class, ok := c.classes.Lookup(n.Type)
+	if !ok {
+		return promptNode{}, invalid("Node %s is of class %.100q, which nothing here can run.", n.ID, n.Type)
+	}
+	made := promptNode{Class: n.Type, Inputs: map[string]any{}}
+	made.Meta.Title = n.Title
+	if n.Title == "" {
+		made.Meta.Title = class.DisplayName
+	}
+	if err := values(n, class, made.Inputs); err != nil {
+		return promptNode{}, err
+	}
+	for _, in := range n.Inputs {
+		if in.Link == nil {
+			continue
+		}
+		from, slot, ok := c.source(*in.Link, len(c.nodes))
+		if ok {
+			made.Inputs[in.Name] = []any{from, slot}
+		} else if !isWidget(class, in.Name) {
+			delete(made.Inputs, in.Name)
+		}
+	}
+	return made, nil
+}
+
+// source returns the output that a link reads in the end: reroutes and bypassed nodes pass on what they read. A link from
+// a primitive, or to a muted node, has none; steps bounds the way.
+func (c *converter) source(id int64, steps int) (from string, slot int, ok bool) {
+	l, known := c.links[id]
+	n := c.nodes[l.from]
+	if !known || n == nil || steps < 0 {
+		return "", 0, false
+	}
+	switch {
+	case n.Type == "Reroute":
+		if len(n.Inputs) == 1 && n.Inputs[0].Link != nil {
+			return c.source(*n.Inputs[0].Link, steps-1)
+		}
+		return "", 0, false
+	case n.Mode == bypassed:
+		if in := n.passes(l.slot); in != nil {
+			return c.source(*in.Link, steps-1)
+		}
+		return "", 0, false
+	case n.Mode == muted, virtual(n.Type):
+		return "", 0, false
+	}
+	return l.from, l.slot, true
+}
+
+// passes returns the linked input that stands for an output of a bypassed node: that in the same place if its type is the
+// output's, else the first of that type.
+func (n *savedNode) passes(slot int) *savedInput {
+	if slot < 0 || slot >= len(n.Outputs) {
+		return nil
+	}
+	matches := func(in savedInput) bool { return in.Link != nil && in.Type == n.Outputs[slot].Type }
+	if slot < len(n.Inputs) && matches(n.Inputs[slot]) {
+		return &n.Inputs[slot]
+	}
+	if at := slices.IndexFunc(n.Inputs, matches); at >= 0 {
+		return &n.Inputs[at]
+	}
+	return nil
+}

@@ -1,0 +1,142 @@
+package uiworkflow_test
+
+import (
+	"bytes"
+	"compress/zlib"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"image"
+	"image/png"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+type classes map[string]*node.Class
+
+func (c classes) Lookup(name string) (*node.Class, bool) { class, ok := c[name]; return class, ok }
+
+// known are the classes of the tests, with their inputs in the order of ComfyUI's.
+var known = classes{
+	"Loader":  {DisplayName: "Load it", Inputs: []node.Input{{Name: "ckpt_name", Type: node.Combo}}},
+	"Text":    {Inputs: []node.Input{{Name: "text", Type: node.String}, {Name: "clip", Type: "CLIP"}}},
+	"Sampler": {Inputs: []node.Input{{Name: "model", Type: "MODEL"}, {Name: "seed", Type: node.Int}, {Name: "steps", Type: node.Int}, {Name: "sampler_name", Type: node.Combo}, {Name: "denoise", Type: node.Float, Section: node.Optional}, {Name: "positive", Type: "CONDITIONING"}, {Name: "forced", Type: node.Int, ForceInput: true}}},
+	"Save":    {Inputs: []node.Input{{Name: "images", Type: node.Image}, {Name: "filename_prefix", Type: node.String}}},
+}
+
+// saved is a workflow with a reroute, a note, a primitive, a bypassed and a muted node.
+const saved = `{"last_node_id":9,"version":0.4,"nodes":[
+	{"id":1,"type":"Loader","mode":0,"inputs":[],"outputs":[{"type":"MODEL"},{"type":"CLIP"}],"widgets_values":["sd15.safetensors"]},
+	{"id":2,"type":"Text","title":"What is wanted","mode":0,"inputs":[{"name":"clip","type":"CLIP","link":1}],"outputs":[{"type":"CONDITIONING"}],"widgets_values":["a mill"]},
+	{"id":3,"type":"Sampler","mode":0,"inputs":[{"name":"model","type":"MODEL","link":2},{"name":"positive","type":"CONDITIONING","link":6},{"name":"seed","type":"INT","link":7}],"outputs":[{"type":"IMAGE"}],"widgets_values":[42,"randomize",20,"euler",0.5]},
+	{"id":4,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":3}],"outputs":[{"type":"MODEL"}]},
+	{"id":5,"type":"Text","mode":4,"inputs":[{"name":"clip","type":"CLIP","link":4},{"name":"in","type":"CONDITIONING","link":5}],"outputs":[{"type":"CONDITIONING"}],"widgets_values":["bypassed"]},
+	{"id":6,"type":"Note","mode":0,"widgets_values":["read me"]},
+	{"id":7,"type":"PrimitiveNode","mode":0,"outputs":[{"type":"INT"}],"widgets_values":[42,"fixed"]},
+	{"id":8,"type":"Save","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":8}],"widgets_values":{"filename_prefix":"by name","other":1}},
+	{"id":9,"type":"Save","mode":2,"inputs":[{"name":"images","type":"IMAGE","link":9}],"widgets_values":["muted"]}],
+	"links":[[1,1,1,2,0,"CLIP"],[3,1,0,4,0,"MODEL"],[2,4,0,3,0,"MODEL"],[4,1,1,5,0,"CLIP"],[5,2,0,5,1,"CONDITIONING"],[6,5,0,3,1,"CONDITIONING"],[7,7,0,3,2,"INT"],[8,3,0,8,0,"IMAGE"],[9,3,0,9,0,"IMAGE"]]}`
+
+const prompt = `{
+	"1":{"inputs":{"ckpt_name":"sd15.safetensors"},"class_type":"Loader","_meta":{"title":"Load it"}},
+	"2":{"inputs":{"text":"a mill","clip":["1",1]},"class_type":"Text","_meta":{"title":"What is wanted"}},
+	"3":{"inputs":{"model":["1",0],"seed":42,"steps":20,"sampler_name":"euler","denoise":0.5,"positive":["2",0]},"class_type":"Sampler","_meta":{"title":""}},
+	"8":{"inputs":{"images":["3",0],"filename_prefix":"by name"},"class_type":"Save","_meta":{"title":""}}}`
+
+func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string][]byte{
+		"as saved":               []byte(saved),
+		"in a picture":           picture(t, "tEXt", "workflow\x00"+saved),
+		"packed in a picture":    picture(t, "zTXt", "workflow\x00\x00"+deflated(t, saved)),
+		"as Unicode":             picture(t, "iTXt", "workflow\x00\x00\x00\x00\x00"+saved),
+		"packed as Unicode":      picture(t, "iTXt", "workflow\x00\x01\x00en\x00x\x00"+deflated(t, saved)),
+		"the prompt":             []byte(prompt),
+		"a body with the prompt": []byte(`{"prompt":` + prompt + `,"client_id":"x"}`),
+		"the prompt first":       picture(t, "tEXt", "prompt\x00"+prompt, "tEXt", "workflow\x00{}"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := uiworkflow.Read(file, known)
+			require.NoError(t, err)
+			require.JSONEq(t, prompt, string(got))
+		})
+	}
+}
+
+func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, file := range map[string]string{
+		"no JSON":             "GIF89a",
+		"an unknown class":    `{"nodes":[{"id":1,"type":"Odd","mode":0}],"links":[]}`,
+		"subgraphs":           `{"nodes":[],"links":[],"definitions":{"subgraphs":[{"id":"x"}]}}`,
+		"links that are none": `{"nodes":[],"links":[[1,2]]}`,
+		"a link of names":     `{"nodes":[],"links":[["a","b","c","d","e","f"]]}`,
+		"values that are odd": `{"nodes":[{"id":1,"type":"Save","mode":0,"widgets_values":"x"}],"links":[]}`,
+		"an empty picture":    string(picture(t)),
+		"half a picture":      string(picture(t, "tEXt", "workflow\x00"+saved)[:900]),
+		"a broken text":       string(picture(t, "zTXt", "workflow\x00\x00not packed")),
+		"nested pictures":     string(picture(t, "tEXt", "workflow\x00"+string(picture(t)))),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := uiworkflow.Read([]byte(file), known)
+			require.True(t, fault.Is(err, fault.Invalid), "%v", err)
+		})
+	}
+}
+
+// TestLinksInACircleEnd has reroutes that read one another.
+func TestLinksInACircleEnd(t *testing.T) {
+	t.Parallel()
+	got, err := uiworkflow.Read([]byte(`{"nodes":[
+		{"id":1,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":1}]},{"id":2,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":2}]},
+		{"id":3,"type":"Save","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":3}]}],
+		"links":[[1,2,0,1,0,"*"],[2,1,0,2,0,"*"],[3,1,0,3,0,"*"]]}`), known)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"3":{"inputs":{},"class_type":"Save","_meta":{"title":""}}}`, string(got))
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte(saved))
+	f.Add([]byte(prompt))
+	f.Add(picture(f, "tEXt", "workflow\x00"+saved))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, err := uiworkflow.Read(data, known)
+		if err == nil && !json.Valid(got) {
+			t.Fatalf("no JSON: %q", got)
+		}
+	})
+}
+
+// picture is a PNG with further chunks, given as kind and content.
+func picture(t testing.TB, chunks ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, png.Encode(&b, image.NewGray(image.Rect(0, 0, 1, 1))))
+	whole := b.Bytes()
+	head, tail := whole[:33], whole[33:] // the signature and IHDR
+	out := bytes.Clone(head)
+	for i := 0; i < len(chunks); i += 2 {
+		body := chunks[i] + chunks[i+1]
+		out = binary.BigEndian.AppendUint32(out, uint32(len(chunks[i+1])))
+		out = append(out, body...)
+		out = binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE([]byte(body)))
+	}
+	return append(out, tail...)
+}
+
+func deflated(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w := zlib.NewWriter(&b)
+	_, err := w.Write([]byte(text))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	return b.String()
+}

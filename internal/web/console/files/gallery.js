@@ -1,0 +1,22 @@
+// Fetches the next page of the gallery when the end of this one comes into sight. Without it, the link does.
+(function () {
+  "use strict";
+  var list = document.querySelector(".gallery"), more = document.querySelector(".more a");
+  if (!list || !more || !window.IntersectionObserver) return;
+  var busy = false, watch = new IntersectionObserver(function (seen) {
+    if (busy || !seen.some(function (s) { return s.isIntersecting; })) return;
+    busy = true;
+    fetch(more.href, { credentials: "same-origin" }).then(function (r) {
+      if (!r.ok) throw new Error(String(r.status));
+      return r.text();
+    }).then(function (html) {
+      var next = new DOMParser().parseFromString(html, "text/html"), link = next.querySelector(".more a");
+      next.querySelectorAll(".gallery > li").forEach(function (li) { if (!document.getElementById(li.id)) list.appendChild(document.importNode(li, true)); });
+      if (!link) { watch.disconnect(); more.parentNode.remove(); return; }
+      more.href = link.href;
+      busy = false;
+      watch.unobserve(more); watch.observe(more); // look again: the new end may be in sight
+    }).catch(function () { watch.disconnect(); }); // the link stays
+  }, { rootMargin: "600px" });
+  watch.observe(more);
+})();
