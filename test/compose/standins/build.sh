@@ -39,7 +39,8 @@ named() { sed -n "s|^ *image: *\($1:[^ ]*\)$|\1|p" "$root/docker-compose.yml"; }
 
 image "$(sed -n 's/^FROM \(debian:[^ ]*\)$/\1/p' "$root/Dockerfile")" "ca-certificates ffmpeg wget" debian/apt-get:usr/bin/apt-get <<<'CMD ["bash"]'
 
-image "$(named postgres)" "postgresql-15 util-linux" postgres/entrypoint:usr/local/bin/docker-entrypoint.sh <<'DOCKERFILE'
+server=$(dpkg-query -W -f '${Package}\n' 'postgresql-[0-9]*' | grep -Ex 'postgresql-[0-9]+' | sort -V | tail -1)
+image "$(named postgres)" "$server util-linux" postgres/entrypoint:usr/local/bin/docker-entrypoint.sh <<'DOCKERFILE'
 RUN groupadd --system postgres && useradd --system --gid postgres postgres
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ENTRYPOINT ["docker-entrypoint.sh"]

@@ -1,0 +1,31 @@
+package deploy_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.yaml.in/yaml/v3"
+)
+
+// What a change is checked by elsewhere is what it is checked by here: the whole check, and the composed service.
+func TestWorkflowRunsTheWholeCheck(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../.github/workflows/check.yml")
+	require.NoError(t, err)
+	var workflow struct {
+		Jobs map[string]struct{ Steps []struct{ Run, Uses string } }
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &workflow))
+	var runs []string
+	for _, job := range workflow.Jobs {
+		require.Regexp(t, `^actions/checkout@`, job.Steps[0].Uses)
+		for _, step := range job.Steps {
+			runs = append(runs, step.Run)
+		}
+	}
+	require.Contains(t, runs, "bash .ci/run")
+	require.Contains(t, runs, "make test/compose")
+	_, err = os.Stat("../.ci/run")
+	require.NoError(t, err)
+}
