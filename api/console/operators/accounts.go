@@ -98,8 +98,10 @@ func changes(a account.Account) []console.Act {
 			{Value: "read,write", Label: "read and change", Chosen: true}, {Value: "read", Label: "read"},
 		}}}},
 		{Path: path, Label: "Change tier", Fields: []console.ActField{{Name: "tier", Label: "Tier", Choices: tiers(a.Tier)}}},
-		{Path: path + "/credit", Label: "Grant credit", Warning: "An account that was never granted any is not metered; from the first grant on it is.",
-			Fields: []console.ActField{{Name: "usd", Label: "US dollars, as in 25 or 0.05", Required: true}}},
+		{
+			Path: path + "/credit", Label: "Grant credit", Warning: "An account that was never granted any is not metered; from the first grant on it is.",
+			Fields: []console.ActField{{Name: "usd", Label: "US dollars, as in 25 or 0.05", Required: true}},
+		},
 	}
 	if a.Active {
 		acts = append(acts, change("End the subscription", "The account reads what it has, and submits nothing.", "active", "false"))
