@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -15,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 	"github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	"github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/queues"
@@ -22,6 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/webhooks"
@@ -84,12 +85,10 @@ func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr str
 	return nil
 }
 
-// servedDoctorTimeout bounds all checks of one answer together: what is not looked at by then is said to have given
-// no answer.
-const servedDoctorTimeout = 30 * time.Second
-
-// servedDoctor examines a deployment from a process of it. It implements admin.Doctor.
-type servedDoctor struct{ in *Instance }
+// doctor examines the deployment from this process.
+func (in *Instance) doctor() doctor.Served {
+	return doctor.Served{Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client}
+}
 
 // Operations returns those of a process; service accepts the retries.
 func (in *Instance) Operations(service *job.Service) *jobs.Service {
@@ -119,7 +118,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 		Jobs: ops, JobHistories: jobs, Replays: jobs,
 		Calls: calls.Service{Pool: in.pool, Store: in.calls}, CallHistories: records.Answers[call.Call]{Kind: records.Calls, Pool: in.pool, Engine: in.client},
 		Assets: assets.Service{Pool: in.pool}, AssetHistories: records.Answers[asset.Asset]{Kind: records.Assets, Pool: in.pool, Engine: in.client},
-		Doctor: servedDoctor{in}, Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
+		Doctor: in.doctor(), Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL}, Metrics: metrics, Log: in.log, Webhooks: hooks, Servers: pool, TrustedProxies: in.cfg.Proxies, Events: events.Service{Pool: in.pool, Registry: in.types},
 		Accounts: accounts.New(in.pool, in.events, in.storage),
 	}, in.cfg.AdminToken)
 }
@@ -152,12 +151,13 @@ func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
 	}
 	return &consoleoperators.Services{
 		Queues: queues.New(in.pool, in.events), Views: views.Service{Pool: in.pool, Events: in.events, Base: in.cfg.PublicURL},
-		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: servedDoctor{in},
+		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: in.doctor(),
 	}, nil
 }
 
 var (
 	_ admin.Events    = events.Service{}
+	_ admin.Doctor    = doctor.Served{}
 	_ admin.Histories = jobs.Answers{}
 	_ admin.Replays   = jobs.Answers{}
 	_ admin.Histories = records.Answers[call.Call]{}
