@@ -10,7 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
 // heavy is one chain of blurs, each of which takes about a second.
@@ -42,10 +45,24 @@ func TestAStalledEngineFailsNoJob(t *testing.T) {
 		<-time.After(4 * time.Second)
 		require.NotEqual(t, "failed", c.state(jobs["stalled"]))
 	}
+	attempts := c.attempts(jobs["stalled"])
+	require.Greater(t, attempts, 1, "no attempt was lost")
+	t.Logf("%d attempts", attempts)
 	c.await(ids(jobs), "completed")
 	c.checkOutputs(jobs)
 	c.checkLanes()
 	c.checkViews()
+}
+
+// attempts returns how often a worker has begun to run nodes of a job.
+func (c *cluster) attempts(id string) (n int) {
+	c.t.Helper()
+	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
+	require.NoError(c.t, err)
+	defer conn.Close(c.t.Context())
+	require.NoError(c.t, conn.QueryRow(c.t.Context(), `select max(coalesce((data ->> 'attempt')::int, 1)) from events where stream = $1 and type = $2`,
+		job.ID(id).Stream(), job.TypeNodeStarted).Scan(&n))
+	return n
 }
 
 // A disk without space for what a job puts out keeps the job waiting, and the job says so; with space it completes.
