@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"go.temporal.io/sdk/converter"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/api/admin"
@@ -71,7 +72,7 @@ func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
 		return next, err
 	}
 	mux := http.NewServeMux()
-	mux.Handle(admin.Prefix+"/codec/", keys.Endpoint(in.cfg.AdminToken, in.cfg.Temporal.UIOrigin))
+	mux.Handle(admin.Prefix+"/codec/", admin.CodecGuard(converter.NewPayloadCodecHTTPHandler(keys), in.cfg.AdminToken, in.cfg.Temporal.UIOrigin))
 	mux.Handle("/", next)
 	return mux, nil
 }

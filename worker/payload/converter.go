@@ -36,7 +36,7 @@ var _ workflow.ContextAware = within{}
 
 // WithWorkflowContext implements workflow.ContextAware.
 func (w within) WithWorkflowContext(workflow.Context) converter.DataConverter {
-	return blocking{w.DataConverter}
+	return blocking(w)
 }
 
 // WithContext implements workflow.ContextAware.

@@ -128,7 +128,7 @@ func (r *Ring) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 // seal returns a nonce and what is encrypted with it; the id of the key is authenticated with it.
 func seal(key cipher.AEAD, id string, raw []byte) []byte {
 	nonce := make([]byte, key.NonceSize(), key.NonceSize()+len(raw)+key.Overhead())
-	rand.Read(nonce) //nolint:errcheck // it never fails
+	rand.Read(nonce) // it never fails
 	return key.Seal(nonce, nonce, raw, []byte(id))
 }
 

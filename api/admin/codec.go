@@ -1,30 +1,28 @@
-package payload
+package admin
 
 import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
-
-	"go.temporal.io/sdk/converter"
 )
 
-// maxBody bounds a request to the endpoint: the Web UI sends a page of a history at once.
-const maxBody = 32 << 20
+// maxCodecBody bounds a request to the codec: Temporal's Web UI sends a page of a history at once.
+const maxCodecBody = 32 << 20
 
-// Endpoint returns what Temporal's Web UI and command line have payloads decrypted by, at paths that end in encode and
-// decode. It asks for the token of operators, and lets pages of one origin use it; "" = of none.
-func (r *Ring) Endpoint(token, origin string) http.Handler {
-	return &guard{codec: converter.NewPayloadCodecHTTPHandler(r), token: token, origin: origin}
+// CodecGuard returns a handler that passes requests to a codec of payloads, by which Temporal's Web UI and command line
+// read histories. It asks for the token of operators, and lets pages of one origin use it; "" = of none.
+func CodecGuard(codec http.Handler, token, origin string) http.Handler {
+	return &codecGuard{codec: codec, token: token, origin: origin}
 }
 
-// guard asks for the operator's credential, and lets pages of one origin use it.
-type guard struct {
+// codecGuard asks for the operator's credential, and lets pages of one origin use it.
+type codecGuard struct {
 	codec         http.Handler
 	token, origin string
 }
 
 // ServeHTTP implements http.Handler.
-func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if origin != g.origin {
@@ -45,12 +43,12 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the admin token is needed: as a bearer token, or as the password of any user", http.StatusUnauthorized)
 		return
 	}
-	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	r.Body = http.MaxBytesReader(w, r.Body, maxCodecBody)
 	g.codec.ServeHTTP(w, r)
 }
 
 // allowed reports whether a request has the admin token, as a bearer token or as a password.
-func (g *guard) allowed(r *http.Request) bool {
+func (g *codecGuard) allowed(r *http.Request) bool {
 	token, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !bearer {
 		_, token, _ = r.BasicAuth()
