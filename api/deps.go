@@ -27,7 +27,7 @@ import (
 // Deps of its own.
 type Deps struct {
 	Auth      edge.Authenticator
-	Jobs      cloud.Commands
+	Jobs      Commands
 	Reader    JobReader
 	Sources   cloud.Sources
 	Steps     jobio.Steps // nil = polls show progress by whole nodes
@@ -58,6 +58,12 @@ type Deps struct {
 	Space     edge.Space   // nil = there is always space
 	Storage   edge.Storage // nil = accounts store as much as they like
 	Logger    *slog.Logger
+}
+
+// Commands accepts commands on jobs; job.Service is it.
+type Commands interface {
+	cloud.Commands
+	console.Canceler
 }
 
 // JobReader reads jobs for all surfaces.

@@ -71,7 +71,7 @@ func routesOf(t *testing.T, deps Deps) []edge.Route {
 func whole() Deps {
 	return Deps{
 		Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler), Readiness: struct{ about.Readiness }{},
-		Jobs: struct{ cloud.Commands }{}, Reader: struct{ JobReader }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
+		Jobs: struct{ Commands }{}, Reader: struct{ JobReader }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
 		Live: struct{ live.Source }{}, Logs: struct{ jobs.Logs }{}, History: struct{ cloud.History }{},
 		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
 		Files: struct{ Files }{}, Grants: struct{ media.Grants }{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},

@@ -91,6 +91,10 @@ func (m *memoryJobs) cancel(owner string, want func(job.Job) bool) []job.ID {
 	return done
 }
 
+func (m *memoryJobs) CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error) {
+	return m.CancelMany(ctx, r.Account, r.IDs, r.RequestID)
+}
+
 func (m *memoryJobs) CancelMany(_ context.Context, owner string, ids []job.ID, _ string) ([]job.ID, error) {
 	return m.cancel(owner, func(j job.Job) bool { return slices.Contains(ids, j.ID) }), nil
 }

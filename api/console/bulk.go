@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -151,7 +152,11 @@ func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 		for i, j := range found {
 			ids[i] = j.ID
 		}
-		stopped, err := s.Jobs.CancelMany(c.Request.Context(), v.Account, ids, edge.RequestID(c))
+		request, err := cancellation(c, v, ids...)
+		if err != nil {
+			return "", err
+		}
+		stopped, err := s.Jobs.CancelAs(c.Request.Context(), request)
 		if err != nil {
 			return "", err
 		}
@@ -165,6 +170,18 @@ func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	return "?" + url.Values{"done": {fmt.Sprintf("%s %d of %d", c.PostForm("action"), done, len(found))}}.Encode(), nil
 }
+
+// cancellation is a visitor's request to cancel jobs, recorded with who asks and why.
+func cancellation(c *gin.Context, v page.Visitor, ids ...job.ID) (job.CancelRequest, error) {
+	reason := strings.TrimSpace(c.PostForm("reason"))
+	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return job.CancelRequest{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason is a text of at most %d bytes.", maxReason)
+	}
+	return job.CancelRequest{Account: v.Account, IDs: ids, Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
+}
+
+// maxReason is the most bytes of a reason.
+const maxReason = 1000
 
 func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (int, error) {
 	if s.Retry == nil {

@@ -53,8 +53,8 @@ type Reader interface {
 
 // Canceler cancels jobs; job.Service is it.
 type Canceler interface {
-	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
-	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
+	// CancelAs asks jobs to stop, pending and running, and returns those that were active.
+	CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error)
 }
 
 // Sources reads submissions as they were accepted, without credentials.

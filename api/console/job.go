@@ -11,7 +11,6 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/console/page"
-	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -164,7 +163,11 @@ func (s *Surface) cancel(c *gin.Context, id page.Visitor) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	stopped, err := s.Jobs.CancelMany(c.Request.Context(), id.Account, []job.ID{j.ID}, edge.RequestID(c))
+	request, err := cancellation(c, id, j.ID)
+	if err != nil {
+		return "", err
+	}
+	stopped, err := s.Jobs.CancelAs(c.Request.Context(), request)
 	if err != nil {
 		return "", err
 	}

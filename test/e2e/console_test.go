@@ -148,9 +148,11 @@ func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, reader.signedIn().post("/console/jobs/"+id+"/cancel", nil).status)
 
 	require.Equal(t, http.StatusConflict, b.post("/console/jobs/"+id+"/retry", nil).status, "it still runs")
-	canceled := b.post("/console/jobs/"+id+"/cancel", nil)
+	require.Equal(t, http.StatusBadRequest, b.post("/console/jobs/"+id+"/cancel", url.Values{"reason": {strings.Repeat("x", 1001)}}).status)
+	canceled := b.post("/console/jobs/"+id+"/cancel", url.Values{"reason": {"the wrong picture"}})
 	require.Equal(t, http.StatusSeeOther, canceled.status, canceled.body)
 	c.await(id, "cancelled")
 	require.Contains(t, b.get(canceled.header.Get("Location")).body, "asked to stop")
+	require.Regexp(t, `because the wrong picture</span></td><td class="tight">console:`, b.get("/console/jobs/"+id).body, "who asked, and why, is recorded")
 	require.Equal(t, http.StatusSeeOther, b.post("/console/signout", nil).status)
 }

@@ -125,7 +125,7 @@ func TestAnotherAccountsThingsAreAbsentOnEveryRoute(t *testing.T) {
 			require.Equal(t, neutral(want.body, things.absent), neutral(got.body, things.theirs), "%s %s", op.Method, path)
 			if op.Method == http.MethodGet {
 				for kind, theirs := range things.theirs {
-					ofBoth := kind == "DIRECTORY" || kind == "FILE" // the stranger has written a file of that name above
+					ofBoth := kind == "DIRECTORY" || kind == "FILE"                          // the stranger has written a file of that name above
 					if named := strings.Contains(path+extra.query, kind) || ofBoth; !named { // a refusal repeats what was asked for
 						require.NotContains(t, got.body, theirs, "%s %s shows a %s", op.Method, path, kind)
 					}

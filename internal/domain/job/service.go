@@ -228,12 +228,18 @@ func (s *Service) Cancel(ctx context.Context, account string, id ID, requestID s
 
 // CancelMany cancels pending and running jobs. It returns the jobs that were active.
 func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requestID string) ([]ID, error) {
-	if len(ids) == 0 {
+	return s.CancelAs(ctx, CancelRequest{Account: account, IDs: ids, RequestID: requestID})
+}
+
+// CancelAs is CancelMany for somebody who is recorded with the reason.
+func (s *Service) CancelAs(ctx context.Context, r CancelRequest) ([]ID, error) {
+	if len(r.IDs) == 0 {
 		return nil, nil
 	}
 	var canceled []ID
-	for some := range slices.Chunk(ids, cancelAtOnce) {
-		c, err := s.Store.Cancel(ctx, CancelRequest{Account: account, IDs: some, RequestID: requestID})
+	for some := range slices.Chunk(r.IDs, cancelAtOnce) {
+		r.IDs = some
+		c, err := s.Store.Cancel(ctx, r)
 		if err != nil {
 			return canceled, err
 		}
