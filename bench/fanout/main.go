@@ -111,7 +111,7 @@ type millrace struct {
 }
 
 type nothing struct {
-	cloud.Commands
+	api.Commands
 	api.JobReader
 	cloud.Sources
 	jobio.Links
