@@ -103,7 +103,7 @@ const (
 func stepDone(outcome Outcome, failure *call.Failure) Step {
 	step := Step{Next: NextNothing, Outcome: outcome}
 	if failure != nil {
-		step.Cause = string(failure.Type)
+		step.Cause = failure.Type
 	}
 	return step
 }

@@ -66,7 +66,7 @@ func newDeployment(t *testing.T) *deployment {
 	d := &deployment{t: t, compose: engine(t), project: "millrace-" + uuid.NewString()[:8]}
 	dir := t.TempDir()
 	secrets, catalog := filepath.Join(dir, "secrets"), filepath.Join(dir, "catalog")
-	require.NoError(t, os.Mkdir(catalog, 0o755)) //nolint:gosec // the containers' user reads it
+	require.NoError(t, os.Mkdir(catalog, 0o755)) // the containers' user reads it
 	require.NoError(t, os.WriteFile(filepath.Join(catalog, "mine.yaml"), []byte(entry), 0o644))
 	d.run("../../deploy/secrets.sh", secrets)
 	token, err := os.ReadFile(filepath.Join(secrets, "token"))

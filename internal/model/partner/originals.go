@@ -251,10 +251,10 @@ func (r *reading) original(ctx context.Context, output node.Type) (node.Value, e
 		return nil, r.unusable("%s has no output %s", r.model.entry.ID, want)
 	}
 	found := r.found(o)
-	switch output {
-	case node.Image:
+	if output == node.Image {
 		return r.images(ctx, o, found)
-	case node.String:
+	}
+	if output == node.String {
 		return r.joined(found), nil
 	}
 	if len(found) == 0 {

@@ -23,12 +23,12 @@ func resolve(in *node.Input) error {
 	if len(spec) < 2 {
 		return nil
 	}
-	switch in.Type {
-	case node.DynamicComboType:
+	if in.Type == node.DynamicComboType {
 		choices, err := choicesOf(spec[1])
 		in.Section, in.Extra = node.Required, map[string]any{"options": choices}
 		return err
-	case node.AutogrowType:
+	}
+	if in.Type == node.AutogrowType {
 		grow, err := autogrowOf(spec[1])
 		in.Section, in.Extra = node.Required, map[string]any{"template": grow}
 		return err

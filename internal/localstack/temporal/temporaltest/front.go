@@ -109,5 +109,4 @@ func refuse(w http.ResponseWriter, code, message string) {
 	w.Header().Set("Content-Type", "application/grpc")
 	w.Header().Set("Grpc-Status", code)
 	w.Header().Set("Grpc-Message", message)
-	w.WriteHeader(http.StatusOK)
 }
