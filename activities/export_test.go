@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// ExceptionType is how a failure of a node is told in the cloud contract's words.
+// ExceptionType is how a failure of a node is reported in the cloud contract's words.
 var ExceptionType = exceptionType
 
 // WatchProcesses sets how long processes with a mark are watched before they count as dead, and how often.

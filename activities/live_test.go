@@ -46,7 +46,7 @@ func pictures(name string, cost time.Duration, output bool) *node.Class {
 }
 
 // W-57, W-59: a node that takes its time shows what it made while it still runs, at most 512 pixels a side. What an
-// output node makes is told when it has ended, and what is quick needs no preview.
+// output node makes is reported when it has ended, and what is quick needs no preview.
 func TestSlowNodesPreviewTheirPictures(t *testing.T) {
 	t.Parallel()
 	slow, quick, shown := pictures("Slow", time.Second, false), pictures("Quick", time.Millisecond, false), pictures("Shown", time.Second, true)

@@ -144,7 +144,7 @@ func TestComposeHasTheWholeTopology(t *testing.T) {
 	}
 }
 
-// A secret with a default is the same in every deployment that was not told to change it: secrets come from files, which
+// A secret with a default is the same in every deployment in which nobody changed it: secrets come from files, which
 // the script makes at random.
 func TestComposeSetsNoDefaultPassword(t *testing.T) {
 	t.Parallel()

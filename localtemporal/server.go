@@ -38,7 +38,7 @@ func tuning(settled bool) dynamicconfig.StaticClient {
 		dynamicconfig.VisibilityProcessorUpdateAckInterval.Key(): 2 * time.Second,
 		dynamicconfig.TimerProcessorUpdateAckInterval.Key():      2 * time.Second,
 		dynamicconfig.OutboundProcessorUpdateAckInterval.Key():   10 * time.Second,
-		// At each of these, every task queue also looks for tasks that it was not told of, because PostgreSQL went away while
+		// At each of these, every task queue also looks for tasks of which it got no notice, because PostgreSQL went away while
 		// they were written: after an outage, jobs wait as long.
 		dynamicconfig.MatchingUpdateAckInterval.Key(): 5 * time.Second,
 		// A lost wake-up of a waiting client costs one interval; the default is 20 s.

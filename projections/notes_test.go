@@ -23,7 +23,7 @@ import (
 // notes is a view for these tests: the last text and the number of notes of each stream.
 type notes struct {
 	poisoned atomic.Bool   // whether "poison" fails
-	entered  chan struct{} // told of each batch, if not nil
+	entered  chan struct{} // notified of each batch, if not nil
 	gate     chan struct{} // each batch waits for it, if not nil
 }
 

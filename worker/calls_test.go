@@ -121,6 +121,6 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { notified = append(notified, in...) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")
-	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be told keeps no other waiting")
+	require.Equal(t, []call.ID{lost, second}, r.canceled, "one that cannot be reached keeps no other waiting")
 	require.Len(t, notified, 2)
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // Jobs go first, since their outputs and archives are what the other steps look at; a sweep of jobs that
-// fails is told, and keeps assets and blobs waiting no longer.
+// fails is reported, and keeps assets and blobs waiting no longer.
 func TestSweepRetiresJobsThenAssetsThenBlobs(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]error{"well": nil, "jobs fail": temporal.NewNonRetryableApplicationError("no", "x", errors.New("x"))} {

@@ -200,7 +200,7 @@ func TestAnOutputThatRunsBesideAFailingNodeIsSaved(t *testing.T) {
 }
 
 // The log behind a failover lacks events that it had: the run tells each batch how far it has seen it, starts over
-// when told that this is gone, and so does one that is about to succeed.
+// when it learns that this is gone, and so does one that is about to succeed.
 func TestRunRestartsWhenItsEventsAreLost(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex // batches run beside each other

@@ -48,7 +48,7 @@ func startBare(ctx context.Context, parent string) (*bareProgram, error) {
 
 func (b *bareProgram) stop() error {
 	err := b.cmd.Process.Signal(os.Interrupt)
-	b.cmd.Wait() // it was told to stop
+	b.cmd.Wait() // it was asked to stop
 	return err
 }
 

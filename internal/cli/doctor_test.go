@@ -80,7 +80,7 @@ func TestDoctorFindsProblems(t *testing.T) {
 			`insert into events (position, stream, version, id, type, account, data, meta, recorded_at) overriding system value
 				values (9000, 'job-dddddddd-0000-4000-8000-000000000001', 1, gen_random_uuid(), 'node.started.v1', 'local', '{}', '{}', now() - interval '40 minutes')`,
 		}},
-		"a job that has told something lately": {"stuck", "ok", "", []string{
+		"a job that has reported something lately": {"stuck", "ok", "", []string{
 			`insert into job_slots (job_id, account, run, admitted_at) values (` + id + `, 'local', 1, now() - interval '2 hours')`,
 		}},
 		"a paused account": {"queues", "warn", "millrace queue resume --account acme", []string{

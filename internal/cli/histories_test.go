@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// X-31: what a file is worth is told apart, because only a divergence says that a deployment is to wait.
+// X-31: what a file is worth is kept apart, because only a divergence says that a deployment is to wait.
 func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	t.Parallel()
 	recorded, err := filepath.Glob("../../workflows/testdata/histories/*.json")
@@ -31,7 +31,7 @@ func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	}
 	var all []struct{ File, Result, Detail string }
 	out, err := run(t, "histories", "replay", dir, "--json")
-	require.ErrorContains(t, err, "2 of 4 files cannot be read as histories", "a pipeline does not pass, and is told why")
+	require.ErrorContains(t, err, "2 of 4 files cannot be read as histories", "a pipeline does not pass, and is given the reason")
 	require.NoError(t, json.Unmarshal([]byte(out), &all), out)
 	results := map[string]string{}
 	for _, r := range all {

@@ -196,17 +196,17 @@ func TestDryRunReportsTheOutcomeForEachJob(t *testing.T) {
 		args          []string
 		outcome, code string
 	}{
-		"a job that has ended is retried":       {[]string{"retry", string(bad)}, "would retry", ""},
-		"one that runs is not":                  {[]string{"retry", waits}, "would be refused", "job_not_finished"},
-		"nor is an unknown input set":           {[]string{"retry", string(bad), "--set", "1.a.widht=64"}, "would be refused", "invalid_assignment"},
-		"nor a value that is not valid":         {[]string{"retry", string(bad), "--set", "1.a.width=-4"}, "would be refused", "prompt_outputs_failed_validation"},
-		"what was retried is passed over":       {[]string{"retry", "--failed"}, "would be skipped", ""},
-		"unless it is asked for again":          {[]string{"retry", "--failed", "--again"}, "would retry", ""},
-		"a job that runs is canceled":           {[]string{"cancel", waits}, "would cancel", ""},
-		"one that has ended is not":             {[]string{"cancel", string(bad)}, "would be refused", "job_finished"},
-		"a job with a slot is started again":    {[]string{"requeue", waits}, "would requeue", ""},
-		"one without is not":                    {[]string{"requeue", string(bad)}, "would be refused", "not_running"},
-		"a node that the graph has not is told": {[]string{"retry", string(bad), "--from-node", "77"}, "would be refused", "unknown_node"},
+		"a job that has ended is retried":           {[]string{"retry", string(bad)}, "would retry", ""},
+		"one that runs is not":                      {[]string{"retry", waits}, "would be refused", "job_not_finished"},
+		"nor is an unknown input set":               {[]string{"retry", string(bad), "--set", "1.a.widht=64"}, "would be refused", "invalid_assignment"},
+		"nor a value that is not valid":             {[]string{"retry", string(bad), "--set", "1.a.width=-4"}, "would be refused", "prompt_outputs_failed_validation"},
+		"what was retried is passed over":           {[]string{"retry", "--failed"}, "would be skipped", ""},
+		"unless it is asked for again":              {[]string{"retry", "--failed", "--again"}, "would retry", ""},
+		"a job that runs is canceled":               {[]string{"cancel", waits}, "would cancel", ""},
+		"one that has ended is not":                 {[]string{"cancel", string(bad)}, "would be refused", "job_finished"},
+		"a job with a slot is started again":        {[]string{"requeue", waits}, "would requeue", ""},
+		"one without is not":                        {[]string{"requeue", string(bad)}, "would be refused", "not_running"},
+		"a node that the graph has not is reported": {[]string{"retry", string(bad), "--from-node", "77"}, "would be refused", "unknown_node"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			all, err := s.change(t, append(tc.args, "--dry-run")...)

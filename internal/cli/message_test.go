@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
-// Whatever keeps a command from its work is told in one line with what to do about it, and without passwords.
+// Whatever keeps a command from its work is reported in one line with what to do about it, and without passwords.
 func TestUnusableDatabaseErrorTakesASingleLine(t *testing.T) {
 	t.Parallel()
 	here, err := pgx.ParseConfig(pgtest.Server(t))
@@ -70,7 +70,7 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 	require.Contains(t, out, "timeline", "a group alone shows its commands")
 }
 
-// A refusal is told without the database's words for it; of what broke, the cause is told too.
+// A refusal is shown without the database's words for it; of what broke, the cause is shown too.
 func TestRefusalIsPrintedWithoutItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("ERROR: duplicate key (SQLSTATE 23505)")

@@ -187,7 +187,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 
 	mended, err := s.reconcile(t, "--yes")
 	require.NoError(t, err)
-	require.Equal(t, found, mended, "each is told")
+	require.Equal(t, found, mended, "each is reported")
 	s.refold(t)
 	require.Equal(t, job.Failed, s.job(t, closed).State)
 	require.Zero(t, s.count(t, `select count(*) from job_slots where job_id in ($1, $2)`, stray, closed))

@@ -58,8 +58,8 @@ func (b behind) count(t *testing.T, query string, args ...any) (n int) {
 	return n
 }
 
-// A submission that was committed and whose answer was lost is answered as accepted: a client that was told of a
-// failure would submit it again, and one with a key would be told that it had used it.
+// A submission that was committed and whose answer was lost is answered as accepted: a client that heard of a
+// failure would submit it again, and one with a key would learn that it had used it.
 func TestAmbiguousCommitOfASubmissionIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)
@@ -156,7 +156,7 @@ func TestAmbiguousCommitsOfEndsCountOnce(t *testing.T) {
 	require.Equal(t, 1, b.count(t, `select count(*) from events where type = $1`, job.TypeSucceeded))
 }
 
-// An operator who is told of a failure grants again: credit must not be given twice.
+// An operator who hears of a failure grants again: credit must not be given twice.
 func TestAmbiguousCommitOfAGrantIsResolved(t *testing.T) {
 	t.Parallel()
 	b := startBehind(t)

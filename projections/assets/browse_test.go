@@ -95,7 +95,7 @@ var selections = map[string]struct { // a table of the tests
 	"a key that is absent": {assets.Filter{All: []string{"input"}, Metadata: []assets.Term{{Key: "done", AnyOf: []any{nil}}}}, []int{9, 1}},
 }
 
-// told has the shelf in the log, of which the view has folded so many events.
+// got returns a reader of the log with the shelf in it, of which the view has folded so many events.
 func got(t *testing.T, folded int) (*assets.Reader, *pgxpool.Pool) {
 	t.Helper()
 	r, pool := registry(t), projectiontest.NewPool(t)

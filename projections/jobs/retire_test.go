@@ -158,7 +158,7 @@ func TestAnArchiveEndsAtItsOwnDeadline(t *testing.T) {
 	projectiontest.RebuildsSame(t, r.pool, r.view)
 }
 
-// A blob that is missing although nobody gave the archive up is a loss, and told.
+// A blob that is missing although nobody gave the archive up is a loss, and reported.
 func TestMissingArchiveIsAnError(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)

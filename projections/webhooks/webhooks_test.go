@@ -111,7 +111,7 @@ func ofCall(account string, id call.ID, kind string, data any) projectiontest.Gi
 	return projectiontest.Given{Stream: id.Stream(), Account: account, Type: kind, Data: data}
 }
 
-// told is what is in the queue, oldest first: endpoint, kind, and the id and status in the message.
+// got returns what is in the queue, oldest first: endpoint, kind, and the id and status in the message.
 func got(t *testing.T, pool *pgxpool.Pool) [][4]string {
 	t.Helper()
 	page, err := webhookstore.New(pool, nil).Deliveries(t.Context(), webhook.Query{Limit: 100})
@@ -146,7 +146,7 @@ func TestEachEndIsDeliveredOncePerEndpoint(t *testing.T) {
 		ofJob("other", theirs, job.TypeExpired, job.ExpiredV1{}),
 	)
 	out := webhooks.NewOutgoing(r, "https://example.com/base/")
-	for range 2 { // seen twice, told once
+	for range 2 { // seen twice, sent once
 		projectiontest.Apply(t, pool, out, recorded...)
 	}
 	require.Equal(t, [][4]string{

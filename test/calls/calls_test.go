@@ -61,7 +61,7 @@ func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 		return err == nil
 	})
 	s.awaitEnd(t, "a", call.ID(inv.RequestID))
-	require.Empty(t, got, "nobody has told it")
+	require.Empty(t, got, "nobody has asked for it")
 	tail := eventstore.NewTailer(s.pool, s.place.DSN, s.wake, eventstore.TailerOptions{})
 	ctx, cancel := context.WithCancel(context.Background())
 	var group sync.WaitGroup

@@ -29,7 +29,7 @@ func flaky[T any](do func() (T, error)) (T, error) {
 		if _, err := do(); err != nil {
 			return none, err
 		}
-		return none, away // done, and nobody was told
+		return none, away // done, and nobody heard of it
 	}
 	return do()
 }

@@ -93,7 +93,7 @@ func (s *deployment) crash(t *testing.T, stop <-chan struct{}) int {
 	}
 }
 
-// outcome gathers what the callers of one key were told.
+// outcome gathers what the callers of one key were answered.
 type outcome struct {
 	name, how string
 	mu        sync.Mutex // guards all below
@@ -127,7 +127,7 @@ func (s *deployment) callUntilAnswered(t *testing.T, o *outcome) {
 	}
 }
 
-// check requires that the callers of a key were told one thing, and that it is what the log holds.
+// check requires that the callers of a key were answered one thing, and that it is what the log holds.
 func (o *outcome) check(t *testing.T, s *deployment) (answered, unknown int) {
 	t.Helper()
 	require.Len(t, o.answers, proofCallers-len(o.refusals), o.name)

@@ -79,7 +79,7 @@ func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	require.Equal(t, 1, s.provider.count("y"))
 }
 
-// late records a call after its caller was told that it cannot be said: the database commits what it was sent,
+// late records a call after its caller was answered that the outcome is not known: the database commits what it was sent,
 // also when the connection is gone.
 type late struct {
 	call.Store

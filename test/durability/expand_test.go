@@ -9,7 +9,7 @@ import (
 )
 
 // Both workers are killed while a node that another one expanded to runs. The run goes on with what the
-// expansion stored, and nothing is told twice.
+// expansion stored, and nothing is reported twice.
 func TestWorkersMayBeKilledInsideAnExpansion(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -29,7 +29,7 @@ func TestFramesCrossProcesses(t *testing.T) {
 	defer conn.Close()
 	var id string
 	tries := 0
-	c.until("progress of a node in another process is told", func() bool { // processes find each other within seconds
+	c.until("progress of a node in another process is reported", func() bool { // processes find each other within seconds
 		tries++
 		id = c.submit(watched(tries))
 		return c.progress(conn, id) > 0
@@ -48,7 +48,7 @@ func TestFramesCrossProcesses(t *testing.T) {
 	require.NotEmpty(t, both.Workflow)
 }
 
-// progress counts the progress messages of a job until its success is told.
+// progress counts the progress messages of a job until its success is reported.
 func (c *cluster) progress(conn *websocket.Conn, id string) (got int) {
 	c.t.Helper()
 	running := ""

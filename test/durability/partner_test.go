@@ -161,7 +161,7 @@ func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 		return events[len(events)-1] == "call.canceled.v1"
 	})
 	require.Contains(t, events, "call.cancel_requested.v1")
-	require.Equal(t, 1, provider.stopped(), "its provider was told")
+	require.Equal(t, 1, provider.stopped(), "its provider was asked to stop")
 	require.Equal(t, 1, provider.total(), "and charged once")
 	c.checkViews()
 	c.checkLanes()

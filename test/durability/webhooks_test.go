@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receiver is an endpoint of webhooks that holds its first attempts until it is told to take them.
+// receiver is an endpoint of webhooks that holds its first attempts until it is asked to take them.
 type receiver struct {
 	*httptest.Server
 	hold chan struct{} // closed when attempts are taken
@@ -63,7 +63,7 @@ func (r *receiver) got() map[string][]string {
 	return copied
 }
 
-// Workers, the API and the projector are killed while deliveries are under way: every ended job is told
+// Workers, the API and the projector are killed while deliveries are under way: every ended job is reported
 // of, each under one id, and the queue says so.
 func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	t.Parallel()
@@ -111,7 +111,7 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	for job, attempts := range r.got() {
 		require.True(t, jobs[job], "job %s was accepted", job)
 		for _, id := range attempts {
-			require.Equal(t, attempts[0], id, "job %s is told of under one id", job)
+			require.Equal(t, attempts[0], id, "job %s is reported under one id", job)
 		}
 	}
 	c.until("every delivery is known to be made", func() bool { return c.countDeliveries(hook.ID, "delivered") == len(jobs) })

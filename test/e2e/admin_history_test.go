@@ -23,7 +23,7 @@ func (c *client) printed(args ...string) string {
 	return out
 }
 
-// told is a part of the admin API's answer, "" = all of it.
+// reply returns a part of the admin API's answer, "" = all of it.
 func (c *client) reply(path, part string) string {
 	c.t.Helper()
 	status, answer := c.admin("GET", path, "")
@@ -225,6 +225,6 @@ func TestOperatorsRebuildAndReplayOverHTTP(t *testing.T) {
 		require.Equal(t, want, status, "%s: %v", path, answer)
 	}
 	status, _ = c.admin("POST", "/views/webhooks_outgoing/rebuild", `{"actor":"kim","reason":"r"}`)
-	require.Equal(t, 404, status, "what was told is not told again")
+	require.Equal(t, 404, status, "what was shown is not shown again")
 	require.Equal(t, 401, c.do("GET", "/admin"+view+"/check", "").status)
 }

@@ -38,7 +38,7 @@ func TestBlockedNodesAreSkippedAndTheJobCompletes(t *testing.T) {
 				require.Fail(t, "a client takes this for the end of the job", "%v", f.Data)
 			}
 		}
-		require.Equal(t, 1, blocked, "told once, by the first that meets it")
+		require.Equal(t, 1, blocked, "reported once, by the first that meets it")
 		require.Equal(t, 1, succeeded)
 		require.Equal(t, []any{"9"}, executed)
 		c.await(id, "completed")

@@ -18,7 +18,7 @@ const dear = `{
 	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":3.0}},
 	"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"kept"}}}`
 
-// told lists the lifecycle messages of a job as "type node", and what execution_cached named.
+// got lists the lifecycle messages of a job as "type node", and what execution_cached named.
 // Frames of a job before it, which may still arrive, are passed over.
 func got(id string, frames []frame) (messages []string, cached []any) {
 	for _, f := range frames {

@@ -258,7 +258,7 @@ func TestIdempotencyKeys(t *testing.T) {
 	}
 	require.Equal(t, map[int]int{201: 1, 422: 5}, counts)
 	got := c.do("POST", "/api/v2/jobs", `{"workflow":{"1":{"class_type":"Nothing","inputs":{}}}}`, "Idempotency-Key", "k1")
-	require.Contains(t, got.body, `"code":"idempotency_key_reuse"`, "a key in use is told before what is wrong with the graph")
+	require.Contains(t, got.body, `"code":"idempotency_key_reuse"`, "a key in use is reported before what is wrong with the graph")
 	require.Equal(t, 201, submit(other, `{"workflow":`+picture+`}`), "keys are each account's own")
 	require.Len(t, c.json("GET", "/api/v2/jobs", "")["jobs"], 1)
 }

@@ -90,7 +90,7 @@ func TestExpansionsNest(t *testing.T) {
 }
 
 // Values that are no constants travel to the nodes of an expansion, long nodes of it are activities, and
-// output nodes in it run and are told.
+// output nodes in it run and are reported.
 func TestOutputNodesOfAnExpansionRunAndAreAnnounced(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -157,7 +157,7 @@ func TestAnExpansionThatCannotRunIsAnErrorOfTheNodeThatExpanded(t *testing.T) {
 	}
 }
 
-// A node inside an expansion that fails is told as the node of the prompt that it came from: clients know
+// A node inside an expansion that fails is reported as the node of the prompt that it came from: clients know
 // no other.
 func TestFailureInsideAnExpansionNamesTheNodeOfThePrompt(t *testing.T) {
 	t.Parallel()
@@ -190,7 +190,7 @@ func TestRepeatedJobUsesTheCachedExpansion(t *testing.T) {
 }
 
 // A job that repeats part of an expansion runs only the rest of it. Nodes of expansions are not listed when the run
-// begins; what the cache answers of them is told as what they showed, and they do not execute.
+// begins; what the cache answers of them is reported as what they showed, and they do not execute.
 func TestNodesOfAnExpansionAreAnsweredFromTheCache(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -226,7 +226,7 @@ func (c *client) saved(prompt string) []string {
 	return names(c.json("GET", "/api/v2/jobs/"+id, ""))
 }
 
-// What an expansion saves is told in every job: the node that expands is not answered from the cache, nor
+// What an expansion saves is reported in every job: the node that expands is not answered from the cache, nor
 // is anything that reads it. The node that saves may be, as those of the prompt.
 func TestAnExpansionThatSavesExpandsInEveryJob(t *testing.T) {
 	t.Parallel()

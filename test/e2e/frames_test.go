@@ -28,8 +28,8 @@ func TestLiveFramesComeWhileTheirNodeRuns(t *testing.T) {
 	s := c.dial("")
 	var texts []string
 	pictures := 0
-	for colour := 255; len(texts) == 0 || pictures == 0; colour-- { // a frame that its node's end overtakes is not told, and the node is short
-		require.Positive(t, colour, "no text or no preview was ever told")
+	for colour := 255; len(texts) == 0 || pictures == 0; colour-- { // a frame that its node's end overtakes is not reported, and the node is short
+		require.Positive(t, colour, "no text or no preview was ever sent")
 		id := c.submit(strings.Replace(sized, "255", fmt.Sprint(colour), 1))
 		got, shown := s.frames(id)
 		require.Equal(t, "completed", c.status(id))
@@ -106,5 +106,5 @@ func TestEventStreamOfARunningJob(t *testing.T) {
 		}
 	}
 	require.InDelta(t, 1.0, value, 0)
-	require.Len(t, c.json("GET", "/api/v2/jobs/"+id, "")["outputs"], outputs, "every output was told before the end")
+	require.Len(t, c.json("GET", "/api/v2/jobs/"+id, "")["outputs"], outputs, "every output was reported before the end")
 }

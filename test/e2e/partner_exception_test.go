@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-// W-62, W-63: what the account may not do is told by the exception types of the cloud contract.
+// W-62, W-63: what the account may not do is reported by the exception types of the cloud contract.
 func TestForbiddenModelFailsItsNode(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -30,7 +30,7 @@ func (c *chooser) choose(id, graph string) reply {
 	return c.do("POST", "/api/prompt", fmt.Sprintf(`{"prompt":%s,"prompt_id":%q,"client_id":"me"}`, graph, id))
 }
 
-// operatorsID returns the id under which operators know the job of this account, and sees that they are told both.
+// operatorsID returns the id under which operators know the job of this account, and sees that they are shown both.
 func (c *chooser) operatorsID(public string) string {
 	c.t.Helper()
 	status, body := c.admin("GET", "/jobs?account="+url.QueryEscape(c.account), "")

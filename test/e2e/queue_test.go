@@ -111,7 +111,7 @@ func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
 	got = c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k")
 	require.Equal(t, http.StatusPaymentRequired, got.status)
 	require.Contains(t, got.body, `"code":"insufficient_credits"`)
-	require.Equal(t, http.StatusBadRequest, c.do("POST", "/api/prompt", `{"prompt":{}}`).status, "a bad graph is told before")
+	require.Equal(t, http.StatusBadRequest, c.do("POST", "/api/prompt", `{"prompt":{}}`).status, "a bad graph is reported before")
 	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "trial")
 	require.Equal(t, http.StatusCreated, c.do("POST", "/api/v2/jobs", `{"workflow":`+picture+`}`, "Idempotency-Key", "k").status)
 	c.await(c.submit(picture), "completed")

@@ -45,7 +45,7 @@ func (c *client) putAsset(name, contentType, data, key string) reply {
 	return c.send(req)
 }
 
-// limit has an operator say how much the account may keep. It counts at once in the process that is told.
+// limit has an operator say how much the account may keep. It counts at once in the process that is asked.
 func (c *client) limit(id string, bytes int64) {
 	c.t.Helper()
 	status, kept := c.admin("PUT", "/accounts/"+id+"/storage", fmt.Sprintf(`{"actor":"kim","reason":"share","limit_bytes":%d}`, bytes))

@@ -38,8 +38,8 @@ func expanding() *enginenode.Class {
 	}
 }
 
-// told is what a socket told of a prompt.
-type told struct {
+// heard is what a socket heard of a prompt.
+type heard struct {
 	nodes    []string                     // "executing" and "executed" with node and displayed node, in order
 	places   map[string]map[string]string // display, parent and real node, by node, in progress_state
 	progress map[string]bool              // nodes with progress
@@ -48,7 +48,7 @@ type told struct {
 }
 
 // listen reads a socket until nothing of the prompt runs any more.
-func listen(t *testing.T, base, client string) <-chan told {
+func listen(t *testing.T, base, client string) <-chan heard {
 	t.Helper()
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(base, "http", "ws", 1)+"/ws?clientId="+client, nil)
 	require.NoError(t, err)
@@ -56,9 +56,9 @@ func listen(t *testing.T, base, client string) <-chan told {
 	t.Cleanup(func() { conn.Close() })
 	require.NoError(t, conn.WriteJSON(map[string]any{"type": "feature_flags", "data": map[string]any{"supports_preview_metadata": true}}))
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
-	done := make(chan told, 1)
+	done := make(chan heard, 1)
 	go func() {
-		s := told{places: map[string]map[string]string{}, progress: map[string]bool{}, previews: map[string]bool{}}
+		s := heard{places: map[string]map[string]string{}, progress: map[string]bool{}, previews: map[string]bool{}}
 		for over := false; !over; {
 			kind, raw, err := conn.ReadMessage()
 			if err != nil {
@@ -72,7 +72,7 @@ func listen(t *testing.T, base, client string) <-chan told {
 }
 
 // take takes a message and reports whether it is the last of the prompt.
-func (s *told) take(kind int, raw []byte) (over bool) {
+func (s *heard) take(kind int, raw []byte) (over bool) {
 	if kind == websocket.BinaryMessage {
 		var metadata struct{ NodeID, Display string }
 		if head, _, found := strings.Cut(string(raw[8:]), "}"); found && raw[3] == 4 {
@@ -118,9 +118,9 @@ func (s *told) take(kind int, raw []byte) (over bool) {
 	return false
 }
 
-// Who watches a node that expands on a server is told of the nodes that it expands to what the server tells, by the same ids,
+// Who watches a node that expands on a server hears of the nodes that it expands to what the server says, by the same ids,
 // and of nothing that was added to the prompt. What they put out is kept.
-func TestExpansionsOnServersAreTold(t *testing.T) {
+func TestExpansionsOnServersAreReported(t *testing.T) {
 	s := start(t, comfyui.Options{Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"}, Classes: []*enginenode.Class{expanding()}})
 	m := s.machines[0]
 	of := func(seed int) graph {

@@ -39,7 +39,7 @@ const tick = 20 * time.Millisecond
 type deployment struct {
 	t         *testing.T
 	env       map[string]string
-	address   string // of Temporal itself, whatever the service is told
+	address   string // of Temporal itself, whatever address the service has
 	namespace string
 	client    client.Client
 }

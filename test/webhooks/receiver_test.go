@@ -136,7 +136,7 @@ func (m message) signedWith(t *testing.T, secret string) bool {
 	return false
 }
 
-// told is the body of a message.
+// reply returns the kind and the data of a message.
 func (m message) reply(t *testing.T) (kind string, data map[string]any) {
 	t.Helper()
 	var v struct {

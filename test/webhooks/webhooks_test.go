@@ -34,7 +34,7 @@ func TestEndpointGetsOneSignedMessagePerJob(t *testing.T) {
 		require.Equal(t, "job.completed", kind)
 		require.Equal(t, "succeeded", data["status"])
 		id, _ := data["id"].(string)
-		require.True(t, jobs[id], "%s is a job of this account, told of for the first time", id)
+		require.True(t, jobs[id], "%s is a job of this account, reported for the first time", id)
 		delete(jobs, id)
 		require.Equal(t, map[string]any{"self": "/api/v2/jobs/" + id}, data["urls"])
 		job := c.json("GET", "/api/v2/jobs/"+id, "")
@@ -243,7 +243,7 @@ func TestAnEndpointThatKeepsFailingIsDisabled(t *testing.T) {
 	c.register(other.url)
 	c.submit()
 	other.next(t)
-	require.Len(t, c.deliveries(e, "?limit=1000"), before, "it is told nothing more")
+	require.Len(t, c.deliveries(e, "?limit=1000"), before, "it is sent nothing more")
 }
 
 func TestFailedAndCancelledJobsAreDeliveredToTheirSubscribers(t *testing.T) {
@@ -408,7 +408,7 @@ func TestAKeyThatOnlyReadsChangesNoWebhook(t *testing.T) {
 	}
 }
 
-// The view of endpoints equals its rebuild, and what makes deliveries cannot be rebuilt: nothing is told twice.
+// The view of endpoints equals its rebuild, and what makes deliveries cannot be rebuilt: nothing is reported twice.
 func TestTheViewEqualsItsRebuildAndDeliveriesAreNoView(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)

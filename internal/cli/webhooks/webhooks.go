@@ -25,7 +25,7 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhooks",
 		Short: "Notify accounts of ended jobs and calls; list and replay failed deliveries",
-		Long: `An account registers an https address and is told there what became of its jobs and model
+		Long: `An account registers an https address and is sent there what became of its jobs and model
 calls: signed, at least once, for days when need be. What could not be delivered is a dead letter
 until it is replayed or its retention ends. Addresses and secrets are sealed: lists show hosts.
 The id of a webhook may be shortened to its first characters, four at least.`,
@@ -125,7 +125,7 @@ func addWebhook(s *shell.Shell) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVar(&account, "account", account, "name or id of the account")
-	cmd.Flags().StringSliceVar(&events, "event", nil, "what to be told of: job.*, call.* or single ones such as job.failed; default: job.*")
+	cmd.Flags().StringSliceVar(&events, "event", nil, "what to be sent: job.*, call.* or single ones such as job.failed; default: job.*")
 	cmd.Flags().StringVar(&description, "description", "", "for people")
 	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
 	return cmd

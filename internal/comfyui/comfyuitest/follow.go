@@ -24,7 +24,7 @@ var following = map[string]func(*testing.T, *bench){
 		require.Equal(t, p.ID, finished.Prompt)
 		state, err := b.Find(b.ctx, p.ID)
 		require.NoError(t, err)
-		require.Equal(t, comfyui.Completed, state.Status, "an end that is told is in the history")
+		require.Equal(t, comfyui.Completed, state.Status, "an end that is reported is in the history")
 
 		require.Equal(t, []comfyui.Started{{Prompt: p.ID}}, only[comfyui.Started](events))
 		require.Len(t, only[comfyui.Cached](events), 1)
@@ -38,7 +38,7 @@ var following = map[string]func(*testing.T, *bench){
 		require.Equal(t, comfyui.Executed{Prompt: p.ID, Node: "7", Display: "7", Output: executed[0].Output}, executed[0])
 		require.Equal(t, state.Outcome.Outputs["7"].Files, executed[0].Output.Files)
 	},
-	"QueueIsTold": func(t *testing.T, b *bench) {
+	"QueueIsReported": func(t *testing.T, b *bench) {
 		p := prompt(t, b.picture(6))
 		f := b.follow(t, uuid.NewString())
 		_, err := b.Submit(b.ctx, p)
@@ -50,7 +50,7 @@ var following = map[string]func(*testing.T, *bench){
 			changed, _ = waitFor[comfyui.QueueChanged](t, b.ctx, f)
 		}
 	},
-	"OthersAreNotTold": func(t *testing.T, b *bench) {
+	"OthersHearNothing": func(t *testing.T, b *bench) {
 		p := prompt(t, b.picture(7))
 		own, other := b.follow(t, p.Client), b.follow(t, uuid.NewString())
 		_, err := b.Submit(b.ctx, p)

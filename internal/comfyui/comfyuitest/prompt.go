@@ -117,7 +117,7 @@ var prompts = map[string]func(*testing.T, *bench){
 			require.Equal(t, p.ID, finished.Prompt)
 		}
 	},
-	"NodeErrorIsTold": func(t *testing.T, b *bench) {
+	"NodeErrorIsReported": func(t *testing.T, b *bench) {
 		file := b.put(t, "broken-"+b.name+".png", "this is no picture")
 		g := graph{
 			"1": {"LoadImage", map[string]any{"image": file.Reference()}},

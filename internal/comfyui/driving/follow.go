@@ -277,7 +277,7 @@ func (f *follower) send(ctx context.Context) error {
 	return err
 }
 
-// submitGrace is how long a prompt that is being sent may go on after its driver was told to end. Broken off, it could
+// submitGrace is how long a prompt that is being sent may go on after its driver was asked to end. Broken off, it could
 // arrive after the next driver has polled for it in vain, or after it was cancelled.
 const submitGrace = 500 * time.Millisecond
 

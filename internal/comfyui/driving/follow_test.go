@@ -60,8 +60,8 @@ func TestNodesAreRecordedInOrderWhileFilesAreCopied(t *testing.T) {
 	close(r.files.hold)
 	require.NoError(t, <-done)
 	require.Len(t, r.got.ended, 4)
-	for i := 0; i+1 < len(r.got.told); i += 2 {
-		require.Equal(t, "start"+r.got.told[i+1][len("end"):], r.got.told[i], r.got.told)
+	for i := 0; i+1 < len(r.got.noted); i += 2 {
+		require.Equal(t, "start"+r.got.noted[i+1][len("end"):], r.got.noted[i], r.got.noted)
 	}
 }
 
@@ -78,7 +78,7 @@ func (s *slow) Submit(ctx context.Context, p comfyui.Prompt) (comfyui.Submitted,
 	return s.Server.Submit(ctx, p)
 }
 
-// A prompt that is being sent when its driver is told to end arrives before the driver returns: broken off, it could arrive
+// A prompt that is being sent when its driver is asked to end arrives before the driver returns: broken off, it could arrive
 // after the next driver has polled for it, or after it was cancelled.
 func TestPromptThatIsBeingSentArrives(t *testing.T) {
 	t.Parallel()
@@ -113,8 +113,8 @@ func (s *silent) Find(context.Context, comfyui.PromptID) (comfyui.State, error) 
 	return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
 }
 
-// The outcome of a prompt is not asked for when the messages have told all of it, also the values that leave the server.
-func TestOutcomeThatWasToldIsNotAskedFor(t *testing.T) {
+// The outcome of a prompt is not asked for when the messages have said all of it, also the values that leave the server.
+func TestOutcomeInTheMessagesIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
 	r.server = &silent{r.server, t}

@@ -208,7 +208,7 @@ func (a *account) Saved() []job.OutputFile { return nil }
 type recorder struct {
 	mu    sync.Mutex
 	ended []string
-	told  []string // beginnings and ends, in order
+	noted []string // beginnings and ends, in order
 	value int      // the most progress of a node
 }
 
@@ -217,7 +217,7 @@ var _ driving.Recorder = (*recorder)(nil)
 func (r *recorder) Started(_ context.Context, id string, _ *job.Expansion) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.told = append(r.told, "start "+id)
+	r.noted = append(r.noted, "start "+id)
 	return nil
 }
 
@@ -236,6 +236,6 @@ func (r *recorder) Progress(_ string, value, _ int) {
 func (r *recorder) Executed(_ context.Context, e driving.Executed) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.ended, r.told = append(r.ended, e.Node), append(r.told, "end "+e.Node)
+	r.ended, r.noted = append(r.ended, e.Node), append(r.noted, "end "+e.Node)
 	return nil
 }

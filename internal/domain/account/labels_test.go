@@ -16,13 +16,13 @@ func TestLabelsThatAnAccountMayAskFor(t *testing.T) {
 		asked   []string
 		refused bool
 	}{
-		"without a setting every label":   {account.Labels{}, []string{"sdxl", "eu"}, false},
-		"no label is none too many":       {account.Labels{Allowed: []string{}}, nil, false},
-		"an empty list is no label":       {account.Labels{Allowed: []string{}}, []string{"eu"}, true},
-		"what is in the list":             {account.Labels{Allowed: []string{"eu", "sdxl"}}, []string{"sdxl"}, false},
-		"one that is not in the list":     {account.Labels{Allowed: []string{"eu"}}, []string{"eu", "sdxl"}, true},
-		"labels are compared as a whole":  {account.Labels{Allowed: []string{"eu-1"}}, []string{"eu"}, true},
-		"labels are told apart by letter": {account.Labels{Allowed: []string{"EU"}}, []string{"eu"}, true},
+		"without a setting every label":        {account.Labels{}, []string{"sdxl", "eu"}, false},
+		"no label is none too many":            {account.Labels{Allowed: []string{}}, nil, false},
+		"an empty list is no label":            {account.Labels{Allowed: []string{}}, []string{"eu"}, true},
+		"what is in the list":                  {account.Labels{Allowed: []string{"eu", "sdxl"}}, []string{"sdxl"}, false},
+		"one that is not in the list":          {account.Labels{Allowed: []string{"eu"}}, []string{"eu", "sdxl"}, true},
+		"labels are compared as a whole":       {account.Labels{Allowed: []string{"eu-1"}}, []string{"eu"}, true},
+		"labels are compared letter by letter": {account.Labels{Allowed: []string{"EU"}}, []string{"eu"}, true},
 	} {
 		err := c.labels.Check(c.asked)
 		require.Equal(t, c.refused, err != nil, name)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// told is the log of one job, in memory.
+// got is the log of one job, in memory.
 type got struct{ recorded []eventlog.Recorded }
 
 func (l *got) Append(context.Context, eventlog.Append) ([]eventlog.Recorded, error) {

@@ -203,7 +203,7 @@ func TestNoMoreItemsAreAttemptedAtOnceThanAllowed(t *testing.T) {
 	require.LessOrEqual(t, most.Load(), int64(3))
 }
 
-// A queue without items is looked at less and less, until it is told that an item is about to come.
+// A queue without items is looked at less and less, until it is notified that an item is about to come.
 func TestAnEmptyQueueIsLookedAtRarelyUntilItIsWoken(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

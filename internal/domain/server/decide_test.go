@@ -173,7 +173,7 @@ func TestDecide(t *testing.T) {
 			t.Parallel()
 			got, held := pool(c.servers...).Decide(c.waiting)
 			require.Equal(t, c.want, placed(got))
-			require.Len(t, held, len(c.waiting)-len(got), "whoever gets no server is told why")
+			require.Len(t, held, len(c.waiting)-len(got), "whoever gets no server gets the reason")
 			for _, h := range held {
 				require.NotEmpty(t, h.Reason)
 			}

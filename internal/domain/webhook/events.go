@@ -74,11 +74,11 @@ type ReplayedV1 struct {
 // Register adds the event types of webhooks to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("an endpoint is told of what happens from here on"),
+		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("an endpoint is sent what happens from here on"),
 		eventlog.TypeOf[ChangedV1](TypeChanged).Says("an endpoint is different from now on"),
 		eventlog.TypeOf[SecretRotatedV1](TypeSecretRotated).Says("messages are signed with a new key"),
-		eventlog.TypeOf[EnabledV1](TypeEnabled).Says("a disabled endpoint is told of what happens from here on"),
-		eventlog.TypeOf[DisabledV1](TypeDisabled).Says("an endpoint is told nothing more"),
+		eventlog.TypeOf[EnabledV1](TypeEnabled).Says("a disabled endpoint is sent what happens from here on"),
+		eventlog.TypeOf[DisabledV1](TypeDisabled).Says("an endpoint is sent nothing more"),
 		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("an endpoint is gone with its deliveries"),
 		eventlog.TypeOf[TestedV1](TypeTested).Says("a test message was asked for"),
 		eventlog.TypeOf[ReplayedV1](TypeReplayed).Says("deliveries were put back into the queue"),

@@ -238,8 +238,8 @@ func TestAMeteredAccountNeedsCreditToSubmit(t *testing.T) {
 	y.must(t, job.NewJob{IdempotencyKey: "k"})
 	require.NoError(t, y.credits.Hold(t.Context(), account.LocalID, "call", 1))
 	_, err = y.submit(t, job.NewJob{IdempotencyKey: "k"})
-	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "a used key is told before the lack of credit")
+	require.Equal(t, fault.CodeIdempotencyKeyReuse, fault.CodeOf(err), "a used key is reported before the lack of credit")
 	full := job.Bounds{QueueDepth: -1}
 	_, err = y.submit(t, job.NewJob{Bounds: full})
-	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "the lack of credit is told before a full queue")
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "the lack of credit is reported before a full queue")
 }

@@ -18,7 +18,7 @@ import (
 )
 
 // What is Unavailable is tried again until it works, anything else only a few times: a run must not
-// be given up, nor a client told of a bug, because the database restarts.
+// be given up, nor a client answered with a bug, because the database restarts.
 func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/nothing?connect_timeout=2")

@@ -117,7 +117,7 @@ func TestJobsThatNeverRanCostNothing(t *testing.T) {
 	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "20 are left, which is not nothing")
 	require.Equal(t, int64(480), y.balanced(t, account.LocalID).Held)
 	_, err = y.submit(t, job.NewJob{Price: aPrice, Bounds: job.Bounds{Slots: 1, QueueDepth: 2}})
-	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "told before a full queue")
+	require.Equal(t, fault.CodeInsufficientCredits, fault.CodeOf(err), "reported before a full queue")
 	done, err := y.jobs.Cancel(t.Context(), job.CancelRequest{Account: account.LocalID, IDs: []job.ID{waiting[0].ID, running.ID}, Bounds: one})
 	require.NoError(t, err)
 	require.Len(t, done.IDs, 2)

@@ -266,7 +266,7 @@ func (c *conversation) form(fields string) (body []byte, contentType string) {
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// follow runs a graph and notes all messages until its end is told.
+// follow runs a graph and notes all messages until its end is reported.
 func (c *conversation) follow(graph string) {
 	c.t.Helper()
 	ws, res, err := websocket.DefaultDialer.DialContext(c.t.Context(), strings.Replace(c.address, "http", "ws", 1)+"/ws?clientId="+c.client, nil)

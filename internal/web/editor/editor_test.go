@@ -86,7 +86,7 @@ func TestFilesAreServedWithTypesAndAnAge(t *testing.T) {
 	}
 }
 
-// The dates of an unpacked archive say nothing, so a new version is told from the old by its bytes.
+// The dates of an unpacked archive say nothing, so a new version is distinguished from the old by its bytes.
 func TestEntryOfAnotherClassVersionIsNotUsed(t *testing.T) {
 	t.Parallel()
 	dir := write(t, map[string]string{"index.html": "one"})

@@ -18,7 +18,7 @@ func Gate() *node.Class {
 		Inputs: []node.Input{
 			{Name: "value", Type: node.Any, Tooltip: "What is passed on."},
 			{Name: "open", Type: node.Boolean, Default: true, Tooltip: "Whether it is passed on."},
-			{Name: "message", Type: node.String, Section: node.Optional, Default: "", Tooltip: "What is told when it is not; nothing when empty."},
+			{Name: "message", Type: node.String, Section: node.Optional, Default: "", Tooltip: "The message when it is not; nothing when empty."},
 		},
 		Outputs: []node.Output{{Type: node.Any, Name: "value"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
