@@ -2,6 +2,7 @@ package deploy_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,4 +29,29 @@ func TestWorkflowRunsTheWholeCheck(t *testing.T) {
 	require.Contains(t, runs, "make test/compose")
 	_, err = os.Stat("../.ci/run")
 	require.NoError(t, err)
+}
+
+// A tag makes a release with the same commands that anybody has.
+func TestATagMakesARelease(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../.github/workflows/release.yml")
+	require.NoError(t, err)
+	var workflow struct {
+		On struct {
+			Push struct{ Tags []string }
+		}
+		Jobs map[string]struct{ Steps []struct{ Run string } }
+	}
+	require.NoError(t, yaml.Unmarshal(raw, &workflow))
+	require.Equal(t, []string{"v*"}, workflow.On.Push.Tags)
+	var runs strings.Builder
+	for _, step := range workflow.Jobs["release"].Steps {
+		runs.WriteString(step.Run + "\n")
+	}
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	for _, target := range []string{"release", "images"} {
+		require.Contains(t, runs.String(), "make "+target+" ")
+		require.Contains(t, string(makefile), "\n"+target+": ## ")
+	}
 }

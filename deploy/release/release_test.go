@@ -1,0 +1,122 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// small is a release of a program that needs no minutes to build, under the names of the real ones.
+func small(t *testing.T, out string) Release {
+	t.Helper()
+	return Release{
+		Version: "v1.2.3", Out: out, Root: "../..", Time: time.Unix(1_800_000_000, 0).UTC(),
+		Targets:  []Target{{"linux", "amd64"}, {"darwin", "arm64"}},
+		Programs: []Program{{Name: "millrace", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"}, {Name: "millrace-temporal", Dir: ".", Package: "./testdata/hello", Flags: "-s -w"}},
+		Log:      func(string) {},
+	}
+}
+
+func TestAReleaseHasEverythingAndIsTheSameEachTime(t *testing.T) {
+	t.Parallel()
+	out, again := filepath.Join(t.TempDir(), "one"), filepath.Join(t.TempDir(), "two")
+	require.NoError(t, small(t, out).Make())
+	require.NoError(t, small(t, again).Make())
+	sums, err := os.ReadFile(filepath.Join(out, "checksums.txt"))
+	require.NoError(t, err)
+	same, err := os.ReadFile(filepath.Join(again, "checksums.txt"))
+	require.NoError(t, err)
+	require.Equal(t, string(same), string(sums), "the same sources make the same bytes")
+
+	var names []string
+	for lines := bufio.NewScanner(bytes.NewReader(sums)); lines.Scan(); {
+		sum, name, ok := strings.Cut(lines.Text(), "  ")
+		require.True(t, ok, lines.Text())
+		got, err := sumOf(filepath.Join(out, name))
+		require.NoError(t, err)
+		require.Equal(t, sum, got, name)
+		names = append(names, name)
+	}
+	require.ElementsMatch(t, []string{
+		"millrace_1.2.3_linux_amd64.tar.gz", "millrace_1.2.3_linux_amd64.deb", "millrace_1.2.3_linux_amd64.rpm", "millrace_1.2.3_linux_amd64.sbom.json",
+		"millrace_1.2.3_darwin_arm64.tar.gz", "millrace_1.2.3_darwin_arm64.sbom.json",
+	}, names)
+	require.Equal(t, []string{"millrace", "millrace-temporal", "LICENSE", "README.md"}, archived(t, filepath.Join(out, "millrace_1.2.3_linux_amd64.tar.gz")))
+	require.FileExists(t, filepath.Join(out, "image", "amd64", "millrace"))
+
+	var bom struct {
+		BOMFormat  string `json:"bomFormat"`
+		Components []struct {
+			PackageURL string `json:"purl"`
+		} `json:"components"`
+	}
+	raw, err := os.ReadFile(filepath.Join(out, "millrace_1.2.3_linux_amd64.sbom.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(raw, &bom))
+	require.Equal(t, "CycloneDX", bom.BOMFormat)
+	var modules []string
+	for _, c := range bom.Components {
+		modules = append(modules, c.PackageURL)
+	}
+	require.Contains(t, strings.Join(modules, "\n"), "pkg:golang/github.com/CycloneDX/cyclonedx-go@v")
+	require.Contains(t, strings.Join(modules, "\n"), "pkg:golang/std@1.")
+}
+
+// TestThePackageIsOneForDebian asks Debian's own tool, where it is installed.
+func TestThePackageIsOneForDebian(t *testing.T) {
+	t.Parallel()
+	tool, err := exec.LookPath("dpkg-deb")
+	if err != nil {
+		t.Skip("SKIPPED: dpkg-deb is not installed")
+	}
+	r := small(t, filepath.Join(t.TempDir(), "out"))
+	r.Targets = r.Targets[:1]
+	require.NoError(t, r.Make())
+	file := filepath.Join(r.Out, "millrace_1.2.3_linux_amd64.deb")
+	fields, err := exec.Command(tool, "--field", file, "Package", "Version", "Architecture").Output()
+	require.NoError(t, err)
+	require.Equal(t, "Package: millrace\nVersion: 1.2.3\nArchitecture: amd64\n", string(fields))
+	contents, err := exec.Command(tool, "--contents", file).Output()
+	require.NoError(t, err)
+	require.Regexp(t, `-rwxr-xr-x root/root .* \./usr/bin/millrace\n`, string(contents))
+	require.Regexp(t, `-rwxr-xr-x root/root .* \./usr/bin/millrace-temporal\n`, string(contents))
+}
+
+func TestBadTargetsAndVersionsAreRefused(t *testing.T) {
+	t.Parallel()
+	_, err := parseTargets("linux/amd64,plan9/386")
+	require.ErrorContains(t, err, `no release is made for "plan9/386"`)
+	all, err := parseTargets("")
+	require.NoError(t, err)
+	require.Equal(t, Targets, all)
+	require.ErrorContains(t, run("", t.TempDir(), "../..", ""), "-version names the release")
+}
+
+func archived(t *testing.T, path string) (names []string) {
+	t.Helper()
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	unpacked, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	for r := tar.NewReader(unpacked); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		require.NoError(t, err)
+		names = append(names, h.Name)
+	}
+}
