@@ -34,11 +34,9 @@ func (h *fileHarness) fetchTaskOver(t *testing.T, id string, records upkeep.Down
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	x := &upkeep.Downloads{
-		Records: records, Assets: h.assets, Find: h.find, Bytes: 100, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
-		Fetch: func(ctx context.Context, address string, b outbound.Bounds, _ []string) (*outbound.Content, error) {
-			return h.sources.Fetch(ctx, address, b, nil)
-		},
-		Fits: func(context.Context, string, int64) error { return nil },
+		Records: records, Assets: h.assets, Find: h.find, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
+		Fetch: h.sources.Sources(outbound.Bounds{Bytes: 100}, h.sources.allow...),
+		Fits:  func(context.Context, string, int64) error { return nil },
 	}
 	env.RegisterActivity(x.FetchDownload)
 	_, err := env.ExecuteActivity(x.FetchDownload, download.Ref{Download: download.ID(id), Account: "a"})

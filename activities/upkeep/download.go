@@ -2,11 +2,9 @@ package upkeep
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"mime"
-	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -14,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/outbound" //nolint:depguard // its errors say whether a source may recover
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
@@ -45,22 +42,17 @@ type Downloads struct {
 	Assets  Receiver
 	// Find returns the asset that the account knows by an id, else NotFound.
 	Find func(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
-	// Fetch opens the content of an address that the service may reach.
-	Fetch func(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
+	// Fetch opens the content of an address that the service may reach; size is -1 where the source does not say. Its
+	// failures, and those of reading, are made for the owner.
+	Fetch func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
 	// Fits fails unless the account may store that many more bytes.
-	Fits  func(ctx context.Context, account string, bytes int64) error
-	Bytes int64 // of one file at most
-	Bus   stream.Publisher
-	Log   *slog.Logger
+	Fits func(ctx context.Context, account string, bytes int64) error
+	Bus  stream.Publisher
+	Log  *slog.Logger
 }
 
-// Bounds of one attempt. A file of several gigabytes takes its time, a source that sends nothing does not.
-const (
-	fetchTotal = time.Hour
-	fetchStall = 30 * time.Second
-	// fetchAttempts is how often a source is asked that may recover.
-	fetchAttempts = 4
-)
+// fetchAttempts is how often a source is asked that may recover.
+const fetchAttempts = 4
 
 // FetchDownload makes the content of the download's address an asset of the account. An attempt that is cut off leaves
 // nothing, or the asset, which the next attempt finds. What cannot work at all ends the download with the reason.
@@ -73,7 +65,7 @@ func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
 	if err == nil && open {
 		err = x.take(ctx, ref, state)
 	}
-	if outbound.SourceMayRecover(err) && !last {
+	if fault.SourceMayRecover(err) && !last {
 		return attempt.Error(fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover"))
 	}
 	if refused(err) {
@@ -106,13 +98,13 @@ func (x *Downloads) take(ctx context.Context, ref download.Ref, state download.D
 
 // fetch streams the content into an asset; found says that an equal asset existed.
 func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.Download) (made asset.Asset, found bool, err error) {
-	source, err := x.Fetch(ctx, state.Request.Source, outbound.Bounds{Bytes: x.Bytes, Total: fetchTotal, Stall: fetchStall}, nil)
+	source, contentType, size, err := x.Fetch(ctx, state.Request.Source)
 	if err != nil {
-		return asset.Asset{}, false, x.sourceFault(ctx, err)
+		return asset.Asset{}, false, err
 	}
 	defer source.Close()
-	if source.Size > 0 {
-		if err := x.Fits(ctx, ref.Account, source.Size); err != nil {
+	if size > 0 {
+		if err := x.Fits(ctx, ref.Account, size); err != nil {
 			return asset.Asset{}, false, err
 		}
 	}
@@ -122,15 +114,12 @@ func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.
 	}
 	defer in.Drop() //nolint:errcheck // the staging folder is cleared at the next start
 	read := &counted{Reader: source, report: x.reporter(ctx, ref.Account), progress: download.Progress{
-		Download: ref.Download, Name: state.Request.Name, Bytes: max(source.Size, 0),
+		Download: ref.Download, Name: state.Request.Name, Bytes: max(size, 0),
 	}}
 	if _, err := io.Copy(in, read); err != nil {
-		if read.err != nil {
-			err = x.sourceFault(ctx, read.err)
-		}
 		return asset.Asset{}, false, err
 	}
-	return x.keep(ctx, in, state.Request.Spec(ref.Account, declared(source.ContentType), state.RequestID))
+	return x.keep(ctx, in, state.Request.Spec(ref.Account, declared(contentType), state.RequestID))
 }
 
 // keep makes received bytes an asset, or finds the one that says all of this already.
@@ -152,16 +141,6 @@ func declared(header string) string {
 	return kind
 }
 
-func (x *Downloads) sourceFault(ctx context.Context, err error) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, outbound.ErrTooLarge):
-		return fault.New(fault.Invalid, fault.CodeSourceTooLarge, "the file is larger than %d bytes", x.Bytes)
-	}
-	return outbound.SourceFault(err)
-}
-
 func (x *Downloads) reporter(ctx context.Context, account string) *reporter[download.Progress] {
 	return &reporter[download.Progress]{publish: func(p download.Progress) {
 		if err := x.Bus.Publish(ctx, stream.Frame{Account: account, Kind: stream.FrameDownload, Download: &p}); err != nil {
@@ -170,20 +149,16 @@ func (x *Downloads) reporter(ctx context.Context, account string) *reporter[down
 	}}
 }
 
-// counted reports how much of a source was read, and keeps the source's failures apart from those of the store.
+// counted reports how much of a source was read.
 type counted struct {
 	io.Reader
 	report   *reporter[download.Progress]
 	progress download.Progress
-	err      error
 }
 
 // Read implements io.Reader.
 func (r *counted) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		r.err = err
-	}
 	if n > 0 {
 		r.progress.Fetched += int64(n)
 		r.report.report(r.progress)

@@ -145,7 +145,7 @@ func (s *library) look(c *gin.Context, address string) (outbound.Resource, error
 	about, err := s.Internet.Stat(ctx, address, nil)
 	if err != nil {
 		err = s.remoteFault(ctx, err)
-		if outbound.SourceMayRecover(err) {
+		if fault.SourceMayRecover(err) {
 			err = nil
 		}
 		return outbound.Resource{}, err

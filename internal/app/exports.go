@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 
@@ -55,7 +56,8 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
 		Records: assetstore.NewDownloads(in.pool, in.events), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
-		Fetch: outbound.New(outbound.Options{}).Fetch, Fits: in.storage.Fits, Bytes: in.cfg.MaxUpload, Bus: in.bus, Log: in.log,
+		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files take their time
+		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }
 

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -42,12 +43,41 @@ func sourceStatusFault(status int, err error) error {
 	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
 }
 
-// SourceMayRecover reports a failure of SourceFault that may have passed by the next attempt.
-func SourceMayRecover(err error) bool {
-	switch fault.CodeOf(err) {
-	case fault.CodeSourceTimeout, fault.CodeSourceServerError, fault.CodeSourceRateLimited, fault.CodeSourceUnreachable:
-		return true
-	default:
-		return false
+// Sources returns what fetches addresses that clients name, within b: Fetch, whose failures, and those of reading the
+// content, are what the client learns. The hosts of allow are reached although they are not public.
+func (c *Client) Sources(b Bounds, allow ...string) func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error) {
+	b = b.filled()
+	return func(ctx context.Context, address string) (io.ReadCloser, string, int64, error) {
+		fetched, err := c.Fetch(ctx, address, b, allow)
+		if err != nil {
+			return nil, "", 0, sourceError(ctx, b, err)
+		}
+		return &source{ReadCloser: fetched, ctx: ctx, bounds: b}, fetched.ContentType, fetched.Size, nil
 	}
+}
+
+// source is the content of a source.
+type source struct {
+	io.ReadCloser
+	ctx    context.Context //nolint:containedctx // of the one fetch that this value is made for
+	bounds Bounds
+}
+
+// Read implements io.Reader.
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.ReadCloser.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = sourceError(s.ctx, s.bounds, err)
+	}
+	return n, err
+}
+
+func sourceError(ctx context.Context, b Bounds, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, ErrTooLarge):
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceTooLarge, "the file is larger than %d bytes", b.Bytes)
+	}
+	return SourceFault(err)
 }
