@@ -59,7 +59,7 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 	for _, selected := range [][]string{{"--since", "24h"}, {"--status", "succeeded"}, {run}} {
 		shown, err := c.try(append([]string{"jobs", "replay", "--json"}, selected...)...)
 		require.Error(t, err, "there is no history to replay")
-		require.Contains(t, shown, run, "%v", selected)
+		require.Contains(t, shown, run, "%v: %v", selected, err)
 		require.Contains(t, shown, "forgotten", "%v", selected)
 	}
 	c.startRoles()

@@ -2,6 +2,8 @@ package durability_test
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -139,5 +141,9 @@ func (s *service) try(args ...string) (string, error) {
 	cmd := exec.Command(binary, args...)
 	cmd.Env = append(os.Environ(), s.env...)
 	out, err := cmd.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		err = fmt.Errorf("%w: %s", err, ended.Stderr)
+	}
 	return string(out), err
 }

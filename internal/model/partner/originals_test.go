@@ -231,6 +231,9 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	require.NoError(t, err)
 	var want map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(raw, &want))
+	for name, definition := range want {
+		require.Contains(t, string(definition), `"description": `, "%s: every definition has one, if only an empty one", name)
+	}
 	_, classes := originals(t, func(m *catalog.Model) bool { return m.Provider == "bfl" })
 	require.Len(t, classes, 7)
 	r, err := node.NewRegistry()

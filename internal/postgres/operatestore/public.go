@@ -25,10 +25,10 @@ func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, er
 		return nil, nil
 	}
 	rows, err := s.pool.Query(ctx, sql, from, to)
-	if err != nil {
-		return nil, postgres.Classify(err, "look for a public id")
+	var ids []string
+	if err == nil {
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[string])
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == undefinedTable {
 		return nil, nil
