@@ -181,6 +181,7 @@ func (s service) known() known {
 	hash := text(s.t, s.get("/api/v2/assets/"+asset), "hash")
 	id := func(value string) map[string]string { return map[string]string{"id": value} }
 	requests := s.successful(archive, picture, hash, long)
+	requests["POST /assets/import"] = request{"json": map[string]any{"published_asset_ids": []string{asset}}}
 	requests["DELETE /api/v2/webhooks/{id}"] = request{"path": id(s.made("/api/v2/webhooks", kind, `{"url":"https://known.invalid/deleted"}`, "id"))}
 	for n, path := range []string{"/assets/{id}", "/api/v2/assets/{id}"} {
 		name := fmt.Sprintf("deleted%d.txt", n)
