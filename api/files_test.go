@@ -43,6 +43,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
+	"github.com/millrace-dev/millrace/internal/storage/secret"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -121,7 +122,11 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	hub := stream.NewHub(stream.HubOptions{})
 	t.Cleanup(hub.Stop)
 	opts.Mode = account.ModeKeys
-	h.assets, h.downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}), assetstore.NewDownloads(pool, events)
+	key, err := secret.Parse(strings.Repeat("07", secret.Size))
+	require.NoError(t, err)
+	sealers, err := secret.NewSealers([]*secret.Key{key})
+	require.NoError(t, err)
+	h.assets, h.downloads = asset.NewService(assetstore.New(pool, events), blobs, asset.Options{}), assetstore.NewDownloads(pool, events, sealers)
 	view := assets.NewReader(pool, registry, nil)
 	h.find = view.ByPublicID
 	handler, err := api.New(api.Deps{

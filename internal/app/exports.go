@@ -8,7 +8,6 @@ import (
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
-	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -34,9 +33,9 @@ func (in *Instance) exportService() export.Service {
 	return export.Service{Store: in.exports(), Chooser: in.chooser(), Storage: in.storage, Notify: in.relay.Notify}
 }
 
-// downloadService accepts downloads.
-func (in *Instance) downloadService() download.Service {
-	return download.Service{Store: assetstore.NewDownloads(in.pool, in.events), Notify: in.relay.Notify}
+// downloadRecords returns the transactions of downloads.
+func (in *Instance) downloadRecords() *assetstore.Downloads {
+	return assetstore.NewDownloads(in.pool, in.events, in.sealers)
 }
 
 // startExports packs and fetches what was accepted, and looks after what nothing packs or fetches.
@@ -46,7 +45,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
 	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
 	sweeper := worker.NewExportReviver(in.client, records, in.relay.Notify, in.log)
-	fetches := worker.NewDownloadReviver(in.client, assetstore.NewDownloads(in.pool, in.events), in.relay.Notify, in.log)
+	fetches := worker.NewDownloadReviver(in.client, in.downloadRecords(), in.relay.Notify, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })
@@ -55,7 +54,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 // downloads fetches what accounts asked for, through the guard that keeps clients from addresses inside.
 func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
-		Records: assetstore.NewDownloads(in.pool, in.events), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
+		Records: in.downloadRecords(), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
 		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files take their time
 		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
 	}

@@ -62,6 +62,7 @@ type Instance struct {
 	events   *eventstore.Store
 	jobs     *jobstore.Store
 	key      *secret.Key
+	sealers  secret.Sealers // of what outlives a key: webhooks and downloads
 	blobs    blob.Store
 	values   blob.Store
 	files    *files.Service
@@ -139,6 +140,13 @@ const outboxPoll = time.Second
 
 func (in *Instance) openStores(ctx context.Context) (err error) {
 	if in.key, err = in.secretKey(); err != nil {
+		return err
+	}
+	keys, err := in.secretKeys()
+	if err != nil {
+		return err
+	}
+	if in.sealers, err = secret.NewSealers(keys); err != nil {
 		return err
 	}
 	if in.blobs, err = in.openBlobs(ctx); err != nil {

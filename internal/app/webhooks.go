@@ -11,49 +11,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
-	"github.com/millrace-dev/millrace/internal/storage/secret"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
 // webhookService carries out commands on endpoints.
 func (in *Instance) webhookService() (*webhook.Service, error) {
-	sealer, err := in.hookSealer()
-	if err != nil {
-		return nil, err
-	}
 	return webhook.NewService(webhook.Deps{
-		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: sealer, Allow: in.cfg.Webhooks.Allow,
+		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers, Allow: in.cfg.Webhooks.Allow,
 	}), nil
-}
-
-// hookSealer seals with the secret key and opens with the former ones too: endpoints outlive keys.
-type hookSealer []*secret.Sealer
-
-func (in *Instance) hookSealer() (hookSealer, error) {
-	keys, err := in.secretKeys()
-	if err != nil {
-		return nil, err
-	}
-	all := make(hookSealer, len(keys))
-	for i, key := range keys {
-		if all[i], err = key.Sealer(); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
-// Seal implements webhook.Sealer.
-func (s hookSealer) Seal(owner, text string) []byte { return s[0].Seal(owner, text) }
-
-// Open implements webhook.Sealer.
-func (s hookSealer) Open(owner string, sealed []byte) (text string, err error) {
-	for _, one := range s {
-		if text, err = one.Open(owner, sealed); err == nil {
-			return text, nil
-		}
-	}
-	return "", err
 }
 
 // reseal seals with the present key what a former one has sealed, so that the former one can be taken away.

@@ -6,6 +6,7 @@ package download
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"net/url"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ type Ref struct {
 
 // Request says what is fetched, and what the asset is called and said about it. It is stored.
 type Request struct {
-	Source   string          `json:"source_url"`
+	Source   string          `json:"source_url"`             // recorded without its query, which may be a credential
 	Asset    asset.PublicID  `json:"asset"`                  // the id that the asset has, unless an equal one exists
 	Name     string          `json:"name,omitempty"`         // as clients see it
 	Title    string          `json:"title,omitempty"`        // the owner's name of the asset, "" = its path
@@ -59,6 +60,17 @@ type Request struct {
 	Tags     []string        `json:"tags,omitempty"`
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	Preview  asset.PublicID  `json:"preview,omitempty"`
+}
+
+// Recorded returns the request as events have it: its address has no query, no fragment and no user.
+func (r Request) Recorded() Request {
+	u, err := url.Parse(r.Source)
+	if err != nil {
+		r.Source = ""
+		return r
+	}
+	r.Source = (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}).String()
+	return r
 }
 
 // Fingerprint is the same for equal requests of an account.

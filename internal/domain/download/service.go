@@ -14,6 +14,12 @@ type New struct {
 	RequestID string
 }
 
+// Sealer encrypts the addresses of downloads that are under way, each for its own download.
+type Sealer interface {
+	Seal(owner, text string) []byte
+	Open(owner string, sealed []byte) (string, error)
+}
+
 // Store carries out the transactions of downloads that clients ask for. All are scoped to the account.
 type Store interface {
 	// Create records a download and the intent to begin it, or returns the unfinished one that is the same. An

@@ -23,13 +23,15 @@ type Downloads struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
 	assets *Store
+	sealer download.Sealer
 }
 
 var _ download.Store = (*Downloads)(nil)
 
-// NewDownloads returns the downloads on pool that append through events.
-func NewDownloads(pool *pgxpool.Pool, events *eventstore.Store) *Downloads {
-	return &Downloads{pool: pool, events: events, assets: New(pool, events)}
+// NewDownloads returns the downloads on pool that append through events. Their addresses are kept encrypted by sealer,
+// because an address may hold a credential.
+func NewDownloads(pool *pgxpool.Pool, events *eventstore.Store, sealer download.Sealer) *Downloads {
+	return &Downloads{pool: pool, events: events, assets: New(pool, events), sealer: sealer}
 }
 
 const (
@@ -56,7 +58,8 @@ func (s *Downloads) Create(ctx context.Context, n download.New) (made download.D
 			made, err = s.fold(ctx, tx, n.Account, same)
 			return err
 		}
-		_, err = tx.Exec(ctx, `insert into downloads (id, account, fingerprint) values ($1, $2, $3)`, string(n.ID), n.Account, fingerprint)
+		_, err = tx.Exec(ctx, `insert into downloads (id, account, fingerprint, source) values ($1, $2, $3, $4)`,
+			string(n.ID), n.Account, fingerprint, s.sealer.Seal(n.ID.Stream(), n.Request.Source))
 		if err != nil {
 			return err
 		}
@@ -64,7 +67,7 @@ func (s *Downloads) Create(ctx context.Context, n download.New) (made download.D
 		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{fetching(ref)}); err != nil {
 			return err
 		}
-		made, err = s.record(ctx, tx, ref, download.RequestedV1{Request: n.Request}, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+		made, err = s.record(ctx, tx, ref, download.RequestedV1{Request: n.Request.Recorded()}, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 		return err
 	})
 	return made, intents, err
@@ -129,11 +132,12 @@ func (s *Downloads) Get(ctx context.Context, account string, id download.ID) (do
 	return state, postgres.Classify(err, "read download "+string(id))
 }
 
-// Begin records that a download is being fetched, and returns it; open is false for one that is over, or that the log
-// does not have.
+// Begin records that a download is being fetched, and returns it with its address as the client gave it; open is false
+// for one that is over, or that the log does not have.
 func (s *Downloads) Begin(ctx context.Context, ref download.Ref) (state download.Download, open bool, err error) {
+	var sealed []byte
 	err = s.assets.transact(ctx, "begin a download", func(tx pgx.Tx) error {
-		err := tx.QueryRow(ctx, `select true from downloads where id = $1 and account = $2 for update`, string(ref.Download), ref.Account).Scan(&open)
+		err := tx.QueryRow(ctx, `select true, source from downloads where id = $1 and account = $2 for update`, string(ref.Download), ref.Account).Scan(&open, &sealed)
 		if err = ignoreNoRows(err); err != nil || !open {
 			return err
 		}
@@ -143,6 +147,12 @@ func (s *Downloads) Begin(ctx context.Context, ref download.Ref) (state download
 		state, err = s.record(ctx, tx, ref, download.StartedV1{Name: state.Request.Name}, eventlog.Meta{Actor: "download"})
 		return err
 	})
+	if err != nil || !open || sealed == nil { // or accepted by a version that kept the address in the log
+		return state, open, err
+	}
+	if state.Request.Source, err = s.sealer.Open(ref.Download.Stream(), sealed); err != nil {
+		err = fault.Wrap(err, fault.Denied, fault.CodeAddressNotAllowed, "The address of this download was encrypted with a key that is gone.")
+	}
 	return state, open, err
 }
 

@@ -2,6 +2,7 @@ package assetstore_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/storage/secret"
 )
 
 func newDownloads(t *testing.T) (*assetBundle, *assetstore.Downloads) {
@@ -21,7 +23,21 @@ func newDownloads(t *testing.T) (*assetBundle, *assetstore.Downloads) {
 	registry := eventlog.NewRegistry()
 	require.NoError(t, download.Register(registry))
 	b.events = eventstore.New(b.pool, registry, nil)
-	return b, assetstore.NewDownloads(b.pool, b.events)
+	return b, assetstore.NewDownloads(b.pool, b.events, sealers(t, "11"))
+}
+
+// sealers returns the sealers of keys, each of which repeats two hex digits.
+func sealers(t *testing.T, digits ...string) secret.Sealers {
+	t.Helper()
+	keys := make([]*secret.Key, len(digits))
+	for i, d := range digits {
+		var err error
+		keys[i], err = secret.Parse(strings.Repeat(d, secret.Size))
+		require.NoError(t, err)
+	}
+	all, err := secret.NewSealers(keys)
+	require.NoError(t, err)
+	return all
 }
 
 func wanted(source string) download.New {
@@ -95,4 +111,46 @@ func TestDownloadWithoutAWorkflowIsFoundAndBegunAgain(t *testing.T) {
 	intents, err := downloads.Restart(t.Context(), d.Ref(), "sweeper", "nothing was fetching it")
 	require.NoError(t, err)
 	require.Len(t, intents, 1)
+}
+
+func TestTheQueryOfADownloadIsKeptOutOfTheLog(t *testing.T) {
+	t.Parallel()
+	b, downloads := newDownloads(t)
+	const source = "https://user:hunter2@example.com/a%20b.bin?token=hunter2#hunter2"
+	d, _, err := downloads.Create(t.Context(), wanted(source))
+	require.NoError(t, err)
+	require.Equal(t, "https://example.com/a%20b.bin", d.Request.Source)
+
+	read := func(query string) (text string) {
+		require.NoError(t, b.pool.QueryRow(t.Context(), query).Scan(&text))
+		return text
+	}
+	require.NotContains(t, read(`select string_agg(e::text, ' ') from events e`), "hunter2")
+	require.NotContains(t, read(`select string_agg(encode(source, 'escape'), ' ') from downloads`), "hunter2")
+
+	rotated := assetstore.NewDownloads(b.pool, b.events, sealers(t, "22", "11"))
+	for _, records := range []*assetstore.Downloads{downloads, rotated} {
+		state, open, err := records.Begin(t.Context(), d.Ref())
+		require.NoError(t, err)
+		require.True(t, open)
+		require.Equal(t, source, state.Request.Source, "what is fetched is the whole address")
+	}
+	_, _, err = assetstore.NewDownloads(b.pool, b.events, sealers(t, "22")).Begin(t.Context(), d.Ref())
+	require.True(t, fault.Is(err, fault.Denied), "the key is gone: %v", err)
+
+	require.NoError(t, downloads.Fail(t.Context(), d.Ref(), download.FailedV1{Code: "gone"}))
+	require.Equal(t, "0", read(`select count(*)::text from downloads`), "the address goes with the row")
+}
+
+func TestADownloadOfAnOlderVersionIsFetchedFromTheLog(t *testing.T) {
+	t.Parallel()
+	b, downloads := newDownloads(t)
+	d, _, err := downloads.Create(t.Context(), wanted("https://example.com/a.bin"))
+	require.NoError(t, err)
+	_, err = b.pool.Exec(t.Context(), `update downloads set source = null`)
+	require.NoError(t, err)
+	state, open, err := downloads.Begin(t.Context(), d.Ref())
+	require.NoError(t, err)
+	require.True(t, open)
+	require.Equal(t, "https://example.com/a.bin", state.Request.Source)
 }

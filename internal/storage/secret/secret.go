@@ -107,3 +107,31 @@ func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	}
 	return string(plain), nil
 }
+
+// Sealers seal with the first of some keys and open with all of them: what is sealed outlives a key that was replaced.
+type Sealers []*Sealer
+
+// NewSealers returns the sealers of keys, the present one first.
+func NewSealers(keys []*Key) (Sealers, error) {
+	all := make(Sealers, len(keys))
+	for i, key := range keys {
+		var err error
+		if all[i], err = key.Sealer(); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// Seal is Sealer.Seal with the present key.
+func (s Sealers) Seal(owner, secret string) []byte { return s[0].Seal(owner, secret) }
+
+// Open is Sealer.Open with whichever key sealed it.
+func (s Sealers) Open(owner string, sealed []byte) (text string, err error) {
+	for _, one := range s {
+		if text, err = one.Open(owner, sealed); err == nil {
+			return text, nil
+		}
+	}
+	return "", err
+}
