@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
+	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
@@ -51,11 +52,18 @@ func (s *Surface) readWorkflow(c *gin.Context, _ page.Visitor) (console.Page, er
 	if err != nil {
 		return nil, err
 	}
-	prompt, err := uiworkflow.Read(data, s.Classes)
+	text, err := uiworkflow.Text(data)
 	if err != nil {
 		return nil, err
 	}
-	g, err := graph.Parse(prompt, wide)
+	if err := request.CheckShape(text, jobio.MaxMembers); err != nil {
+		return nil, err
+	}
+	prompt, err := uiworkflow.Prompt(text, s.Classes)
+	if err != nil {
+		return nil, err
+	}
+	g, err := graph.Parse(prompt, graph.Limits{})
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +96,10 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	prompt := json.RawMessage(c.PostForm("prompt"))
-	g, err := graph.Parse(prompt, wide)
+	if err := request.CheckShape(prompt, jobio.MaxMembers); err != nil {
+		return "", err
+	}
+	g, err := graph.Parse(prompt, graph.Limits{})
 	if err != nil {
 		return "", err
 	}
@@ -99,8 +110,12 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 	if prompt, _, err = job.Assign(prompt, set); err != nil {
 		return "", err
 	}
+	reason, err := page.Reason(c)
+	if err != nil {
+		return "", err
+	}
 	sub, err := jobio.PrepareFor(v.Identity, v.Key(), edge.RequestID(c), job.Submission{
-		Surface: job.SurfaceCloud, Prompt: prompt, ExtraData: map[string]json.RawMessage{}, Actor: v.Actor(), Reason: strings.TrimSpace(c.PostForm("reason")),
+		Surface: job.SurfaceCloud, Prompt: prompt, ExtraData: map[string]json.RawMessage{}, Actor: v.Actor(), Reason: reason,
 	})
 	if err != nil {
 		return "", err

@@ -57,6 +57,7 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 
 	for name, text := range map[string]string{
 		"nothing": "", "no workflow": "GIF89a", "a graph without outputs": `{"1":{"class_type":"EmptyImage","inputs":{}}}`,
+		"too deep": strings.Repeat("[", 200) + strings.Repeat("]", 200), "too many members": "[" + strings.Repeat("1,", 1_000_000) + "1]",
 		"an unknown class": `{"nodes":[{"id":1,"type":"Odd<b>","mode":0}],"links":[]}`,
 	} {
 		r := p.post("/console/run", url.Values{"text": {text}})
@@ -66,6 +67,10 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, r.status, "%s: %s", name, r.body)
 		require.NotContains(t, r.body, "Odd<b>")
 	}
+	odd := url.Values{"prompt": {html.UnescapeString(prompt[1])}, "reason": {"a\x00b"}}
+	require.Equal(t, http.StatusBadRequest, p.post("/console/run/queue", odd).status, "an event cannot hold this reason")
+	require.Equal(t, http.StatusBadRequest, p.post(page+"/retry", odd).status)
+	require.Equal(t, http.StatusBadRequest, p.post("/console/jobs/bulk", url.Values{"id": {strings.TrimPrefix(page, "/console/jobs/")}, "action": {"retry"}, "reason": odd["reason"]}).status)
 	reader := &person{t: t, s: p.s}
 	reader.key = p.s.command(t, "keys", "create", "--account", p.account, "--scope", "read")
 	reader.signIn(reader.key)

@@ -11,39 +11,43 @@ import (
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// maxText bounds a text of a PNG after it was unpacked, in bytes.
-const maxText = 64 << 20
+// maxText bounds a text of a PNG after it was unpacked, in bytes: as large as a graph may be.
+const maxText = 32 << 20
 
-// pngTexts returns the texts of a PNG by their keywords, the first of each.
-func pngTexts(data []byte) (map[string][]byte, error) {
-	texts := map[string][]byte{}
+// pngWorkflow returns the JSON that a PNG carries: its prompt, or else its workflow, the first of each. Other texts are
+// not unpacked.
+func pngWorkflow(data []byte) ([]byte, error) {
+	texts := map[string][]byte{"prompt": nil, "workflow": nil}
 	for rest := data[len(pngSignature):]; len(rest) >= 12; {
 		size := binary.BigEndian.Uint32(rest)
 		if uint64(size) > uint64(len(rest)-12) {
 			return nil, invalid("The picture ends in the middle.")
 		}
 		body := rest[8 : 8+size]
-		name, text, err := pngText(string(rest[4:8]), body)
-		if err != nil {
-			return nil, err
-		}
-		if _, there := texts[name]; name != "" && !there {
-			texts[name] = text
+		keyword, value, _ := bytes.Cut(body, []byte{0})
+		if first, wanted := texts[string(keyword)]; wanted && first == nil {
+			text, err := pngText(string(rest[4:8]), value)
+			if err != nil {
+				return nil, err
+			}
+			texts[string(keyword)] = text
 		}
 		rest = rest[12+size:]
 	}
-	return texts, nil
+	if prompt := texts["prompt"]; prompt != nil {
+		return prompt, nil
+	}
+	if workflow := texts["workflow"]; workflow != nil {
+		return workflow, nil
+	}
+	return nil, invalid("The picture carries no workflow.")
 }
 
-// pngText returns the keyword and the text of a chunk; "" for a chunk without a text.
-func pngText(kind string, body []byte) (name string, text []byte, err error) {
-	keyword, rest, found := bytes.Cut(body, []byte{0})
-	if !found {
-		return "", nil, nil
-	}
+// pngText returns the text of a chunk from what follows its keyword; nil for a chunk of another kind.
+func pngText(kind string, rest []byte) (text []byte, err error) {
 	switch {
 	case kind == "tEXt":
-		return string(keyword), rest, nil
+		return rest, nil
 	case kind == "zTXt" && len(rest) > 1:
 		text, err = inflate(rest[1:])
 	case kind == "iTXt" && len(rest) > 2:
@@ -53,10 +57,8 @@ func pngText(kind string, body []byte) (name string, text []byte, err error) {
 		if packed {
 			text, err = inflate(text)
 		}
-	default:
-		return "", nil, nil
 	}
-	return string(keyword), text, err
+	return text, err
 }
 
 func inflate(packed []byte) ([]byte, error) {

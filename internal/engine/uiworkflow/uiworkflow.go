@@ -20,22 +20,18 @@ type Classes interface {
 	Lookup(name string) (*node.Class, bool)
 }
 
-// Read returns the prompt of a file: a prompt, a body of POST /prompt, a workflow as the editor saves it, or a PNG that
-// carries one of these. What is none of them is Invalid.
-func Read(data []byte, classes Classes) (json.RawMessage, error) {
-	if bytes.HasPrefix(data, pngSignature) {
-		texts, err := pngTexts(data)
-		if err != nil {
-			return nil, err
-		}
-		if prompt, ok := texts["prompt"]; ok {
-			return Read(prompt, classes)
-		}
-		if workflow, ok := texts["workflow"]; ok {
-			return Read(workflow, classes)
-		}
-		return nil, invalid("The picture carries no workflow.")
+// Text returns the JSON that a file holds: the file itself, or what a PNG carries. It does not check that it is JSON.
+// The text of a PNG has at most 32 MiB.
+func Text(file []byte) ([]byte, error) {
+	if bytes.HasPrefix(file, pngSignature) {
+		return pngWorkflow(file)
 	}
+	return file, nil
+}
+
+// Prompt returns the prompt of a text: of a prompt, of a body of POST /prompt, or of a workflow as the editor saves it.
+// What is none of them is Invalid. The caller bounds the text's size and depth.
+func Prompt(data []byte, classes Classes) (json.RawMessage, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The file holds neither a workflow in JSON nor a PNG.")

@@ -8,6 +8,7 @@ import (
 	"hash/crc32"
 	"image"
 	"image/png"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -48,6 +49,14 @@ const prompt = `{
 	"3":{"inputs":{"model":["1",0],"seed":42,"steps":20,"sampler_name":"euler","denoise":0.5,"positive":["2",0]},"class_type":"Sampler","_meta":{"title":""}},
 	"8":{"inputs":{"images":["3",0],"filename_prefix":"by name"},"class_type":"Save","_meta":{"title":""}}}`
 
+func read(file []byte, classes uiworkflow.Classes) (json.RawMessage, error) {
+	text, err := uiworkflow.Text(file)
+	if err != nil {
+		return nil, err
+	}
+	return uiworkflow.Prompt(text, classes)
+}
+
 func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string][]byte{
@@ -59,10 +68,11 @@ func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
 		"the prompt":             []byte(prompt),
 		"a body with the prompt": []byte(`{"prompt":` + prompt + `,"client_id":"x"}`),
 		"the prompt first":       picture(t, "tEXt", "prompt\x00"+prompt, "tEXt", "workflow\x00{}"),
+		"other texts unread":     picture(t, "zTXt", "parameters\x00\x00not packed", "tEXt", "prompt\x00"+prompt, "zTXt", "prompt\x00\x00not packed"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := uiworkflow.Read(file, known)
+			got, err := read(file, known)
 			require.NoError(t, err)
 			require.JSONEq(t, prompt, string(got))
 		})
@@ -81,11 +91,12 @@ func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
 		"an empty picture":    string(picture(t)),
 		"half a picture":      string(picture(t, "tEXt", "workflow\x00"+saved)[:900]),
 		"a broken text":       string(picture(t, "zTXt", "workflow\x00\x00not packed")),
+		"a text too large":    string(picture(t, "zTXt", "workflow\x00\x00"+deflated(t, strings.Repeat(" ", 32<<20+1)))),
 		"nested pictures":     string(picture(t, "tEXt", "workflow\x00"+string(picture(t)))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := uiworkflow.Read([]byte(file), known)
+			_, err := read([]byte(file), known)
 			require.True(t, fault.Is(err, fault.Invalid), "%v", err)
 		})
 	}
@@ -94,7 +105,7 @@ func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
 // TestLinksInACircleEnd has reroutes that read one another.
 func TestLinksInACircleEnd(t *testing.T) {
 	t.Parallel()
-	got, err := uiworkflow.Read([]byte(`{"nodes":[
+	got, err := read([]byte(`{"nodes":[
 		{"id":1,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":1}]},{"id":2,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":2}]},
 		{"id":3,"type":"Save","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":3}]}],
 		"links":[[1,2,0,1,0,"*"],[2,1,0,2,0,"*"],[3,1,0,3,0,"*"]]}`), known)
@@ -107,7 +118,7 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte(prompt))
 	f.Add(picture(f, "tEXt", "workflow\x00"+saved))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		got, err := uiworkflow.Read(data, known)
+		got, err := read(data, known)
 		if err == nil && !json.Valid(got) {
 			t.Fatalf("no JSON: %q", got)
 		}
