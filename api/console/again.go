@@ -172,14 +172,18 @@ func (s *Surface) retry(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	if s.Retry == nil {
-		return "", fault.New(fault.NotFound, "", "Jobs cannot be run again from here.")
+		return "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
 	if err := s.Edge.CheckSpace(c, v.Account); err != nil {
 		return "", err
 	}
+	reason, err := page.Reason(c)
+	if err != nil {
+		return "", err
+	}
 	r := job.Retry{
 		Of: j.ID, Account: v.Account, FromNode: c.PostForm("from"), Credential: c.PostForm("credential"),
-		Reason: c.PostForm("reason"), Actor: v.Actor(), RequestID: edge.RequestID(c),
+		Reason: reason, Actor: v.Actor(), RequestID: edge.RequestID(c),
 	}
 	if r.Set, err = s.changed(c, v, j); err != nil {
 		return "", err

@@ -6,8 +6,6 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -173,19 +171,20 @@ func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 
 // cancellation is a visitor's request to cancel jobs, recorded with who asks and why.
 func cancellation(c *gin.Context, v page.Visitor, ids ...job.ID) (job.CancelRequest, error) {
-	reason := strings.TrimSpace(c.PostForm("reason"))
-	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return job.CancelRequest{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason is a text of at most %d bytes.", maxReason)
+	reason, err := page.Reason(c)
+	if err != nil {
+		return job.CancelRequest{}, err
 	}
 	return job.CancelRequest{Account: v.Account, IDs: ids, Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
 }
 
-// maxReason is the most bytes of a reason.
-const maxReason = 1000
-
 func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (int, error) {
 	if s.Retry == nil {
 		return 0, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
+	}
+	reason, err := page.Reason(c)
+	if err != nil {
+		return 0, err
 	}
 	done := 0
 	for _, j := range found {
@@ -193,7 +192,7 @@ func (s *Surface) retryMany(c *gin.Context, v page.Visitor, found []job.Job) (in
 			return done, err
 		}
 		_, err := s.retryAs(c, v, job.Retry{
-			Of: j.ID, Account: v.Account, Reason: strings.TrimSpace(c.PostForm("reason")), Actor: v.Actor(), RequestID: edge.RequestID(c),
+			Of: j.ID, Account: v.Account, Reason: reason, Actor: v.Actor(), RequestID: edge.RequestID(c),
 		})
 		if _, refused := refusal(err); err != nil && !refused {
 			return done, err

@@ -8,62 +8,29 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/admin"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/edge"
-	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
-	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Services are what the pages show and change; those of package admin are the same.
+// Services are what the pages show and change, the same as for the admin API.
 type Services struct {
-	Queues   Queues
-	Views    Views
-	Accounts Accounts
+	Queues   admin.Queues
+	Views    admin.Views
+	Accounts admin.Accounts
 	Webhooks Webhooks
 	Servers  Servers // nil = there is no registry of servers
-	Doctor   Doctor
-}
-
-// Queues are the operators' commands on queues.
-type Queues interface {
-	Set(ctx context.Context, c gate.Change) (gate.State, error)
-	States(ctx context.Context) ([]gate.State, error)
-}
-
-// Views are the operators' commands on views.
-type Views interface {
-	Views(ctx context.Context) ([]views.View, error)
-	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
-	Check(ctx context.Context, view string) (any, error)
-	Resume(ctx context.Context, view, stream string, by operate.Attribution) error
-}
-
-// Accounts are the operators' commands on accounts, their keys and their credit.
-type Accounts interface {
-	Accounts(ctx context.Context) ([]account.Account, error)
-	Account(ctx context.Context, id string) (account.Account, error)
-	Create(ctx context.Context, name string, tier account.Tier, by operate.Attribution) (account.Account, error)
-	Change(ctx context.Context, c account.Change) (account.Account, error)
-	Keys(ctx context.Context, account string) ([]account.Key, error)
-	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
-	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
-	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
-	Balance(ctx context.Context, account string) (credit.Balance, error)
-	Kept(ctx context.Context, a account.Account) (account.Storage, error)
+	Doctor   admin.Doctor
 }
 
 // Webhooks are the operators' commands on deliveries of webhooks.
@@ -76,11 +43,6 @@ type Webhooks interface {
 type Servers interface {
 	Add(ctx context.Context, r operateservers.Request, by operate.Attribution) (operateservers.View, error)
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
-}
-
-// Doctor checks everything that a deployment depends on.
-type Doctor interface {
-	Examine(ctx context.Context) (any, error)
 }
 
 // Room serves the pages.
@@ -132,14 +94,14 @@ func (r *Room) Routes() []edge.Route {
 // every is how often an open page is looked at: what it shows is no event of one account.
 const every = 2 * time.Second
 
-// maxReason is the most bytes of a reason.
-const maxReason = 1000
-
 // attribution returns who asks for a change and why. A form without a reason is refused.
 func attribution(c *gin.Context, v page.Visitor) (operate.Attribution, error) {
-	reason := strings.TrimSpace(c.PostForm("reason"))
-	if reason == "" || len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say why, in at most %d bytes of text: the reason is recorded with the change.", maxReason)
+	reason, err := page.Reason(c)
+	if err == nil && reason == "" {
+		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say why: the reason is recorded with the change.")
+	}
+	if err != nil {
+		return operate.Attribution{}, err
 	}
 	return operate.Attribution{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
 }

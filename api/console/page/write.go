@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
 
@@ -84,4 +85,16 @@ func (s *Server) Problem(c *gin.Context, err error) {
 // Ask shows the page on which a key is given; wrong says that the one given is none.
 func (s *Server) Ask(c *gin.Context, status int, wrong bool) {
 	s.Write(c, status, &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
+}
+
+// maxReason is the most bytes of a reason.
+const maxReason = 1000
+
+// Reason returns the reason that a visitor gives for a change, "" for none. One that an event cannot hold is Invalid.
+func Reason(c *gin.Context) (string, error) {
+	reason := strings.TrimSpace(c.PostForm("reason"))
+	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason is a text of at most %d bytes.", maxReason)
+	}
+	return reason, nil
 }
