@@ -156,16 +156,15 @@ func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{MaxUpload: 100})
 	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
-		kind := "image/png"
-		if r.URL.Path == "/text" {
-			kind = "text/plain"
-		}
-		w.Header().Set("Content-Type", kind)
+		kinds := map[string]string{"/cat.png": "image/png; q=1", "/text": "text/plain", "/odd": "image/png\" onerror=\"x"}
+		w.Header().Set("Content-Type", kinds[r.URL.Path])
 		w.Header().Set("Content-Length", "4")
 		if r.Method == http.MethodGet {
 			_, _ = w.Write([]byte("meow"))
 		}
 	})
 	require.Equal(t, "data:image/png;base64,bWVvdw==", h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
-	require.NotContains(t, h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/text", ""), "preview_image")
+	for _, path := range []string{"/text", "/odd"} {
+		require.NotContains(t, h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+path, ""), "preview_image", path)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"path"
@@ -271,8 +272,8 @@ const maxPreviewImage = 1 << 20
 // previewImage returns the content of a small picture as a data URL, "" for anything else. That it cannot be fetched is
 // no failure: the address is described all the same.
 func (s *library) previewImage(ctx context.Context, address string, about outbound.Resource) string {
-	kind, _, _ := strings.Cut(about.ContentType, ";")
-	if !strings.HasPrefix(kind, "image/") || about.Size <= 0 || about.Size > maxPreviewImage {
+	kind, _, err := mime.ParseMediaType(about.ContentType)
+	if err != nil || !strings.HasPrefix(kind, "image/") || about.Size <= 0 || about.Size > maxPreviewImage {
 		return ""
 	}
 	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: maxPreviewImage, Total: fetchStall, Stall: fetchStall}, nil)
@@ -284,5 +285,5 @@ func (s *library) previewImage(ctx context.Context, address string, about outbou
 	if err != nil {
 		return ""
 	}
-	return "data:" + strings.TrimSpace(kind) + ";base64," + base64.StdEncoding.EncodeToString(data)
+	return "data:" + kind + ";base64," + base64.StdEncoding.EncodeToString(data)
 }
