@@ -1,6 +1,8 @@
 package workflows_test
 
 import (
+	"encoding/json"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -21,13 +23,53 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			replayer := worker.NewWorkflowReplayer()
-			service.RegisterWorkflows(replayer)
-			service.RegisterAssetWorkflows(replayer)
-			service.RegisterExportWorkflows(replayer)
-			service.RegisterModelWorkflows(replayer)
+			register(replayer)
 			require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(silent{}, file))
 		})
 	}
+}
+
+// A workflow without a recorded history could change its course unnoticed.
+func TestEveryWorkflowHasARecordedHistory(t *testing.T) {
+	t.Parallel()
+	recorded := map[string]bool{}
+	for _, file := range histories(t) {
+		raw, err := os.ReadFile(file)
+		require.NoError(t, err)
+		var history struct {
+			Events []struct {
+				Started struct {
+					Type struct{ Name string } `json:"workflowType"`
+				} `json:"workflowExecutionStartedEventAttributes"`
+			}
+		}
+		require.NoError(t, json.Unmarshal(raw, &history))
+		recorded[history.Events[0].Started.Type.Name] = true
+	}
+	offered := &names{WorkflowRegistry: worker.NewWorkflowReplayer()}
+	register(offered)
+	require.NotEmpty(t, offered.workflows)
+	for _, name := range offered.workflows {
+		require.True(t, recorded[name], "no recorded history of %s: make histories", name)
+	}
+}
+
+// names keeps the names under which workflows are registered.
+type names struct {
+	worker.WorkflowRegistry
+	workflows []string
+}
+
+func (n *names) RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions) {
+	n.workflows = append(n.workflows, options.Name)
+	n.WorkflowRegistry.RegisterWorkflowWithOptions(w, options)
+}
+
+func register(r worker.WorkflowRegistry) {
+	service.RegisterWorkflows(r)
+	service.RegisterAssetWorkflows(r)
+	service.RegisterExportWorkflows(r)
+	service.RegisterModelWorkflows(r)
 }
 
 // The check can fail: workflow code that takes another course is found out.

@@ -22,6 +22,7 @@ import (
 	sdklog "go.temporal.io/sdk/log"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
@@ -65,7 +66,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	if *record {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
-	runs["ingest"], runs["export"] = s.ingested(), s.exported(runs["run-cheap"])
+	runs["ingest"], runs["export"], runs["download"] = s.ingested(), s.exported(runs["run-cheap"]), s.downloaded()
 	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
 		s.command("histories", "export", id, "--dir", target, "--name", name)
@@ -101,6 +102,23 @@ func (s *service) exported(id string) string {
 	task := s.asked(`{"job_ids":["` + id + `"]}`)
 	s.packed(task)
 	return export.ID(task).WorkflowID()
+}
+
+// downloaded asks for the content of an address that nothing has and returns the workflow that tried, once it is over.
+func (s *service) downloaded() string {
+	s.t.Helper()
+	status, body := s.call("POST", "/api/assets/download", `{"source_url":"https://millrace.invalid/a.bin","tags":["input"]}`)
+	require.Equal(s.t, http.StatusAccepted, status, body)
+	var task struct {
+		ID string `json:"task_id"`
+	}
+	require.NoError(s.t, json.Unmarshal([]byte(body), &task))
+	s.until("the download is over", func() bool {
+		_, body := s.call("GET", "/api/tasks/"+task.ID, "")
+		var at struct{ Status string }
+		return json.Unmarshal([]byte(body), &at) == nil && at.Status == "failed"
+	})
+	return download.ID(task.ID).WorkflowID()
 }
 
 // swept has the retention schedule run now and returns the workflow of that sweep; it also waits until
