@@ -156,7 +156,7 @@ func (s *service) addPages(deps Deps) {
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
-			Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
+			Models: deps.Console.Models, Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
 		}))
 	}
 	if deps.Editor != nil {

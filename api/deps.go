@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/edge"
@@ -95,6 +96,7 @@ type Console struct {
 	Index     console.Index            // nil = jobs are listed by their state alone
 	Stats     overview.Stats           // nil = no overview; needs Index
 	Now       overview.Now             // with Stats
+	Models    *models.Deps             // nil = no pages of partner models
 	Operators *operators.Services      // nil = operators change nothing here
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/console/page"
@@ -82,6 +83,7 @@ type Deps struct {
 	Now       overview.Now        // with Stats
 	Submit    Submitter           // nil = nothing is submitted from the pages
 	Classes   uiworkflow.Classes  // with Submit
+	Models    *models.Deps        // nil = no pages of partner models
 	Operators *operators.Services // nil = operators change nothing here
 }
 
@@ -112,6 +114,9 @@ func New(deps Deps) *Surface {
 	s.page.Room(console.Room{Path: "", Title: "Jobs"}, console.Room{Path: "/gallery", Title: "Gallery"})
 	if deps.Submit != nil && deps.Classes != nil {
 		s.page.Room(console.Room{Path: "/run", Title: "Run", Account: true})
+	}
+	if deps.Models != nil {
+		s.rooms = append(s.rooms, models.New(s.page, *deps.Models))
 	}
 	if deps.Servers != nil {
 		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})

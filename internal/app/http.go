@@ -116,7 +116,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Operators: operated},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Models: in.modelPages(), Operators: operated},
 		Editor:    page,
 		Router:    models,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},

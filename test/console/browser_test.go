@@ -129,6 +129,21 @@ func (b *browser) await(what, expression string) {
 	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
 }
 
+// arrives waits until an expression holds in a page to which the browser is on its way.
+func (b *browser) arrives(what, expression string) {
+	b.t.Helper()
+	deadline, tick := time.Now().Add(patience), time.NewTicker(50*time.Millisecond)
+	defer tick.Stop()
+	for {
+		var so bool // leaving a page fails what looks into it
+		if err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &so)); err == nil && so {
+			return
+		}
+		require.True(b.t, time.Now().Before(deadline) && b.ctx.Err() == nil, "waited for %s", what)
+		<-tick.C
+	}
+}
+
 // clean fails the test if the browser reported an error, or was made to ask another host.
 func (b *browser) clean() {
 	b.t.Helper()

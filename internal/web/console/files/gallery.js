@@ -10,7 +10,9 @@
       if (!r.ok) throw new Error(String(r.status));
       return r.text();
     }).then(function (html) {
-      var next = new DOMParser().parseFromString(html, "text/html"), link = next.querySelector(".more a");
+      var fresh = document.createElement("template");
+      fresh.innerHTML = html.slice(html.indexOf("<main"), html.lastIndexOf("</main>")); // the style of that page is not to be applied here
+      var next = fresh.content, link = next.querySelector(".more a");
       next.querySelectorAll(".gallery > li").forEach(function (li) { if (!document.getElementById(li.id)) list.appendChild(document.importNode(li, true)); });
       if (!link) { watch.disconnect(); more.parentNode.remove(); return; }
       more.href = link.href;

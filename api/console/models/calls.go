@@ -1,0 +1,283 @@
+package models
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"html/template"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/jsondoc"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/calls"
+)
+
+const (
+	callsShown = 50
+	everyLook  = time.Second // how often the open page of a call under way is looked at
+	maxShown   = 64 << 10    // bytes of an answer on a page
+)
+
+// calls lists the calls of the account, or all: GET /console/calls.
+func (r *Room) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
+	q := calls.Query{Account: v.Account, Limit: callsShown}
+	if text := c.Query("before"); text != "" {
+		var err error
+		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil || q.Before < 1 {
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
+		}
+	}
+	found, err := r.Listing.List(c.Request.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.CallsPage{Frame: console.Frame{Title: "Calls of models", Live: true, Every: 2 * time.Second}}
+	for _, one := range found.Calls {
+		line := console.ListedCall{Call: one, Took: took(one)}
+		if v.All() || v.Named() != "" {
+			line.Query = "?" + console.Query(url.Values{"account": {one.Account}})
+		}
+		shown.Calls = append(shown.Calls, line)
+	}
+	if found.Next > 0 {
+		next := url.Values{"before": {strconv.FormatInt(found.Next, 10)}}
+		if v.Named() != "" {
+			next.Set("account", v.Named())
+		}
+		shown.Next = console.Query(next)
+	}
+	return shown, nil
+}
+
+func took(one call.Call) inspect.Millis {
+	if one.EndedAt == nil {
+		return 0
+	}
+	return inspect.Millis(one.EndedAt.Sub(one.AcceptedAt))
+}
+
+func noCall() error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such call of a model.")
+}
+
+// loaded returns the call of the visitor's account that the path names.
+func (r *Room) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
+	id, err := call.ParseID(c.Param("id"))
+	if err != nil {
+		return call.Call{}, noCall()
+	}
+	found, err := r.Record.Load(c.Request.Context(), v.Account, id)
+	if fault.Is(err, fault.NotFound) {
+		err = noCall()
+	}
+	return found, err
+}
+
+// gone reports whether the inputs and the answer of a call are no longer kept.
+func gone(one call.Call) bool {
+	return one.EndedAt != nil && time.Since(*one.EndedAt) >= call.Retention
+}
+
+// call shows a call, and its answer when there is one: GET /console/calls/{id}.
+func (r *Room) call(c *gin.Context, v page.Visitor) (console.Page, error) {
+	one, err := r.loaded(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: took(one), Gone: gone(one)}
+	if shown.Live = one.EndedAt == nil; shown.Live {
+		shown.Every = everyLook
+		shown.Cancels = one.Mode == call.Queued && !one.Canceling
+	}
+	if shown.Waits = one.State == call.Waiting; shown.Waits {
+		if shown.Ahead, err = r.Record.Ahead(c.Request.Context(), one.Account, one.ID); err != nil {
+			return nil, err
+		}
+	}
+	if one.Failure != nil {
+		shown.Failure = failureWords(*one.Failure)
+	}
+	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered { // until then its files are not copied
+		return shown, nil
+	}
+	shown.Size = one.Answer.Size
+	if !shown.Gone {
+		err = r.showAnswer(c.Request.Context(), shown, one)
+	}
+	return shown, err
+}
+
+func failureWords(f call.Failure) string {
+	text := f.Type + ": " + sentence(f.Detail)
+	if f.UpstreamDetail != "" {
+		text += " The provider says: " + f.UpstreamDetail
+	}
+	return text
+}
+
+// showAnswer fills in what can be shown of an answer: its text, and the pictures, films and sounds that it is or names.
+func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
+	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
+	if err == nil && mediumOf(media) != "" {
+		shown.Media = []console.Medium{{Kind: mediumOf(media)}}
+		return nil
+	}
+	body, cut, err := r.read(ctx, *one.Answer, maxShown)
+	if err != nil {
+		return err
+	}
+	if !utf8.Valid(body) && !cut {
+		return nil // bytes that no page shows
+	}
+	var pretty bytes.Buffer
+	if !cut && json.Indent(&pretty, body, "", "  ") == nil {
+		shown.Media = r.mediaIn(one.Model, body)
+		body = pretty.Bytes()
+	}
+	shown.Text, shown.Cut = strings.ToValidUTF8(string(body), "�"), cut
+	return nil
+}
+
+// read returns the beginning of a stored body, and whether that is not the whole.
+func (r *Room) read(ctx context.Context, b call.Body, limit int64) ([]byte, bool, error) {
+	f, err := r.Bodies.Open(ctx, b.Ref)
+	if err != nil {
+		return nil, false, err
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, limit))
+	return body, b.Size > int64(len(body)), err
+}
+
+// mediumOf returns how a page shows a media type; "" = as nothing.
+func mediumOf(media string) string {
+	switch kind, _, _ := strings.Cut(media, "/"); kind {
+	case "image", "video", "audio":
+		if media != "image/svg+xml" {
+			return kind
+		}
+	}
+	return ""
+}
+
+// mediaIn returns the files that an answer names and that were copied here.
+func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
+	m, ok := r.Models.Snapshot().Find(model)
+	if !ok {
+		return nil
+	}
+	found, err := jsondoc.Strings(answer, m.Hosting.Assets)
+	if err != nil {
+		return nil // it is no JSON, and names nothing
+	}
+	var all []console.Medium
+	for _, one := range found {
+		u, err := url.Parse(one.Value)
+		if err != nil || u.Scheme != "http" && u.Scheme != "https" {
+			continue
+		}
+		kind := mediumOf(mime.TypeByExtension(path.Ext(u.Path)))
+		if kind == "" {
+			kind = "image" // most are: a browser shows what it knows
+		}
+		all = append(all, console.Medium{Kind: kind, Address: template.URL(u.String())})
+	}
+	return all
+}
+
+// answer sends the answer of a call as it came: GET /console/calls/{id}/answer. It may be any bytes, which a browser must
+// not take for a page of ours.
+func (r *Room) answer(c *gin.Context, v page.Visitor) error {
+	one, err := r.loaded(c, v)
+	if err != nil {
+		return err
+	}
+	if one.State != call.Succeeded || one.Answer == nil || gone(one) {
+		return fault.New(fault.NotFound, fault.CodeNotFound, "This call has no answer that is kept.")
+	}
+	f, err := r.Bodies.Open(c.Request.Context(), one.Answer.Ref)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	h := c.Writer.Header()
+	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
+	disposition := "inline"
+	if err != nil || mediumOf(media) == "" {
+		media, disposition = "application/octet-stream", "attachment"
+	}
+	h.Set("Content-Type", media)
+	h.Set("Content-Disposition", content.Disposition(disposition, "answer-"+string(one.ID)[:8]+extension(one.Answer.ContentType)))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "private, no-store")
+	http.ServeContent(c.Writer, c.Request, "", time.Time{}, f)
+	return nil
+}
+
+// extension returns the ending of a file's name for the media types that answers have.
+func extension(contentType string) string {
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		return ""
+	}
+	known := map[string]string{
+		"application/json": ".json", "image/png": ".png", "image/jpeg": ".jpg", "image/webp": ".webp", "audio/wav": ".wav",
+		"audio/x-wav": ".wav", "audio/mpeg": ".mp3", "video/mp4": ".mp4", "text/plain": ".txt",
+	}
+	return known[media]
+}
+
+// again shows the form of a call's model with the inputs of the call: GET /console/calls/{id}/again.
+func (r *Room) again(c *gin.Context, v page.Visitor) (console.Page, error) {
+	one, err := r.loaded(c, v)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.enabled(v); err != nil {
+		return nil, err
+	}
+	m, err := r.Models.FindAny(one.Model, v.Access)
+	if err != nil {
+		return nil, public(err)
+	}
+	body := json.RawMessage(nil)
+	if !gone(one) {
+		raw, cut, err := r.read(c.Request.Context(), one.Request, maxForm)
+		if err != nil {
+			return nil, err
+		}
+		if !cut && jsondoc.IsObject(raw) { // else it is a form with files, or too large for one
+			body = raw
+		}
+	}
+	return r.form(c, v, m, body)
+}
+
+// cancel asks a call to stop: POST /console/calls/{id}/cancel.
+func (r *Room) cancel(c *gin.Context, v page.Visitor) (string, error) {
+	one, err := r.loaded(c, v)
+	if err != nil {
+		return "", err
+	}
+	if _, err := r.Calls.Cancel(c.Request.Context(), call.Handle{Account: v.Account, Call: one.ID}, edge.RequestID(c)); err != nil {
+		return "", public(err)
+	}
+	return "/calls/" + string(one.ID), nil
+}

@@ -1,0 +1,110 @@
+package models
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// keyVariable is where the programs expect the key of an account.
+const keyVariable = "MILLRACE_API_KEY"
+
+// snippets are programs that make a call and print its answer.
+func snippets(base, model string, body json.RawMessage, keyed bool) []console.Snippet {
+	var pretty bytes.Buffer
+	if json.Indent(&pretty, body, "", "  ") != nil {
+		return nil
+	}
+	address := base + "/v2/models/" + model
+	return []console.Snippet{
+		{Language: "curl", Text: curl(address, pretty.String(), keyed)},
+		{Language: "Python", Text: python(address, body, keyed)},
+		{Language: "TypeScript", Text: typescript(address, pretty.String(), keyed)},
+	}
+}
+
+// shellQuote makes a text one word of a shell, whatever it holds.
+func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
+
+func curl(address, body string, keyed bool) string {
+	key := ""
+	if keyed {
+		key = fmt.Sprintf(" \\\n  -H \"X-API-Key: $%s\"", keyVariable)
+	}
+	return "curl " + shellQuote(address) + key + " \\\n  -H 'Content-Type: application/json' \\\n  --data-binary " + shellQuote(body) + "\n"
+}
+
+func python(address string, body json.RawMessage, keyed bool) string {
+	imports, headers := "import json\nimport urllib.request\n", `{"Content-Type": "application/json"}`
+	if keyed {
+		imports = "import json\nimport os\nimport urllib.request\n"
+		headers = fmt.Sprintf(`{"Content-Type": "application/json", "X-API-Key": os.environ[%q]}`, keyVariable)
+	}
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	var value any
+	if d.Decode(&value) != nil {
+		return ""
+	}
+	return imports + "\nbody = " + pythonLiteral(value, "") + "\nrequest = urllib.request.Request(\n    " + pythonText(address) +
+		",\n    data=json.dumps(body).encode(),\n    headers=" + headers + ",\n)\nwith urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n"
+}
+
+// pythonLiteral writes a JSON value as Python does.
+func pythonLiteral(value any, indent string) string {
+	const step = "    "
+	switch v := value.(type) {
+	case nil:
+		return "None"
+	case bool:
+		if v {
+			return "True"
+		}
+		return "False"
+	case json.Number:
+		return v.String()
+	case string:
+		return pythonText(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, one := range v {
+			parts[i] = pythonLiteral(one, indent+step)
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		var b strings.Builder
+		b.WriteString("{\n")
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			b.WriteString(indent + step + pythonText(name) + ": " + pythonLiteral(v[name], indent+step) + ",\n")
+		}
+		return b.String() + indent + "}"
+	}
+	return "None"
+}
+
+// pythonText writes a text as a Python literal: of the escapes of Go, those in ASCII mean the same there.
+func pythonText(text string) string { return strconv.QuoteToASCII(text) }
+
+func typescript(address, body string, keyed bool) string {
+	headers := `{ "Content-Type": "application/json" }`
+	if keyed {
+		headers = fmt.Sprintf(`{ "Content-Type": "application/json", "X-API-Key": process.env.%s! }`, keyVariable)
+	}
+	return "const answer = await fetch(" + scriptText(address) + ", {\n  method: \"POST\",\n  headers: " + headers +
+		",\n  body: JSON.stringify(" + strings.ReplaceAll(body, "\n", "\n  ") + "),\n});\nif (!answer.ok) throw new Error(await answer.text());\nconsole.log(await answer.text());\n"
+}
+
+// scriptText writes a text as JSON, which is a literal of TypeScript, too.
+func scriptText(text string) string {
+	raw, err := json.Marshal(text)
+	if err != nil {
+		return `""`
+	}
+	return string(raw)
+}

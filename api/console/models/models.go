@@ -1,0 +1,349 @@
+// Package models serves the pages of the partner models: the list, a form for each model made from its input schema, and
+// the calls that were made. It promises that a form that is sent twice runs once, and that the price is shown before
+// anything runs. Calls are accepted by package call, the same as those of the model router.
+package models
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/calls"
+)
+
+// Models is the catalog as callers may use it; router.Offers is it.
+type Models interface {
+	Snapshot() *catalog.Snapshot
+	// FindAny returns a model that the caller is entitled to, with or without a credential.
+	FindAny(id string, access account.Access) (*catalog.Model, error)
+	// Runnable reports whether the operator has given the model's credential.
+	Runnable(m *catalog.Model) bool
+	// Offer returns how a call would run, or the *call.Refusal that it deserves.
+	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
+}
+
+// Calls runs models; call.Service is it.
+type Calls interface {
+	// Enqueue accepts a call whose answer is polled for.
+	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
+	// Cancel asks a queued call to stop; false means that it had ended.
+	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
+}
+
+// Record reads single calls from the log; callstore.Store is it.
+type Record interface {
+	// Load returns a call of an account. An unknown one, or another account's, is NotFound.
+	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
+	// Ahead returns the number of waiting calls of the account before the given one.
+	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
+}
+
+// Listing lists calls; calls.Reader is it.
+type Listing interface {
+	List(ctx context.Context, q calls.Query) (calls.Page, error)
+}
+
+// Bodies are the stored inputs and answers of calls.
+type Bodies interface {
+	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
+}
+
+// Deps are the parts behind the pages.
+type Deps struct {
+	Models     Models
+	Calls      Calls
+	Record     Record
+	Listing    Listing
+	Bodies     Bodies
+	Missing    func(*catalog.Model) []string // names of the variables that a model lacks
+	Off        bool                          // no account may use the router
+	NoFallback bool                          // no other server takes over a call
+}
+
+// Room serves the pages.
+type Room struct {
+	Deps
+	page *page.Server
+}
+
+// New returns the room and adds its pages to the navigation.
+func New(p *page.Server, deps Deps) *Room {
+	p.Room(console.Room{Path: "/models", Title: "Models"})
+	return &Room{Deps: deps, page: p}
+}
+
+// maxForm bounds the inputs of a model in a form, in bytes: pictures among them are base64.
+const maxForm = 16 << 20
+
+// Routes returns the routes of the pages and of their forms.
+func (r *Room) Routes() []edge.Route {
+	routes := []edge.Route{
+		r.page.Page("/models", page.Read, r.list),
+		r.page.Page("/calls", page.Read, r.calls),
+		r.page.Page("/calls/:id", page.ReadOne, r.call),
+		r.page.Page("/calls/:id/again", page.ReadOne, r.again),
+		r.page.File("/calls/:id/answer", page.ReadOne, r.answer),
+		r.page.Form("/calls/:id/cancel", page.Write, r.cancel),
+	}
+	for _, path := range []string{"/models/:provider/:model", "/models/:provider/:model/:variant"} {
+		price := r.page.Answer(path+"/price", page.Read, r.price)
+		price.Limit = maxForm
+		routes = append(routes, r.page.Page(path, page.Read, r.model), price, r.page.LargeForm(path+"/run", page.Write, maxForm, r.run))
+	}
+	return routes
+}
+
+// list lists the models that the visitor may use, by provider: GET /console/models.
+func (r *Room) list(c *gin.Context, v page.Visitor) (console.Page, error) {
+	if err := r.enabled(v); err != nil {
+		return nil, err
+	}
+	shown := &console.ModelsPage{Frame: console.Frame{Title: "Models"}, Text: strings.TrimSpace(c.Query("q"))}
+	for _, m := range r.Models.Snapshot().Models() {
+		if !v.Access.Allows(m.ID) || m.Variant != "" || !named(m, shown.Text) {
+			continue
+		}
+		n := len(shown.Providers)
+		if n == 0 || shown.Providers[n-1].Name != m.Provider {
+			shown.Providers = append(shown.Providers, console.ModelProvider{Name: m.Provider})
+			n++
+		}
+		p := &shown.Providers[n-1]
+		p.Enabled = p.Enabled || r.Models.Runnable(m)
+		p.Models = append(p.Models, console.ListedModel{ID: m.ID, Title: m.Title, Price: priceWords(m.Price(m.Example))})
+	}
+	slices.SortStableFunc(shown.Providers, func(a, b console.ModelProvider) int { // those that can be run first
+		switch {
+		case a.Enabled == b.Enabled:
+			return 0
+		case a.Enabled:
+			return -1
+		}
+		return 1
+	})
+	return shown, nil
+}
+
+// named reports whether a model has a text in its id or its title.
+func named(m *catalog.Model, text string) bool {
+	text = strings.ToLower(text)
+	return strings.Contains(m.ID, text) || strings.Contains(strings.ToLower(m.Title), text)
+}
+
+// enabled refuses accounts for which the router is not switched on.
+func (r *Room) enabled(v page.Visitor) error {
+	if r.Off || v.Access.Off {
+		return fault.New(fault.Denied, fault.CodeForbidden, "The model router is not enabled for this account.")
+	}
+	return nil
+}
+
+func modelID(c *gin.Context) string {
+	id := c.Param("provider") + "/" + c.Param("model")
+	if variant := c.Param("variant"); variant != "" {
+		id += "/" + variant
+	}
+	return id
+}
+
+// find returns the model that the path names.
+func (r *Room) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
+	if err := r.enabled(v); err != nil {
+		return nil, err
+	}
+	m, err := r.Models.FindAny(modelID(c), v.Access)
+	return m, public(err)
+}
+
+// model shows the form of a model with its example: GET /console/models/{provider}/{model}.
+func (r *Room) model(c *gin.Context, v page.Visitor) (console.Page, error) {
+	m, err := r.find(c, v)
+	if err != nil {
+		return nil, err
+	}
+	return r.form(c, v, m, m.Example)
+}
+
+// form shows the form of a model with the values of a body.
+func (r *Room) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
+	f, err := formOf(m)
+	if err != nil {
+		return nil, err
+	}
+	if err := f.fill(body); err != nil {
+		return nil, err
+	}
+	return r.shown(c, v, m, f, body)
+}
+
+// shown is the page of a form. body is what it makes, nil while that cannot be made.
+func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
+	shown := &console.ModelPage{
+		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
+		Token: rand.Text(),
+	}
+	shown.CanRun = shown.Enabled && v.Allows(account.ScopeWrite) && !v.All()
+	if v.Operator {
+		shown.Missing = r.Missing(m)
+	}
+	if body != nil {
+		shown.Code = snippets(r.page.Edge.BaseURL(c.Request), m.ID, body, r.page.Edge.Mode() != account.ModeNone)
+		var err error
+		if shown.Price, shown.Problem, err = r.priceOf(c, v, m, f, body); err != nil {
+			return nil, err
+		}
+	}
+	shown.Fields, shown.More = f.shown()
+	return shown, nil
+}
+
+// priceOf says what a call would cost, or why it would be refused.
+func (r *Room) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
+	if !r.Models.Runnable(m) {
+		return priceWords(m.Price(body)), "", nil
+	}
+	offer, err := r.Models.Offer(c.Request.Context(), r.invocation(c, v, m, body))
+	var refused *call.Refusal
+	switch {
+	case errors.As(err, &refused) && refused.Kind == fault.Invalid:
+		return "", f.refuse(refused), nil
+	case err != nil:
+		return "", "", public(err)
+	case offer.Unpriced:
+		return "at most $" + credit.Dollars(offer.Reserve) + ": the price list does not cover these inputs, and so much is held", "", nil
+	}
+	return priceWords(m.Price(body)), "", nil
+}
+
+// priceWords writes a price for people.
+func priceWords(e catalog.Estimate) string {
+	switch {
+	case e.Source == catalog.PriceUnknown:
+		return "not known beforehand: " + e.Reason
+	case e.Max == 0:
+		return "nothing"
+	case e.Min == e.Max:
+		return "$" + credit.Dollars(e.Max)
+	}
+	return "$" + credit.Dollars(e.Min) + " to $" + credit.Dollars(e.Max)
+}
+
+// given returns the form of the path's model with the values that were sent, and the body that they make; nil if they
+// make none.
+func (r *Room) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
+	m, err := r.find(c, v)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	f, err := formOf(m)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	if err := c.Request.ParseForm(); err != nil {
+		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: its inputs have at most %d MiB.", maxForm>>20)
+	}
+	body, err := f.read(c.Request.PostForm)
+	return m, f, body, err
+}
+
+// price shows the form as it was sent, with the price and programs that make the same call: POST
+// /console/models/{provider}/{model}/price. Nothing runs.
+func (r *Room) price(c *gin.Context, v page.Visitor) (console.Page, error) {
+	m, f, body, err := r.given(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := r.shown(c, v, m, f, body)
+	if err != nil {
+		return nil, err
+	}
+	if token := c.PostForm("token"); token != "" && len(token) <= maxToken {
+		shown.Token = token
+	}
+	if body == nil {
+		shown.Problem = "Some values are of another kind than the model takes."
+	}
+	return shown, nil
+}
+
+// maxToken bounds the token of a form, in bytes.
+const maxToken = 64
+
+// run queues a call with the values of the form: POST /console/models/{provider}/{model}/run.
+func (r *Room) run(c *gin.Context, v page.Visitor) (string, error) {
+	m, f, body, err := r.given(c, v)
+	if err != nil {
+		return "", err
+	}
+	if body == nil {
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s", f.problem())
+	}
+	if err := r.page.Edge.CheckSpace(c, v.Account); err != nil {
+		return "", err
+	}
+	inv := r.invocation(c, v, m, body)
+	if token := c.PostForm("token"); token != "" && len(token) <= maxToken { // the same form with the same values
+		sum := sha256.Sum256(append([]byte(token+"\x00"), body...))
+		inv.Key = "console-" + hex.EncodeToString(sum[:16])
+	}
+	queued, err := r.Calls.Enqueue(c.Request.Context(), inv)
+	if err != nil {
+		return "", public(err)
+	}
+	return "/calls/" + string(queued.Call), nil
+}
+
+func (r *Room) invocation(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) call.Invocation {
+	return call.Invocation{
+		Account: v.Account, Access: v.Access, RequestID: edge.RequestID(c), Method: http.MethodPost, Target: "/v2/models/" + m.ID + "/requests",
+		Model: m.ID, API: call.V2, Options: call.Options{Fallback: !r.NoFallback}, BaseURL: r.page.Edge.BaseURL(c.Request),
+		ContentType: "application/json", Body: body, OnStored: func() {},
+	}
+}
+
+// public is the error of a page for a refusal of the router.
+func public(err error) error {
+	var r *call.Refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	detail := r.Detail
+	if words := violations(r); len(words) > 0 {
+		detail = strings.Join(words, " ")
+	}
+	shown := fault.Wrap(err, r.Kind, r.Code, "%s", sentence(detail))
+	if r.RetryAfter > 0 {
+		shown = shown.WithRetryAfter(time.Duration(r.RetryAfter) * time.Second)
+	}
+	return shown
+}
+
+// sentence makes of the router's detail a sentence for people.
+func sentence(text string) string {
+	if text == "" {
+		return "The call is refused."
+	}
+	text = strings.ToUpper(text[:1]) + text[1:]
+	if !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	return text
+}
