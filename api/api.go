@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/httperr"
@@ -156,13 +157,22 @@ func (s *service) addPages(deps Deps) {
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
-			Models: deps.Console.Models, Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
+			Models: consoleModels(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
 		}))
 	}
 	if deps.Editor != nil {
 		s.editor = console.NewEditor(s.edge, deps.Editor.Files)
 		s.add(s.editor)
 	}
+}
+
+// consoleModels returns the parts of the console's pages of models; nil without a router.
+func consoleModels(deps Deps) *models.Deps {
+	r := deps.Router
+	if r == nil || deps.Console.Calls.Record == nil {
+		return nil
+	}
+	return &models.Deps{Models: r.Models, Calls: r.Calls, History: deps.Console.Calls, Off: r.Off, NoFallback: r.NoFallback}
 }
 
 // consoleClasses returns the classes that the console turns workflows for; nil without any.

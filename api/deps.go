@@ -96,7 +96,7 @@ type Console struct {
 	Index     console.Index            // nil = jobs are listed by their state alone
 	Stats     overview.Stats           // nil = no overview; needs Index
 	Now       overview.Now             // with Stats
-	Models    *models.Deps             // nil = no pages of partner models
+	Calls     models.History           // nil in it = no pages of partner models
 	Operators *operators.Services      // nil = operators change nothing here
 }
 

@@ -31,6 +31,8 @@ type Models interface {
 	FindAny(id string, access account.Access) (*catalog.Model, error)
 	// Runnable reports whether the operator has given the model's credential.
 	Runnable(m *catalog.Model) bool
+	// Missing returns the names of the variables that the operator would have to set for the model.
+	Missing(m *catalog.Model) []string
 	// Offer returns how a call would run, or the *call.Refusal that it deserves.
 	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/about"
 	apiconsole "github.com/millrace-dev/millrace/api/console"
+	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/edge"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/webhooks"
@@ -38,6 +39,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	"github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/fanout"
 	hidden "github.com/millrace-dev/millrace/projections/history"
 	"github.com/millrace-dev/millrace/projections/jobindex"
@@ -80,7 +82,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	models, err := in.modelRouter()
+	router, err := in.modelRouter()
 	if err != nil {
 		return nil, err
 	}
@@ -116,9 +118,9 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Models: in.modelPages(), Operators: operated},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Operators: operated},
 		Editor:    page,
-		Router:    models,
+		Router:    router,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},
 		Readiness: readiness{in}, Space: readiness{in}, Logger: in.log,
 	}, api.Options{

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -13,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
-	"github.com/millrace-dev/millrace/projections/calls"
 )
 
 // modelRouter are the parts of the API that serve models.
@@ -30,14 +28,6 @@ func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
 		NoFallback: !in.cfg.Router.Fallback,
 	}, nil
-}
-
-// modelPages are the parts behind the console's pages of models.
-func (in *Instance) modelPages() *models.Deps {
-	return &models.Deps{
-		Models: in.offers(), Calls: in.service, Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs,
-		Missing: func(m *catalog.Model) []string { return m.Missing(providerKeys) }, Off: in.cfg.Router.Disabled, NoFallback: !in.cfg.Router.Fallback,
-	}
 }
 
 func (in *Instance) offers() router.Offers {

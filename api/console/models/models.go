@@ -36,6 +36,8 @@ type Models interface {
 	FindAny(id string, access account.Access) (*catalog.Model, error)
 	// Runnable reports whether the operator has given the model's credential.
 	Runnable(m *catalog.Model) bool
+	// Missing returns the names of the variables that the operator would have to set for the model.
+	Missing(m *catalog.Model) []string
 	// Offer returns how a call would run, or the *call.Refusal that it deserves.
 	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
 }
@@ -66,16 +68,20 @@ type Bodies interface {
 	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
 }
 
+// History is what calls were made, with their inputs and answers.
+type History struct {
+	Record  Record
+	Listing Listing
+	Bodies  Bodies
+}
+
 // Deps are the parts behind the pages.
 type Deps struct {
-	Models     Models
-	Calls      Calls
-	Record     Record
-	Listing    Listing
-	Bodies     Bodies
-	Missing    func(*catalog.Model) []string // names of the variables that a model lacks
-	Off        bool                          // no account may use the router
-	NoFallback bool                          // no other server takes over a call
+	Models Models
+	Calls  Calls
+	History
+	Off        bool // no account may use the router
+	NoFallback bool // no other server takes over a call
 }
 
 // Room serves the pages.
@@ -202,7 +208,7 @@ func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, 
 	}
 	shown.CanRun = shown.Enabled && v.Allows(account.ScopeWrite) && !v.All()
 	if v.Operator {
-		shown.Missing = r.Missing(m)
+		shown.Missing = r.Models.Missing(m)
 	}
 	if body != nil {
 		shown.Code = snippets(r.page.Edge.BaseURL(c.Request), m.ID, body, r.page.Edge.Mode() != account.ModeNone)

@@ -92,6 +92,9 @@ func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
 // Runnable reports whether the operator has set the model's credential.
 func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
 
+// Missing returns the names of the variables that the operator would have to set for the model.
+func (o Offers) Missing(m *catalog.Model) []string { return m.Missing(o.Lookup) }
+
 // Find returns a model that the caller may run: 404 for one that is not in the catalog, 403 for one that the account is
 // not entitled to, 404 again for one that the operator has set no credential for.
 func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
