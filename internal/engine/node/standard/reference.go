@@ -60,7 +60,7 @@ func (r Reference) Describe() string {
 	case Pillow:
 		return "equal to what Pillow gives, byte for byte"
 	case FFmpeg:
-		return "within rounding of what ffmpeg reads; JPEG within 3 of 255"
+		return "within rounding of what ffmpeg reads"
 	case Python:
 		return "equal to what Python's own functions give"
 	case Formula:

@@ -10,6 +10,7 @@ import (
 	"io"
 
 	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/codec/jpegplane"
 )
 
 func scanJPEG(data []byte) (layout, error) {
@@ -30,7 +31,10 @@ func turned(orientation int) int {
 }
 
 func decodeJPEG(ctx context.Context, data []byte, l layout) (*frames, error) {
-	im, err := jpeg.Decode(bytes.NewReader(data))
+	im, err := jpegplane.Decode(ctx, data)
+	if err != nil && ctx.Err() == nil {
+		im, err = jpeg.Decode(bytes.NewReader(data)) // another kind of file; of a damaged one it says what is wrong
+	}
 	if err != nil {
 		return nil, fmt.Errorf("jpeg: %w", err)
 	}
