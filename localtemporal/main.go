@@ -16,6 +16,9 @@ import (
 	"time"
 )
 
+// version is that of this program: the release of Temporal's server in it, and a checksum of the sources. The build sets it.
+var version = "dev"
+
 // options are the command line.
 type options struct {
 	postgresHost string // directory of the Unix socket, or a host name
@@ -32,6 +35,7 @@ type options struct {
 	logLevel     string
 	logFile      string
 	tethered     bool
+	version      bool // print the version and do nothing else
 }
 
 func parse(args []string) (options, error) {
@@ -51,6 +55,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or fatal")
 	f.StringVar(&o.logFile, "log-file", "", "file for the log, which is kept below 20 MB with two earlier ones; empty = standard error")
 	f.BoolVar(&o.tethered, "exit-with-stdin", false, "stop when standard input ends, as it does with the process that started this one")
+	f.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := f.Parse(args); err != nil {
 		return o, err
 	}
@@ -64,6 +69,10 @@ func main() {
 	o, err := parse(os.Args[1:])
 	if err != nil {
 		os.Exit(2)
+	}
+	if o.version {
+		fmt.Println(version)
+		return
 	}
 	tuneMemory()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
