@@ -21,14 +21,15 @@ func main() {
 	out := flag.String("out", "dist", "directory for what is made; it is emptied first")
 	root := flag.String("root", "../..", "directory of the sources")
 	only := flag.String("only", "", "targets to make, as in linux/amd64,darwin/arm64; default: all")
+	temporal := flag.String("temporal", "dev", "version of millrace-temporal, by which make knows it again")
 	flag.Parse()
-	if err := run(*version, *out, *root, *only); err != nil {
+	if err := run(*version, *temporal, *out, *root, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
 	}
 }
 
-func run(version, out, root, only string) error {
+func run(version, temporal, out, root, only string) error {
 	if version == "" {
 		return fmt.Errorf("-version names the release, as in v1.2.3")
 	}
@@ -42,7 +43,7 @@ func run(version, out, root, only string) error {
 	}
 	r := Release{Version: version, Out: out, Root: root, Time: at, Targets: targets, Programs: []Program{
 		{Name: "millrace", Dir: root, Package: "./cmd/millrace", Flags: "-s -w -X github.com/millrace-dev/millrace/internal/config/version.Version=" + version},
-		{Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".", Flags: "-s -w"},
+		{Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".", Flags: "-s -w -X main.version=" + temporal},
 	}, Log: func(text string) { fmt.Fprintln(os.Stderr, text) }}
 	return r.Make()
 }

@@ -33,6 +33,9 @@ func (r Release) materials(t Target, dir string) (err error) {
 			for m.Replace != nil {
 				m = m.Replace
 			}
+			if m.Version == "" { // a folder of this repository
+				continue
+			}
 			modules[m.Path+"@"+m.Version] = component(m.Path, m.Version)
 		}
 	}

@@ -101,7 +101,7 @@ func TestBadTargetsAndVersionsAreRefused(t *testing.T) {
 	all, err := parseTargets("")
 	require.NoError(t, err)
 	require.Equal(t, Targets, all)
-	require.ErrorContains(t, run("", t.TempDir(), "../..", ""), "-version names the release")
+	require.ErrorContains(t, run("", "", t.TempDir(), "../..", ""), "-version names the release")
 }
 
 func archived(t *testing.T, path string) (names []string) {
