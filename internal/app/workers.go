@@ -11,6 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
@@ -41,7 +42,11 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		}
 		group.Go(func() error { in.takeOver(ctx); return nil })
 		group.Go(func() error { in.namespace().PrepareLogged(ctx, in.log); return nil })
-		group.Go(func() error { livestore.NewWorkers(in.pool).Run(ctx, in.worker, in.log); return nil })
+		rules, err := in.rules()
+		if err != nil {
+			return err
+		}
+		group.Go(func() error { livestore.NewWorkers(in.pool).Run(ctx, in.worker, rules, in.log); return nil })
 		assets, err := in.assetWorker()
 		if err != nil {
 			return err
@@ -136,4 +141,10 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 		tier = a.Tier
 	}
 	return job.Bounds{Slots: t.Cfg.TierSlots.Of(tier, t.Cfg.Slots), QueueDepth: t.Cfg.QueueDepth}, nil
+}
+
+// rules are the settings of this process that commands elsewhere judge by.
+func (in *Instance) rules() (livestore.Rules, error) {
+	absent, err := standard.Absent(in.ffmpeg)
+	return livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}, err
 }

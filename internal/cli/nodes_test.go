@@ -40,6 +40,28 @@ func TestTheReferenceOfNodesIsCurrent(t *testing.T) {
 	}
 }
 
+// Without ffmpeg the classes of sound and video are not served, and the list does not claim so.
+func TestNodesListsWhatIsServed(t *testing.T) {
+	t.Parallel()
+	nodes := func(ffmpeg string, args ...string) string {
+		var out, errs bytes.Buffer
+		cmd := cli.Command(&out, &errs, func(name string) (string, bool) {
+			return map[string]string{"MILLRACE_FFMPEG": ffmpeg, "MILLRACE_DATA": t.TempDir()}[name], name == "MILLRACE_FFMPEG" || name == "MILLRACE_DATA"
+		})
+		cmd.SetArgs(append([]string{"nodes"}, args...))
+		require.NoError(t, cmd.ExecuteContext(t.Context()))
+		require.Empty(t, errs.String())
+		return out.String()
+	}
+	without := nodes("none")
+	require.Contains(t, without, "\nSaveImage ")
+	require.NotContains(t, without, "\nSaveAudio ")
+	require.Regexp(t, `\d+ more are not served, since ffmpeg is missing`, without)
+	require.Contains(t, nodes("none", "--all"), "\nSaveAudio ")
+	require.Contains(t, nodes("none", "SaveAudio"), "Not served: ffmpeg is missing")
+	require.NotContains(t, nodes("none", "SaveImage"), "Not served")
+}
+
 func TestReferenceCommands(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

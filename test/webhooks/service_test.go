@@ -134,7 +134,7 @@ func (s *service) run(t *testing.T, args ...string) string {
 
 func (s *service) try(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	env := map[string]string{"DATABASE_URL": s.databaseURL, "TEMPORAL_ADDRESS": s.temporal, "MILLRACE_WEBHOOK_ALLOW": theReceivers().addr}
+	env := map[string]string{"DATABASE_URL": s.databaseURL, "TEMPORAL_ADDRESS": s.temporal}
 	lookup := func(name string) (string, bool) { v, ok := env[name]; return v, ok }
 	return served.Command(t.Context(), lookup, append(args, "--data", s.data)...)
 }

@@ -126,6 +126,9 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
+	_, err := c.s.try(t, "webhooks", "add", "http://127.0.0.1:9/hook", "--account", c.name)
+	require.Error(t, err, "an address that the service does not allow")
+	// The command has no list of its own: the running service allows this address.
 	added := c.s.run(t, "webhooks", "add", r.url, "--account", c.name, "--event", "job.completed", "--reason", "asked by phone")
 	list, _ := c.json("GET", "/api/v2/webhooks", "")["webhooks"].([]any)
 	require.Len(t, list, 1)

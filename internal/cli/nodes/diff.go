@@ -54,7 +54,6 @@ answer is an error, after the differences of the others.`,
 			return report(members)
 		},
 	}
-	s.DatabaseFlags(cmd)
 	cmd.Flags().StringArrayVar(&addresses, "server", nil, "address of a server (repeatable)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,39 +21,84 @@ import (
 
 // Command returns the command on node classes.
 func Command(s *shell.Shell) *cobra.Command {
-	markdown := ""
+	markdown, all := "", false
 	cmd := &cobra.Command{
-		Use: "nodes [CLASS]", Short: "List the native node classes, or describe one", Args: cobra.MaximumNArgs(1),
+		Use: "nodes [CLASS]", Short: "List the native node classes that are served, or describe one", Args: cobra.MaximumNArgs(1),
+		Long: `List the native node classes that the running service serves, or describe one. Where no service is found
+(DATABASE_URL, or a millrace dev on the data directory), they are those that this machine would serve: without ffmpeg,
+none of sound and video. What ComfyUI servers and partner models add is at /api/object_info.`,
 		Example: "  millrace nodes\n  millrace nodes ImageScale",
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if markdown != "" {
+				return writePages(markdown)
+			}
 			classes, err := standard.Registry(&ffmpeg.Tool{}) // described also where it is not installed
 			if err != nil {
 				return err
 			}
-			if markdown != "" {
-				return writePages(markdown)
+			absent, err := absentClasses(cmd, s)
+			if err != nil {
+				return err
 			}
 			if len(args) == 1 {
-				c, ok := classes.Lookup(args[0])
-				if !ok {
-					return fmt.Errorf("there is no native class %q; `millrace nodes` lists all", args[0])
-				}
-				return writeNode(s.Out, c)
+				return describe(s.Out, classes, args[0], slices.Contains(absent, args[0]))
 			}
-			return listNodes(s.Out, classes)
+			if all {
+				absent = nil
+			}
+			return listNodes(s.Out, classes, absent)
 		},
 	}
+	s.DatabaseFlags(cmd)
+	cmd.Flags().BoolVar(&all, "all", false, "list those too that are not served because ffmpeg is missing")
 	cmd.Flags().StringVar(&markdown, "markdown", markdown, "write the reference pages (nodes.md, nodes/*.md) into this directory")
 	cmd.AddCommand(diff(s))
 	return cmd
 }
 
-func listNodes(out io.Writer, classes *node.Registry) error {
+// absentClasses returns the native classes that are not served: by the running service, or else by this machine.
+func absentClasses(cmd *cobra.Command, s *shell.Shell) ([]string, error) {
+	rules, ok, err := s.RunningRules(cmd.Context())
+	if err != nil {
+		_, _ = fmt.Fprintf(s.Err, "The service was not asked, this is what this machine would serve: %v\n", err)
+	}
+	if ok {
+		return rules.Absent, nil
+	}
+	tool, err := ffmpeg.Find(s.Config.FFmpeg)
+	if err != nil {
+		return nil, fmt.Errorf("MILLRACE_FFMPEG: %w", err)
+	}
+	return standard.Absent(tool)
+}
+
+// notServed says why a native class is missing, and what to do.
+const notServed = "ffmpeg is missing: see MILLRACE_FFMPEG"
+
+func describe(out io.Writer, classes *node.Registry, name string, absent bool) error {
+	c, ok := classes.Lookup(name)
+	if !ok {
+		return fmt.Errorf("there is no native class %q; `millrace nodes` lists all", name)
+	}
+	if err := writeNode(out, c); err != nil || !absent {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\nNot served: %s.\n", notServed)
+	return err
+}
+
+func listNodes(out io.Writer, classes *node.Registry, absent []string) error {
 	w := shell.NewTable(out)
 	for _, c := range classes.Classes() {
-		w.Row(c.Name, c.Category, firstSentence(c.Description))
+		if !slices.Contains(absent, c.Name) {
+			w.Row(c.Name, c.Category, firstSentence(c.Description))
+		}
 	}
-	return w.Flush()
+	if err := w.Flush(); err != nil || len(absent) == 0 {
+		return err
+	}
+	_, err := fmt.Fprintf(out, "\n%d more are not served, since %s. --all lists them.\n", len(absent), notServed)
+	return err
 }
 
 func firstSentence(text string) string {

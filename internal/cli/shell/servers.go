@@ -20,6 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/worker/dial"
 )
@@ -68,6 +69,19 @@ func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
 		return nil, fmt.Errorf("no database: set DATABASE_URL, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
 	}
 	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4})
+}
+
+// RunningRules returns what the workers of the deployment go by; not ok without a database or without workers.
+func (s *Shell) RunningRules(ctx context.Context) (rules livestore.Rules, ok bool, err error) {
+	if err := s.findServers(); err != nil || s.Config.DatabaseURL == "" {
+		return rules, false, err
+	}
+	pool, err := s.Database(ctx)
+	if err != nil {
+		return rules, false, err
+	}
+	defer pool.Close()
+	return livestore.NewWorkers(pool).Rules(ctx)
 }
 
 // EngineFlags say where Temporal is and how it is reached.

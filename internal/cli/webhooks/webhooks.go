@@ -43,9 +43,17 @@ The id of a webhook may be shortened to its first characters, four at least.`,
 	return cmd
 }
 
-// onWebhooks opens what commands on webhooks need.
+// onWebhooks opens what commands on webhooks need. Addresses are judged by the rules of the running service, which sends to
+// them; by those of this process only when none runs.
 func onWebhooks(s *shell.Shell, work func(ctx context.Context, o *operatewebhooks.Service, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
+		rules, ok, err := s.RunningRules(cmd.Context())
+		if err != nil {
+			return err
+		}
+		if ok {
+			s.Config.Webhooks.Allow = rules.WebhookAllow
+		}
 		return s.Opened(cmd.Context(), func(in *app.Instance) error {
 			o, err := in.OperatedWebhooks()
 			if err != nil {

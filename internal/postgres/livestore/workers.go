@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -21,6 +23,12 @@ const (
 // leaveTimeout bounds how long a process that stops takes to take itself off the list.
 const leaveTimeout = 2 * time.Second
 
+// Rules are settings of a process that works and that commands elsewhere have to judge by.
+type Rules struct {
+	WebhookAllow []string `json:"webhook_allow"` // host:port pairs allowed although they are not public or not https
+	Absent       []string `json:"absent"`        // native node classes that are not served: a program that they need is missing
+}
+
 // Workers lists the processes that run workflows and activities.
 type Workers struct{ pool *pgxpool.Pool }
 
@@ -29,11 +37,11 @@ func NewWorkers(pool *pgxpool.Pool) *Workers { return &Workers{pool: pool} }
 
 // Run keeps a process on the list until ctx ends, and then takes it off at once: what it still finishes is none of the
 // list's concern. A sign of life that cannot be given is logged; the next one follows.
-func (w *Workers) Run(ctx context.Context, id string, log *slog.Logger) {
+func (w *Workers) Run(ctx context.Context, id string, rules Rules, log *slog.Logger) {
 	tick := time.NewTicker(workerPace)
 	defer tick.Stop()
 	for {
-		if err := w.announce(ctx, id); err != nil && ctx.Err() == nil {
+		if err := w.announce(ctx, id, rules); err != nil && ctx.Err() == nil {
 			log.Warn("this worker's sign of life not recorded", "error", err)
 		}
 		select {
@@ -50,10 +58,34 @@ func (w *Workers) Run(ctx context.Context, id string, log *slog.Logger) {
 	}
 }
 
-func (w *Workers) announce(ctx context.Context, id string) error {
+func (w *Workers) announce(ctx context.Context, id string, rules Rules) error {
 	_, err := w.pool.Exec(ctx, `with gone as (delete from workers where heartbeat < now() - interval '1 hour')
-		insert into workers (id, heartbeat) values ($1, now()) on conflict (id) do update set heartbeat = excluded.heartbeat`, id)
+		insert into workers (id, heartbeat, rules) values ($1, now(), $2)
+		on conflict (id) do update set heartbeat = excluded.heartbeat, rules = excluded.rules`, id, rules)
 	return postgres.Classify(err, "announce worker "+id)
+}
+
+// Rules returns what every worker with a recent sign of life agrees on: the addresses that all of them allow, the classes
+// that any of them does not serve. It is not ok when none works, or none of a version that says so.
+func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) {
+	rows, err := w.pool.Query(ctx, `select rules from workers
+		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, workerAlive.Seconds())
+	if err != nil {
+		return Rules{}, false, postgres.Classify(err, "read the rules of workers")
+	}
+	all, err := pgx.CollectRows(rows, pgx.RowTo[Rules])
+	if err != nil {
+		return Rules{}, false, postgres.Classify(err, "read the rules of workers")
+	}
+	for i, r := range all {
+		if i == 0 {
+			agreed = r
+			continue
+		}
+		agreed.WebhookAllow = slices.DeleteFunc(agreed.WebhookAllow, func(a string) bool { return !slices.Contains(r.WebhookAllow, a) })
+		agreed.Absent = slices.Compact(slices.Sorted(slices.Values(slices.Concat(agreed.Absent, r.Absent))))
+	}
+	return agreed, len(all) > 0, nil
 }
 
 // Workforce is who works, and what waits for them.

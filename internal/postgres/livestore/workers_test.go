@@ -3,6 +3,7 @@ package livestore_test
 import (
 	"context"
 	"log/slog"
+	"reflect"
 	"testing"
 	"time"
 
@@ -28,7 +29,7 @@ func TestWorkersThatStoppedAreSeen(t *testing.T) {
 
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan struct{})
-	go func() { defer close(ended); list.Run(ctx, "host/1", slog.New(slog.DiscardHandler)) }()
+	go func() { defer close(ended); list.Run(ctx, "host/1", livestore.Rules{}, slog.New(slog.DiscardHandler)) }()
 	require.Eventually(t, func() bool { return workers() == 1 }, 10*time.Second, 10*time.Millisecond)
 	stop()
 	<-ended
@@ -64,4 +65,30 @@ func TestAdmittedJobsWaitForAWorkerUntilOneBegins(t *testing.T) {
 	f, err = list.Workforce(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, livestore.Workforce{}, f)
+}
+
+// Commands judge by what all running workers agree on; one that was killed has no say.
+func TestRulesAreThoseOfTheRunningWorkers(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	list := livestore.NewWorkers(pool)
+	_, ok, err := list.Rules(t.Context())
+	require.NoError(t, err)
+	require.False(t, ok, "nobody works")
+
+	work := func(id string, rules livestore.Rules) {
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan struct{})
+		go func() { defer close(ended); list.Run(ctx, id, rules, slog.New(slog.DiscardHandler)) }()
+		t.Cleanup(func() { stop(); <-ended })
+	}
+	work("a", livestore.Rules{WebhookAllow: []string{"one:1", "two:2"}, Absent: []string{"SaveVideo"}})
+	work("b", livestore.Rules{WebhookAllow: []string{"two:2", "three:3"}, Absent: []string{"LoadAudio"}})
+	_, err = pool.Exec(t.Context(), `insert into workers values ('killed', now() - interval '9 seconds', '{"webhook_allow": []}')`)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		rules, ok, err := list.Rules(t.Context())
+		require.NoError(t, err)
+		return ok && reflect.DeepEqual(livestore.Rules{WebhookAllow: []string{"two:2"}, Absent: []string{"LoadAudio", "SaveVideo"}}, rules)
+	}, 10*time.Second, 10*time.Millisecond)
 }
