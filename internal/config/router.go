@@ -30,17 +30,11 @@ type Router struct {
 	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run keeps its connection open
 }
 
-// defaultRouter has the concurrency of the public service: 1, 5, 10, 20 and 40 calls after a lifetime
-// spend of nothing, something, 100, 500 and 1,000 US dollars.
+// defaultRouter gives every account of a deployment the same number of calls in flight, whatever it has spent: whoever runs
+// the service knows their accounts. 20 lets the partner nodes of a graph call at once.
 func defaultRouter() Router {
 	return Router{
-		Concurrent: []call.Step{
-			{Spent: 0, Concurrent: 1},
-			{Spent: 1, Concurrent: 5},
-			{Spent: 100 * credit.Dollar, Concurrent: 10},
-			{Spent: 500 * credit.Dollar, Concurrent: 20},
-			{Spent: 1000 * credit.Dollar, Concurrent: 40},
-		},
+		Concurrent: []call.Step{{Spent: 0, Concurrent: 20}},
 		Fallback: true, Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
 }

@@ -30,6 +30,8 @@ func TestRouterSettings(t *testing.T) { // R-82
 	d := config.Default().Router
 	require.Zero(t, d.Ceiling) // none locally
 	require.Empty(t, d.Windows)
+	require.Len(t, d.Concurrent, 1, "what an account has spent is no measure where whoever runs the service knows it")
+	require.Equal(t, call.Step{Spent: 0, Concurrent: 20}, d.Concurrent[0], "a new account's partner nodes call at once")
 }
 
 func TestInvalidRouterSettings(t *testing.T) {
