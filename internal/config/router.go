@@ -35,7 +35,7 @@ type Router struct {
 func defaultRouter() Router {
 	return Router{
 		Concurrent: []call.Step{{Spent: 0, Concurrent: 20}},
-		Fallback: true, Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
+		Fallback:   true, Local: 256, Backlog: 1000, QueueFor: time.Hour, MaxBody: 64 << 20, Deadline: 10 * time.Minute,
 	}
 }
 
