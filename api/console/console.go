@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -99,7 +100,7 @@ type Surface struct {
 	Deps
 	page   *page.Server
 	rooms  []room
-	thumbs *thumbs
+	thumbs *thumbs.Thumbs
 }
 
 // room is a family of pages.
@@ -107,7 +108,7 @@ type room interface{ Routes() []edge.Route }
 
 // New returns the surface.
 func New(deps Deps) *Surface {
-	s := &Surface{Deps: deps, thumbs: newThumbs(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live}, page.Base)}
+	s := &Surface{Deps: deps, thumbs: thumbs.New(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live}, page.Base)}
 	if deps.Stats != nil && deps.Index != nil {
 		s.rooms = append(s.rooms, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
 	}

@@ -70,7 +70,7 @@ func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
 	if err != nil {
 		return err
 	}
-	small, err := s.thumbs.of(c.Request.Context(), s.Files, e.Entry)
+	small, err := s.thumbs.Of(c.Request.Context(), s.Files, e.Entry)
 	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
 		return s.file(c, v)
 	}

@@ -1,4 +1,7 @@
-package console
+// Package thumbs makes small pictures of stored ones for the pages of the console. It promises that the memory and the
+// time of a thumbnail are bounded, and that one is made once however many ask for it. Who may see it is decided by its
+// callers.
+package thumbs
 
 import (
 	"bytes"
@@ -11,6 +14,7 @@ import (
 	"golang.org/x/sync/semaphore"
 	"golang.org/x/sync/singleflight"
 
+	"github.com/millrace-dev/millrace/api/content"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
@@ -28,24 +32,25 @@ const (
 	thumbTime    = 30 * time.Second // to make one
 )
 
-// thumbs makes small pictures of stored ones and keeps the latest in memory. What it makes of some bytes is always the
+// Thumbs makes small pictures of stored ones and keeps the latest in memory. What it makes of some bytes is always the
 // same, so that the hash of the bytes names it.
-type thumbs struct {
+type Thumbs struct {
 	kept *lru.Cache[string, []byte]
 	once singleflight.Group
 	busy *semaphore.Weighted
 }
 
-func newThumbs() *thumbs {
+// New returns thumbnails of which none is made yet.
+func New() *Thumbs {
 	kept, err := lru.New[string, []byte](thumbsKept)
 	if err != nil {
 		panic(err) // of a size below one
 	}
-	return &thumbs{kept: kept, busy: semaphore.NewWeighted(thumbsAtOnce)}
+	return &Thumbs{kept: kept, busy: semaphore.NewWeighted(thumbsAtOnce)}
 }
 
-// of returns the thumbnail of a file, a JPEG. What is no picture, or too large, is Invalid.
-func (t *thumbs) of(ctx context.Context, store Files, e files.Entry) ([]byte, error) {
+// Of returns the thumbnail of a file, a JPEG. What is no picture, or too large, is Invalid.
+func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
 	key := e.Hash.String()
 	if small, ok := t.kept.Get(key); ok {
 		return small, nil
@@ -70,7 +75,7 @@ func (t *thumbs) of(ctx context.Context, store Files, e files.Entry) ([]byte, er
 	return small, nil
 }
 
-func makeThumb(ctx context.Context, store Files, e files.Entry) ([]byte, error) {
+func makeThumb(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
 	if e.Size > thumbBytes {
 		return nil, fault.New(fault.Invalid, fault.CodeTooLarge, "the picture is too large for a thumbnail")
 	}
