@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/console/models"
+	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/httperr"
@@ -157,7 +158,7 @@ func (s *service) addPages(deps Deps) {
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
-			Models: consoleModels(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
+			Models: consoleModels(deps), Own: consoleOwn(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
 		}))
 	}
 	if deps.Editor != nil {
@@ -173,6 +174,21 @@ func consoleModels(deps Deps) *models.Deps {
 		return nil
 	}
 	return &models.Deps{Models: r.Models, Calls: r.Calls, History: deps.Console.Calls, Off: r.Off, NoFallback: r.NoFallback}
+}
+
+// consoleOwn returns the parts of the console's pages of what is an account's own.
+func consoleOwn(deps Deps) own.Deps {
+	var o own.Deps
+	if deps.Files != nil && deps.Assets != nil {
+		o.Assets, o.Deleter, o.Files = deps.AssetView, deps.Assets, deps.Files
+	}
+	if deps.Webhooks != nil {
+		o.Endpoints, o.Deliveries = deps.Webhooks.Endpoints, deps.Webhooks.Deliveries
+	}
+	if deps.Console.Operators != nil {
+		o.Accounts, o.Usage = deps.Console.Operators.Accounts, deps.Console.Usage
+	}
+	return o
 }
 
 // consoleClasses returns the classes that the console turns workflows for; nil without any.

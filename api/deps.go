@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
+	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -97,6 +98,7 @@ type Console struct {
 	Stats     overview.Stats           // nil = no overview; needs Index
 	Now       overview.Now             // with Stats
 	Calls     models.History           // nil in it = no pages of partner models
+	Usage     own.Usage                // nil = no page of usage
 	Operators *operators.Services      // nil = operators change nothing here
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
 	"github.com/millrace-dev/millrace/api/console/overview"
+	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
@@ -85,6 +86,7 @@ type Deps struct {
 	Submit    Submitter           // nil = nothing is submitted from the pages
 	Classes   uiworkflow.Classes  // with Submit
 	Models    *models.Deps        // nil = no pages of partner models
+	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = operators change nothing here
 }
 
@@ -119,6 +121,7 @@ func New(deps Deps) *Surface {
 	if deps.Models != nil {
 		s.rooms = append(s.rooms, models.New(s.page, *deps.Models))
 	}
+	s.rooms = append(s.rooms, own.New(s.page, s.thumbs, deps.Own))
 	if deps.Servers != nil {
 		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
 	}

@@ -45,6 +45,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/stats"
+	"github.com/millrace-dev/millrace/projections/usage"
 )
 
 // past implements cloud.History of its three parts.
@@ -118,7 +119,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Operators: operated},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Usage: usage.NewReader(in.pool), Operators: operated},
 		Editor:    page,
 		Router:    router,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},

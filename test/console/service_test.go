@@ -7,9 +7,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -55,6 +58,7 @@ func start(t *testing.T) *service {
 	startMu.Lock()
 	defer startMu.Unlock()
 	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
+	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", "127.0.0.1:"+receiverPort(t))) // else messages do not go to this machine
 	begun = true
 	s := theService()
 	require.NoError(t, s.err, s.log.String())
@@ -62,6 +66,32 @@ func start(t *testing.T) *service {
 }
 
 var startMu sync.Mutex // guards begun and the environment
+
+var theReceiver = sync.OnceValue(func() *receiver {
+	r := &receiver{}
+	r.server = httptest.NewServer(r)
+	return r
+})
+
+// receiver is the application of an account: it answers messages with the status that the last part of their address
+// names.
+type receiver struct{ server *httptest.Server }
+
+// ServeHTTP implements http.Handler.
+func (*receiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	status, err := strconv.Atoi(path.Base(r.URL.Path))
+	if err != nil {
+		status = http.StatusOK
+	}
+	w.WriteHeader(status)
+}
+
+func receiverPort(t *testing.T) string {
+	t.Helper()
+	u, err := url.Parse(theReceiver().server.URL)
+	require.NoError(t, err)
+	return u.Port()
+}
 
 func startService() *service {
 	s := &service{stop: func() {}}

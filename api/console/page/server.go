@@ -248,6 +248,9 @@ func (v Visitor) Named() string {
 	return ""
 }
 
+// ByToken reports whether the visitor has signed in with the operators' token.
+func (v Visitor) ByToken() bool { return v.token }
+
 // Key returns the key with which an account has signed in, "" for operators.
 func (v Visitor) Key() string {
 	if v.token {

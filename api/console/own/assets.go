@@ -1,0 +1,210 @@
+package own
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/files"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/assets"
+)
+
+const (
+	assetsShown = 48
+	tagsShown   = 24
+	maxText     = 512 // bytes of what is looked for
+)
+
+// assets lists the account's assets, newest first: GET /console/assets?q=&tag=.
+func (r *Room) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
+	text, tag := strings.TrimSpace(c.Query("q")), strings.TrimSpace(c.Query("tag"))
+	for _, given := range []string{text, tag} {
+		if len(given) > maxText || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "A name or a tag has at most %d bytes.", maxText)
+		}
+	}
+	q := assets.Browse{Filter: assets.Filter{Name: text}, Sort: assets.ByCreation, Limit: assetsShown}
+	if tag != "" {
+		q.All = []string{tag}
+	}
+	if before := c.Query("before"); before != "" {
+		created, err := strconv.ParseInt(before, 10, 64)
+		if err != nil || created < 1 {
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
+		}
+		q.After = &assets.Place{Created: created}
+	}
+	ctx := c.Request.Context()
+	found, err := r.Assets.Browse(ctx, v.Account, q)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.AssetsPage{Frame: console.Frame{Title: "Assets"}, Text: text, Tag: tag, Total: found.Total, AtLeast: found.Total >= assets.MaxTotal && text != ""}
+	for _, a := range found.Assets {
+		shown.Assets = append(shown.Assets, listed(a))
+	}
+	here := func(changes ...string) url.Values {
+		values := url.Values{}
+		for i, name := range []string{"q", "tag", "account"} {
+			if value := []string{text, tag, v.Named()}[i]; value != "" {
+				values.Set(name, value)
+			}
+		}
+		for i := 0; i+1 < len(changes); i += 2 {
+			values.Set(changes[i], changes[i+1])
+		}
+		return values
+	}
+	if found.Next != nil {
+		shown.Next = console.Query(here("before", strconv.FormatInt(found.Next.Created, 10)))
+	}
+	labels, _, _, err := r.Assets.Labels(ctx, v.Account, assets.LabelQuery{Limit: tagsShown})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range labels {
+		shown.Tags = append(shown.Tags, console.Chip{Text: l.Label, Query: console.Query(here("tag", l.Label)), Current: l.Label == tag})
+	}
+	if r.page.Edge.Storage != nil {
+		shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account)
+	}
+	return shown, err
+}
+
+func listed(a asset.Asset) console.ListedAsset {
+	return console.ListedAsset{
+		ID: string(a.PublicID()), Name: a.Title(), Type: a.ContentType, Size: a.Size, Labels: a.Labels(), At: a.CreatedAt,
+		Picture: picture(a), Rejected: a.State == asset.Rejected,
+	}
+}
+
+// picture reports whether a page can show a small picture of an asset.
+func picture(a asset.Asset) bool {
+	if a.State != asset.Live {
+		return false
+	}
+	if a.Scan != nil && !a.Scan.Thumbnail.IsZero() {
+		return true
+	}
+	return slices.Contains([]string{"image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp"}, a.ContentType)
+}
+
+func noAsset() error { return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such asset.") }
+
+// find returns the asset of the visitor's account that the path names.
+func (r *Room) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
+	id, err := asset.ParsePublicID(c.Param("id"))
+	if err != nil {
+		return asset.Asset{}, noAsset()
+	}
+	a, err := r.Assets.ByPublicID(c.Request.Context(), v.Account, id)
+	if fault.Is(err, fault.NotFound) {
+		err = noAsset()
+	}
+	return a, err
+}
+
+// asset shows an asset: GET /console/assets/{id}.
+func (r *Room) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
+	a, err := r.find(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.AssetPage{Frame: console.Frame{Title: a.Title()}, Of: a, Line: listed(a), CanDelete: changes(v)}
+	switch kind, _, _ := strings.Cut(a.ContentType, "/"); {
+	case a.State != asset.Live:
+	case kind == "image" && a.ContentType != "image/svg+xml", kind == "video", kind == "audio":
+		shown.Kind = kind
+	}
+	if a.Producer != nil {
+		shown.Job = a.Producer.Job
+		if a.Producer.Chosen != "" {
+			shown.Job = a.Producer.Chosen
+		}
+	}
+	shown.Input = inputName(a)
+	return shown, nil
+}
+
+// inputName is what a node that loads files calls an asset, "" if none can.
+func inputName(a asset.Asset) string {
+	if a.Place == nil {
+		return ""
+	}
+	name := a.Place.Filename
+	if a.Place.Subfolder != "" {
+		name = a.Place.Subfolder + "/" + name
+	}
+	if a.Place.Folder != "input" {
+		name += " [" + a.Place.Folder + "]"
+	}
+	return name
+}
+
+func entry(a asset.Asset) files.Entry {
+	return files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
+}
+
+// file sends the bytes of an asset: GET /console/assets/{id}/file?save=. What a scan rejected is not sent.
+func (r *Room) file(c *gin.Context, v page.Visitor) error {
+	a, err := r.find(c, v)
+	if err != nil {
+		return err
+	}
+	if a.State == asset.Rejected {
+		return fault.New(fault.NotFound, fault.CodeOutputUnavailable, "The content was rejected when it was scanned.")
+	}
+	return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title(), Save: c.Query("save") != ""})
+}
+
+// thumb sends a small picture of an asset: GET /console/assets/{id}/thumb. Of what is too large for one, it is the file.
+func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
+	a, err := r.find(c, v)
+	if err != nil {
+		return err
+	}
+	if !picture(a) {
+		return fault.New(fault.NotFound, fault.CodeNotFound, "This asset has no picture.")
+	}
+	of := entry(a)
+	if a.Scan != nil && !a.Scan.Thumbnail.IsZero() {
+		of.Hash = a.Scan.Thumbnail
+	}
+	small, err := r.thumbs.Of(c.Request.Context(), r.Files, of)
+	if fault.Is(err, fault.Invalid) || fault.Is(err, fault.Exhausted) {
+		return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title()})
+	}
+	if err != nil {
+		return err
+	}
+	c.Header("Cache-Control", "private, max-age=3600") // the same bytes as long as the asset is there
+	c.Header("X-Content-Type-Options", "nosniff")
+	c.Data(http.StatusOK, "image/jpeg", small)
+	return nil
+}
+
+// deleteAsset ends an asset: POST /console/assets/{id}/delete.
+func (r *Room) deleteAsset(c *gin.Context, v page.Visitor) (string, error) {
+	if err := owner(v); err != nil {
+		return "", err
+	}
+	a, err := r.find(c, v)
+	if err != nil {
+		return "", err
+	}
+	if c.PostForm("sure") != "yes" {
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say that you are sure: the file cannot be brought back.")
+	}
+	return "/assets", r.Deleter.Delete(c.Request.Context(), v.Account, a.ID, edge.RequestID(c))
+}

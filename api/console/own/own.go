@@ -1,0 +1,149 @@
+// Package own serves the pages of what belongs to an account beside its jobs: assets, webhooks, keys, usage and credit.
+// It promises that an account sees and changes its own only, that a key may give away no right that it lacks, and that a
+// secret is shown once. The services that the API has make the changes.
+package own
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/console/thumbs"
+	"github.com/millrace-dev/millrace/api/content"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/assets"
+	"github.com/millrace-dev/millrace/projections/usage"
+)
+
+// Assets reads assets; what it says is never behind the log.
+type Assets interface {
+	// ByPublicID returns the asset that clients of the account know by an id; what is not there is NotFound.
+	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
+	// Browse returns a page of the account's assets.
+	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
+	// Labels returns a page of the labels of the account's assets.
+	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
+}
+
+// Deleter ends assets; asset.Service is it.
+type Deleter interface {
+	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
+}
+
+// Endpoints registers and changes endpoints of webhooks; webhook.Service is it.
+type Endpoints interface {
+	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
+	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
+	Endpoint(ctx context.Context, account string, id webhook.ID) (webhook.EndpointWithURL, error)
+	Change(ctx context.Context, account string, id webhook.ID, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, error)
+	Remove(ctx context.Context, account string, id webhook.ID, by webhook.By) error
+	Test(ctx context.Context, account string, id webhook.ID, by webhook.By) (uuid.UUID, error)
+	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
+}
+
+// Deliveries reads what became of messages; webhookstore.Store is it.
+type Deliveries interface {
+	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
+}
+
+// Accounts keeps keys and credit.
+type Accounts interface {
+	Keys(ctx context.Context, account string) ([]account.Key, error)
+	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
+	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
+	Balance(ctx context.Context, account string) (credit.Balance, error)
+}
+
+// Usage adds up what calls of models came to; usage.Reader is it.
+type Usage interface {
+	Between(ctx context.Context, account string, from, to time.Time) ([]usage.Day, error)
+}
+
+// Deps are the parts behind the pages. Those that may be nil say so.
+type Deps struct {
+	Assets     Assets // nil = no pages of assets; needs Deleter and Files
+	Deleter    Deleter
+	Files      content.Store
+	Endpoints  Endpoints // nil = no pages of webhooks; needs Deliveries
+	Deliveries Deliveries
+	Accounts   Accounts // nil = no page of keys
+	Usage      Usage    // nil = no page of usage; needs Accounts
+}
+
+// Room serves the pages.
+type Room struct {
+	Deps
+	page   *page.Server
+	thumbs *thumbs.Thumbs
+}
+
+// New returns the room and adds its pages to the navigation. Without accounts there are no keys.
+func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Room {
+	r := &Room{Deps: deps, page: p, thumbs: small}
+	if r.Assets != nil {
+		p.Room(console.Room{Path: "/assets", Title: "Assets", Account: true})
+	}
+	if r.Endpoints != nil {
+		p.Room(console.Room{Path: "/webhooks", Title: "Webhooks", Account: true})
+	}
+	if r.keyed() {
+		p.Room(console.Room{Path: "/keys", Title: "Keys", Account: true})
+	}
+	if r.Usage != nil {
+		p.Room(console.Room{Path: "/usage", Title: "Usage", Account: true})
+	}
+	return r
+}
+
+// keyed reports whether accounts have keys here.
+func (r *Room) keyed() bool { return r.Accounts != nil && r.page.Edge.Mode() == account.ModeKeys }
+
+// Routes returns the routes of the pages and of their forms.
+func (r *Room) Routes() []edge.Route {
+	var routes []edge.Route
+	if r.Assets != nil {
+		routes = append(routes,
+			r.page.Page("/assets", page.ReadOne, r.assets),
+			r.page.Page("/assets/:id", page.ReadOne, r.asset),
+			r.page.File("/assets/:id/file", page.ReadOne, r.file),
+			r.page.File("/assets/:id/thumb", page.ReadOne, r.thumb),
+			r.page.Form("/assets/:id/delete", page.Write, r.deleteAsset))
+	}
+	if r.Endpoints != nil {
+		routes = append(routes,
+			r.page.Page("/webhooks", page.ReadOne, r.webhooks),
+			r.page.Answer("/webhooks", page.Write, r.register),
+			r.page.Page("/webhooks/:id", page.ReadOne, r.webhook),
+			r.page.Form("/webhooks/:id/:change", page.Write, r.changeWebhook))
+	}
+	if r.keyed() {
+		routes = append(routes,
+			r.page.Page("/keys", page.ReadOne, r.keys),
+			r.page.Answer("/keys", page.Write, r.issueKey),
+			r.page.Form("/keys/revoke", page.Write, r.revokeKey))
+	}
+	if r.Usage != nil {
+		routes = append(routes, r.page.Page("/usage", page.ReadOne, r.usage))
+	}
+	return routes
+}
+
+// changes reports whether the visitor may change what is the account's.
+func changes(v page.Visitor) bool { return v.Allows(account.ScopeWrite) && !v.ByToken() }
+
+// owner refuses changes by operators: theirs have a reason, and pages of their own.
+func owner(v page.Visitor) error {
+	if v.ByToken() {
+		return fault.New(fault.Denied, fault.CodeForbidden, "This is the account's to change. Operators act on the pages of accounts and deliveries.")
+	}
+	return nil
+}

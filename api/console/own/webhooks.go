@@ -1,0 +1,166 @@
+package own
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
+
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/internal/domain/webhook"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+const (
+	deliveriesShown = 50
+	everyLook       = 2 * time.Second // how often an open page of deliveries is looked at
+)
+
+func by(c *gin.Context, v page.Visitor) webhook.By {
+	return webhook.By{Actor: v.Actor(), RequestID: edge.RequestID(c)}
+}
+
+// webhooks lists the account's endpoints: GET /console/webhooks.
+func (r *Room) webhooks(c *gin.Context, v page.Visitor) (console.Page, error) {
+	all, err := r.Endpoints.Endpoints(c.Request.Context(), v.Account)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.WebhooksPage{Frame: console.Frame{Title: "Webhooks"}, CanChange: changes(v)}
+	for _, kind := range webhook.Kinds() {
+		shown.Kinds = append(shown.Kinds, string(kind))
+	}
+	for _, e := range all {
+		shown.Endpoints = append(shown.Endpoints, shownEndpoint(e))
+	}
+	return shown, nil
+}
+
+func shownEndpoint(e webhook.EndpointWithURL) console.ShownEndpoint {
+	return console.ShownEndpoint{ID: string(e.ID), Address: e.URL, Endpoint: e.Endpoint}
+}
+
+// register makes an endpoint and shows its secret, once: POST /console/webhooks.
+func (r *Room) register(c *gin.Context, v page.Visitor) (console.Page, error) {
+	if err := owner(v); err != nil {
+		return nil, err
+	}
+	address, description := strings.TrimSpace(c.PostForm("url")), strings.TrimSpace(c.PostForm("description"))
+	made, secret, err := r.Endpoints.Register(c.Request.Context(), v.Account, webhook.Request{
+		URL: &address, Description: &description, Events: c.PostFormArray("event"),
+	}, by(c, v))
+	if err != nil {
+		return nil, err
+	}
+	return &console.SecretPage{
+		Frame: console.Frame{Title: "New webhook"}, What: "The secret that signs the messages to " + made.URL, Secret: secret,
+		Back: "/webhooks/" + string(made.ID), BackWords: "the webhook",
+	}, nil
+}
+
+// endpoint returns the endpoint of the visitor's account that the path names.
+func (r *Room) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWithURL, error) {
+	id, err := webhook.ParseID(c.Param("id"))
+	if err != nil {
+		return webhook.EndpointWithURL{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such webhook.")
+	}
+	return r.Endpoints.Endpoint(c.Request.Context(), v.Account, id)
+}
+
+// webhook shows an endpoint and the deliveries to it: GET /console/webhooks/{id}?status=.
+func (r *Room) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
+	e, err := r.endpoint(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.WebhookPage{
+		Frame: console.Frame{Title: "Webhook", Live: true, Every: everyLook}, Of: shownEndpoint(e), Status: webhook.State(c.Query("status")),
+		States: webhook.States(), CanChange: changes(v), Notice: replayedWords(c.Query("replayed")),
+	}
+	if shown.Status != "" && !slices.Contains(shown.States, shown.Status) {
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no state %.32q of a delivery.", string(shown.Status))
+	}
+	q := webhook.Query{Account: v.Account, Webhook: e.ID, State: shown.Status, Limit: deliveriesShown}
+	if text := c.Query("before"); text != "" {
+		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "This page of the list does not exist.")
+		}
+	}
+	found, err := r.Deliveries.Deliveries(c.Request.Context(), q)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range found.Deliveries {
+		line := console.ShownDelivery{Delivery: d}
+		if len(d.Tries) > 0 {
+			line.Last = &d.Tries[len(d.Tries)-1]
+		}
+		shown.Deliveries = append(shown.Deliveries, line)
+	}
+	if found.Next != 0 {
+		next := url.Values{"before": {strconv.FormatInt(found.Next, 10)}}
+		if shown.Status != "" {
+			next.Set("status", string(shown.Status))
+		}
+		if v.Named() != "" {
+			next.Set("account", v.Named())
+		}
+		shown.Next = console.Query(next)
+	}
+	return shown, nil
+}
+
+// replayedWords says what a replay came to; anything else in the query is not shown.
+func replayedWords(text string) string {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err != nil || n < 0:
+		return ""
+	case n == webhook.MostReplayed:
+		return fmt.Sprintf("%d deliveries are attempted again; there may be more.", n)
+	}
+	return fmt.Sprintf("%d deliveries are attempted again.", n)
+}
+
+// changeWebhook does to an endpoint what the path says: POST /console/webhooks/{id}/{change}.
+func (r *Room) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
+	if err := owner(v); err != nil {
+		return "", err
+	}
+	e, err := r.endpoint(c, v)
+	if err != nil {
+		return "", err
+	}
+	ctx, at := c.Request.Context(), "/webhooks/"+string(e.ID)
+	switch change := c.Param("change"); change {
+	case "enable", "disable":
+		on := change == "enable"
+		_, err = r.Endpoints.Change(ctx, v.Account, e.ID, webhook.Request{Enabled: &on}, by(c, v))
+	case "test":
+		_, err = r.Endpoints.Test(ctx, v.Account, e.ID, by(c, v))
+	case "remove":
+		at, err = "/webhooks", r.Endpoints.Remove(ctx, v.Account, e.ID, by(c, v))
+	case "replay":
+		var only *uuid.UUID
+		if text := c.PostForm("delivery"); text != "" {
+			one, err := uuid.Parse(text)
+			if err != nil {
+				return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such delivery.")
+			}
+			only = &one
+		}
+		var n int
+		n, err = r.Endpoints.Replay(ctx, v.Account, e.ID, only, by(c, v))
+		at += "?replayed=" + strconv.Itoa(n)
+	default:
+		err = fault.New(fault.NotFound, fault.CodeNotFound, "There is no change %.32q of a webhook.", change)
+	}
+	return at, err
+}
