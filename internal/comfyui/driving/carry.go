@@ -141,6 +141,9 @@ func (c *compiled) batch(frames []any) any {
 // moveMask moves a mask: as it is where the server has the node pack, or else as the red of a picture, since servers
 // fail to read grey pictures of some sizes.
 func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
+	if m.Empty() {
+		return nil, cannotCross("a mask without a pixel cannot be given to a server")
+	}
 	if c.lossless(loadMask) {
 		return c.moveTensors(ctx, loadMask, losslessMask(m))
 	}

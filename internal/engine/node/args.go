@@ -30,8 +30,17 @@ func (r *Reader) Has(name string) bool {
 // Image returns an image argument.
 func (r *Reader) Image(name string) *raster.Image { return take[*raster.Image](r, name) }
 
-// Mask returns a mask argument.
-func (r *Reader) Mask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
+// Mask returns a mask argument. One without a pixel is fault.Invalid with code empty_image.
+func (r *Reader) Mask(name string) *raster.Mask {
+	m := r.AnyMask(name)
+	if m != nil && m.Empty() && r.err == nil {
+		r.err = fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s of %d × %d × %d pixels is empty", name, m.Frames(), m.Width(), m.Height())
+	}
+	return m
+}
+
+// AnyMask returns a mask argument, which may be without a pixel.
+func (r *Reader) AnyMask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
 
 // Sound returns an audio argument.
 func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, name) }

@@ -45,6 +45,15 @@ func NewMask(frames, height, width int, pix []float32) (*Mask, error) {
 	return &Mask{g}, nil
 }
 
+// EmptyMask returns a mask without a pixel, of a height or a width of zero, as a crop outside a mask makes it. Operations do
+// not take it.
+func EmptyMask(frames, height, width int) *Mask {
+	return &Mask{grid{n: frames, h: height, w: width, c: 1, f32: []float32{}}}
+}
+
+// Empty reports whether the mask has no pixel.
+func (m *Mask) Empty() bool { return m.h == 0 || m.w == 0 }
+
 func imageOf(g grid, samples int) (*Image, error) {
 	if g.c != 1 && g.c != 3 && g.c != 4 {
 		return nil, fmt.Errorf("image of %d channels", g.c)

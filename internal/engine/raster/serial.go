@@ -129,13 +129,21 @@ func (e Engine) readHeader(r io.Reader) (grid, byte, error) {
 	if !known || !image && !mask {
 		return grid{}, 0, fault.New(fault.Invalid, fault.CodeRasterFormat, "not a serialised image or mask")
 	}
-	if err := e.Fit(g.n, g.h, g.w); err != nil {
+	if err := e.Fit(g.n, max(g.h, emptySide(kind)), max(g.w, emptySide(kind))); err != nil {
 		return grid{}, 0, err
 	}
 	if depth == 8 {
 		g.u8 = []uint8{}
 	}
 	return g, kind, nil
+}
+
+// emptySide is 1 for masks, which may be empty, so that only their number and their other side are bounded.
+func emptySide(kind byte) int {
+	if kind == kindMask {
+		return 1
+	}
+	return 0
 }
 
 // readSamples fills the grid. The first chunk must arrive before the rest is allocated.

@@ -7,7 +7,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // maxSide is the largest width, height or distance that an input may ask for.
@@ -69,12 +68,12 @@ func CropMask() *node.Class {
 		Cost:    perPixel(4),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
-			m, x, y, w, h := in.Mask("mask"), in.Int("x"), in.Int("y"), in.Int("width"), in.Int("height")
+			m, x, y, w, h := in.AnyMask("mask"), in.Int("x"), in.Int("y"), in.Int("width"), in.Int("height")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
 			if x >= m.Width() || y >= m.Height() {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyCrop, "the rectangle lies outside the mask of %d × %d", m.Width(), m.Height())
+				return one(raster.EmptyMask(m.Frames(), min(h, max(0, m.Height()-y)), min(w, max(0, m.Width()-x))), nil)
 			}
 			return one(engine(call).CropMask(ctx, m, x, y, w, h))
 		},
@@ -181,9 +180,9 @@ func ThresholdMask() *node.Class {
 		Cost:          perPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
-			m, value := in.Mask("mask"), in.Float("value")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
+			m, value := in.AnyMask("mask"), in.Float("value")
+			if err := in.Err(); err != nil || m.Empty() {
+				return one(m, err)
 			}
 			return one(engine(call).Threshold(ctx, m, value))
 		},

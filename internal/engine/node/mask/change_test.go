@@ -1,6 +1,7 @@
 package mask_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,9 +22,26 @@ func TestCropMaskMayComeOutSmaller(t *testing.T) {
 	t.Parallel()
 	args := node.Args{"mask": maskOf(t, 1, 2, 3, 1, 2, 3, 4, 5, 6), "x": int64(1), "y": int64(1), "width": int64(512), "height": int64(512)}
 	require.Equal(t, []float32{5, 6}, flat(t, must(t, mask.CropMask(), args)))
-	args["x"] = int64(3)
-	_, err := run(t, mask.CropMask(), args)
-	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}
+
+// What is cut outside is a mask without a pixel. Classes that look at each value for itself hand it on; others fail.
+func TestCropMaskOutsideIsEmptyAndFailsAtItsReader(t *testing.T) {
+	t.Parallel()
+	args := node.Args{"mask": maskOf(t, 1, 2, 3, 1, 2, 3, 4, 5, 6), "x": int64(3), "y": int64(1), "width": int64(512), "height": int64(512)}
+	empty := must(t, mask.CropMask(), args)
+	args["mask"], args["x"] = must(t, mask.InvertMask(), node.Args{"mask": empty}), int64(0)
+	again := must(t, mask.CropMask(), args).(*raster.Mask)
+	require.Equal(t, []int{1, 0, 0}, []int{again.Frames(), again.Height(), again.Width()})
+	require.Same(t, empty, must(t, mask.ThresholdMask(), node.Args{"mask": empty, "value": 0.5}))
+	for _, class := range []*node.Class{mask.MaskToImage(), mask.GrowMask(), mask.MaskPreview()} {
+		_, err := run(t, class, node.Args{"mask": empty, "expand": int64(1), "tapered_corners": true})
+		require.Equal(t, fault.CodeEmptyImage, fault.CodeOf(err), class.Name)
+	}
+	var stored bytes.Buffer
+	require.NoError(t, node.EncodeValue(&stored, empty))
+	read, err := node.DecodeValue(&stored, 1<<10)
+	require.NoError(t, err)
+	require.Equal(t, []int{1, 1, 0}, []int{read.(*raster.Mask).Frames(), read.(*raster.Mask).Height(), read.(*raster.Mask).Width()})
 }
 
 func TestMaskCompositeOutsideLeavesTheDestination(t *testing.T) {

@@ -109,9 +109,9 @@ func InvertMask() *node.Class {
 		Cost:        perPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
-			m := in.Mask("mask")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
+			m := in.AnyMask("mask")
+			if err := in.Err(); err != nil || m.Empty() {
+				return one(m, err)
 			}
 			return one(engine(call).InvertMask(ctx, m))
 		},

@@ -115,6 +115,9 @@ func picture(args node.Args, name string) (im *raster.Image, isMask bool, err er
 	case *raster.Image:
 		return v, false, nil
 	case *raster.Mask:
+		if v.Empty() {
+			return nil, true, fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask %s is empty", name)
+		}
 		return v.Grey(), true, nil
 	}
 	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)

@@ -60,6 +60,6 @@ func formattable(value node.Value) any {
 	case nil, bool, int64, float64, string, map[string]any, []any:
 		return value
 	default:
-		return node.Describe(value)
+		return pythonText(value)
 	}
 }

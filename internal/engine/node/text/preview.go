@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
 // PreviewAny shows any value as text and passes the text on.
@@ -62,13 +65,48 @@ func asWritten(call *node.Call) node.Value {
 // boxKeys are the keys of a bounding box in the order in which ComfyUI has them.
 var boxKeys = []string{"x", "y", "width", "height"}
 
-// formatValue renders scalars as Python does, structures as indented JSON and pictures by their size.
+// tensorEdge is how many elements at either end of a dimension are shown of a large tensor. ComfyUI's preview of values sets it
+// for the whole process, so texts made of tensors show as many from then on.
+const tensorEdge = 6
+
+// tensorOf is a picture or a mask as PyTorch has it.
+func tensorOf(height, width, channels int, shape []int, at func(frame, y, x, channel int) float32) string {
+	return python.Tensor{Shape: shape, Value: func(i int) float32 {
+		pixel := i / channels
+		return at(pixel/width/height, pixel/width%height, pixel%width, i%channels)
+	}}.String(tensorEdge)
+}
+
+// soundText is a sound as ComfyUI has it: a dictionary with a tensor.
+func soundText(s *media.Sound) string {
+	tensor := python.Tensor{Shape: []int{1, s.Channels(), s.Samples()}, Value: func(i int) float32 {
+		return s.Channel(i / s.Samples())[i%s.Samples()]
+	}}
+	return fmt.Sprintf("{'waveform': %s, 'sample_rate': %d}", tensor.String(tensorEdge), s.Rate())
+}
+
+// formatValue renders scalars as Python does and structures as indented JSON.
 func formatValue(value node.Value) string {
 	switch v := value.(type) {
 	case nil, bool, int64, float64, string:
 		return python.Str(v)
 	case map[string]any, []any, python.Object:
 		return python.JSON(v, 4, boxKeys...)
+	default:
+		return pythonText(v)
+	}
+}
+
+// pythonText renders what is no scalar and no structure: pictures, masks and sounds as PyTorch's tensors. Other values, which
+// Python would show by their address, are described.
+func pythonText(value node.Value) string {
+	switch v := value.(type) {
+	case *raster.Image:
+		return tensorOf(v.Height(), v.Width(), v.Channels(), []int{v.Frames(), v.Height(), v.Width(), v.Channels()}, v.At)
+	case *raster.Mask:
+		return tensorOf(v.Height(), v.Width(), 1, []int{v.Frames(), v.Height(), v.Width()}, v.At)
+	case *media.Sound:
+		return soundText(v)
 	default:
 		return node.Describe(v)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -32,8 +33,16 @@ func TestPreviewShowsAnything(t *testing.T) {
 	t.Parallel()
 	im, err := raster.NewImage8(1, 2, 3, 3, make([]uint8, 18))
 	require.NoError(t, err)
+	sound, err := media.Silence(44100, 2, 3)
+	require.NoError(t, err)
+	mask, err := raster.NewMask(1, 1, 2, []float32{0.25, 1})
+	require.NoError(t, err)
+	const black = "tensor([[[[0., 0., 0.],\n          [0., 0., 0.],\n          [0., 0., 0.]],\n\n" +
+		"         [[0., 0., 0.],\n          [0., 0., 0.],\n          [0., 0., 0.]]]])"
 	tests := map[string]node.Value{
-		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, "IMAGE 1×2×3×3": im,
+		"{'waveform': tensor([[[0., 0., 0.],\n         [0., 0., 0.]]]), 'sample_rate': 44100}": sound,
+		"tensor([[[0.2500, 1.0000]]])": mask, "tensor([], size=(1, 0, 2))": raster.EmptyMask(1, 0, 2),
+		"text": "text", "5": int64(5), "2.0": 2.0, "True": true, "None": nil, "1e-07": 1e-7, black: im,
 		"{\n    \"a\": [\n        1,\n        \"<ä>\"\n    ]\n}": map[string]any{"a": []any{int64(1), "<ä>"}}, "[]": []any{},
 	}
 	for want, value := range tests {
@@ -111,13 +120,13 @@ func TestManyMatchesEndWithTheContext(t *testing.T) {
 
 func TestTemplatesTakeAnyValue(t *testing.T) {
 	t.Parallel()
-	im, err := raster.NewImage8(1, 2, 3, 3, make([]uint8, 18))
+	mask, err := raster.NewMask(1, 1, 2, []float32{0.25, 1})
 	require.NoError(t, err)
 	res, err := run(t, "StringFormat", node.Args{
-		"f_string": "{a} {b} {z}", "values.a": im, "values.b": map[string]any{"k": []any{int64(1), nil}}, "values.z": 1.0,
+		"f_string": "{a} {b} {z}", "values.a": mask, "values.b": map[string]any{"k": []any{int64(1), nil}}, "values.z": 1.0,
 	})
 	require.NoError(t, err)
-	require.Equal(t, "IMAGE 1×2×3×3 {'k': [1, None]} 1.0", res.Outputs[0])
+	require.Equal(t, "tensor([[[0.2500, 1.0000]]]) {'k': [1, None]} 1.0", res.Outputs[0])
 }
 
 func TestHugePatternsAreRefused(t *testing.T) {
