@@ -34,7 +34,8 @@ type chain struct {
 	keep     map[int]bool
 	turn     *turn // nil = without end
 	current  *job.NodeRef
-	log      *nodeLog // of the current node
+	log      *nodeLog    // of the current node
+	partner  *partnerRun // of the node that ran last; nil = its class calls no model
 	result   RunResult
 	entries  []nodecache.Entry // entries of finished nodes for the cache
 	expanded int               // nodes of this batch that expanded
@@ -177,6 +178,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	}
 	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
+		Waited: c.waited().Milliseconds(),
 		Within: c.plan.within[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, event, took)
@@ -355,9 +357,19 @@ func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, 
 
 // models returns the models of a node of a partner class, nil for any other node.
 func (c *chain) models(pn *graph.PlanNode) node.Models {
+	c.partner = nil
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok || !class.Partner || c.g.Partners == nil {
 		return nil
 	}
-	return c.g.Partners.For(c.params.RunRef, pn.ID)
+	c.partner = c.g.Partners.of(c.params.RunRef, pn.ID)
+	return c.partner
+}
+
+// waited returns how much of the time of the node that ran last its calls of partner models did not work.
+func (c *chain) waited() time.Duration {
+	if c.partner == nil {
+		return 0
+	}
+	return c.partner.waited
 }

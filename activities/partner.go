@@ -20,6 +20,7 @@ import (
 // NodeCalls runs models for nodes. call.Service implements it.
 type NodeCalls interface {
 	RunNode(ctx context.Context, inv call.Invocation) (*call.Result, error)
+	Worked(ctx context.Context, account string, id call.ID) (time.Duration, error)
 	StopNode(ctx context.Context, account, key, requestID string) error
 	StopJob(ctx context.Context, account string, of call.JobRun, requestID string) error
 }
@@ -44,8 +45,8 @@ type Partners struct {
 	Log     *slog.Logger
 }
 
-// For returns the models of one node of a run.
-func (p *Partners) For(ref job.RunRef, nodeID string) node.Models {
+// of returns the models of one node of a run.
+func (p *Partners) of(ref job.RunRef, nodeID string) *partnerRun {
 	return &partnerRun{Partners: p, ref: ref, node: nodeID}
 }
 
@@ -55,6 +56,8 @@ type partnerRun struct {
 	ref   job.RunRef
 	node  string
 	index int // of the next call
+
+	waited time.Duration // in the node's calls, while no provider worked on them
 }
 
 // maxNodeInKey bounds the part of an idempotency key that is a node's id; a longer id is replaced by its hash.
@@ -85,10 +88,16 @@ func (r *partnerRun) Run(ctx context.Context, model, state string, body []byte) 
 		}
 		inv.Access = access
 	}
+	began := time.Now()
 	res, err := r.runToEnd(ctx, inv)
 	if err != nil {
 		return node.ModelAnswer{}, err
 	}
+	worked, err := r.Calls.Worked(ctx, inv.Account, res.Call)
+	if err != nil {
+		return node.ModelAnswer{}, fmt.Errorf("how long call %s took: %w", res.Call, err)
+	}
+	r.waited += max(0, time.Since(began)-worked)
 	content, err := res.Open(ctx)
 	if err != nil {
 		return node.ModelAnswer{}, fmt.Errorf("open the answer of %s: %w", model, err)

@@ -82,6 +82,33 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	c.checkLanes()
 }
 
+// Where an account may make one call at a time, the second node waits: its time says how long, apart from the call's.
+func TestWaitingForAPlaceIsShownApartFromCalling(t *testing.T) {
+	t.Parallel()
+	c, _ := startPartners(t, "MILLRACE_ROUTER_LOCAL_CONCURRENCY=1")
+	jobs := []string{c.submit(paintedBy("first [sim:delay=3s]")), c.submit(paintedBy("second [sim:delay=3s]"))}
+	c.await(jobs, "completed")
+	var waits []float64
+	for _, id := range jobs {
+		var shown struct {
+			Nodes []struct {
+				Class        string
+				Took, Waited float64
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(c.command("jobs", "timeline", id, "--json")), &shown))
+		for _, n := range shown.Nodes {
+			if n.Class == "Partner_sim_image" {
+				require.Greater(t, n.Took-n.Waited, 2900.0, "the call itself")
+				waits = append(waits, n.Waited)
+				require.Contains(t, c.command("jobs", "timeline", id), " to call")
+			}
+		}
+	}
+	require.Len(t, waits, 2)
+	require.Greater(t, slices.Max(waits), 1500.0, "behind the other call")
+}
+
 // ofCall returns the types of the events of the only model call, oldest first.
 func (c *cluster) ofCall() (types []string) {
 	c.t.Helper()

@@ -3,6 +3,7 @@ package call
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // StopNode asks the call of a partner node's key to stop, best effort: a generation that has begun may
@@ -18,6 +19,16 @@ func (s *Service) StopNode(ctx context.Context, account, key, requestID string) 
 	}
 	s.Notify(done.Intents)
 	return nil
+}
+
+// Worked returns for how long the provider had an ended call: from the moment before its request was sent to its end. The
+// rest of the time of its caller was spent waiting, above all for a place among the account's calls.
+func (s *Service) Worked(ctx context.Context, account string, id ID) (time.Duration, error) {
+	c, err := s.Store.Load(ctx, account, id)
+	if err != nil || c.SentAt == nil || c.EndedAt == nil {
+		return 0, err
+	}
+	return c.EndedAt.Sub(*c.SentAt), nil
 }
 
 // StopJob asks every call in flight to stop that nodes of a job's run wait for, best effort.

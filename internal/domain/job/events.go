@@ -91,6 +91,7 @@ type NodeExecutedV1 struct {
 	UI     json.RawMessage `json:"ui,omitempty"`
 	Files  []OutputFile    `json:"files,omitempty"`
 	Millis int64           `json:"millis"`
+	Waited int64           `json:"waited_millis,omitempty"` // of these, in which its calls of partner models waited for a place
 	Cached bool            `json:"cached,omitempty"` // taken from the cache; the node did not run
 	Log    []string        `json:"log,omitempty"`    // texts that the node logged, cut to a bound
 

@@ -77,6 +77,9 @@ func (p *Printer) spans(t Timeline) {
 		if n.Retried {
 			state += ", retried"
 		}
+		if n.Waited > 0 {
+			state += ", waited " + span(n.Waited) + " to call"
+		}
 		rows[i] = []Cell{
 			{Text: clip(Clean(n.Node), 12)},
 			{Text: clip(Clean(n.Class), 22)},

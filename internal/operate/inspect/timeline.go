@@ -98,7 +98,8 @@ type NodeSpan struct {
 	State   string    `json:"state"`
 	Began   time.Time `json:"began"` // start of the attempt that ended the node
 	Ended   time.Time `json:"ended"`
-	Took    Millis    `json:"took"` // measured by the worker, else the time between the node's events
+	Took    Millis    `json:"took"`             // measured by the worker, else the time between the node's events
+	Waited  Millis    `json:"waited,omitempty"` // at the beginning of it, for a place among the account's calls of partner models
 	Attempt int       `json:"attempt,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
 	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that started it
@@ -201,6 +202,7 @@ func (c *spanCollector) see(f Event) {
 		s := c.of(e.Run, e.Node, f.At)
 		s.Class, s.Files = e.Class, len(e.Files)
 		s.end(f, NodeExecuted)
+		s.Waited = Millis(time.Duration(e.Waited) * time.Millisecond)
 		if s.Took = Millis(time.Duration(e.Millis) * time.Millisecond); e.Cached {
 			s.State = NodeCached
 		}

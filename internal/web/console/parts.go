@@ -19,6 +19,7 @@ var partNames = []Part{
 	{Name: "worker", What: "waited for a worker to begin"},
 	{Name: "plan", What: "prepared: plan, cache, inputs"},
 	{Name: "nodes", What: "ran nodes"},
+	{Name: "place", What: "waited for a place among the account's calls of partner models"},
 	{Name: "server", What: "taken by ComfyUI servers outside of nodes: upload, queue there, models, collection"},
 	{Name: "wait", What: "waited for a ComfyUI server"},
 	{Name: "between", What: "between nodes: values handed on, events recorded, the next task"},
@@ -76,12 +77,15 @@ func gapName(t inspect.Timeline, i int, at time.Time) string {
 	return "between"
 }
 
-// stretches returns the times in which nodes ran or servers were taken, without overlaps: where both are, the node counts.
+// stretches returns the times in which nodes ran, servers were taken or nodes waited to call a partner's model, without
+// overlaps: the first of these counts.
 func stretches(t inspect.Timeline, from time.Time) []stretch {
-	var nodes, servers []stretch
+	var nodes, servers, places []stretch
 	for _, n := range t.Nodes {
 		if n.Took > 0 {
-			nodes = append(nodes, cutTo(stretch{n.Began, n.Began.Add(n.Took.Duration()), "nodes"}, from, t.Until))
+			called := n.Began.Add(min(n.Waited, n.Took).Duration())
+			places = append(places, cutTo(stretch{n.Began, called, "place"}, from, t.Until))
+			nodes = append(nodes, cutTo(stretch{called, n.Began.Add(n.Took.Duration()), "nodes"}, from, t.Until))
 		}
 	}
 	for _, s := range t.Servers {
@@ -91,6 +95,10 @@ func stretches(t inspect.Timeline, from time.Time) []stretch {
 	all := slices.Clone(nodes)
 	for _, s := range union(servers) {
 		all = append(all, without(s, nodes)...)
+	}
+	worked := union(slices.Clone(all))
+	for _, s := range union(places) {
+		all = append(all, without(s, worked)...)
 	}
 	all = slices.DeleteFunc(all, func(s stretch) bool { return !s.to.After(s.from) })
 	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })

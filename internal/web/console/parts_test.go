@@ -35,6 +35,13 @@ func TestEveryMomentOfAJobHasAName(t *testing.T) {
 		"wait": 3 * time.Second, "server": 3 * time.Second, "end": 4 * time.Second,
 	}, got)
 	require.Equal(t, 20*time.Second, sum)
+	for _, p := range console.Parts(inspect.Timeline{SubmittedAt: at, Until: second(10), Nodes: []inspect.NodeSpan{
+		{Node: "1", Began: second(0), Took: took(6), Waited: took(4)}, {Node: "2", Began: second(1), Took: took(2)}, // node 2 runs meanwhile
+	}}) {
+		got[p.Name] = p.Took.Duration()
+	}
+	require.Equal(t, 2*time.Second, got["place"], "node 1 waits for four seconds, in two of which node 2 runs")
+	require.Equal(t, 4*time.Second, got["nodes"])
 	none := console.Parts(inspect.Timeline{SubmittedAt: at, Until: second(3), WaitedSlot: took(1)})
 	require.Len(t, none, 2, "a run without nodes was preparing")
 }
