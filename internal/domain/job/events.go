@@ -92,8 +92,8 @@ type NodeExecutedV1 struct {
 	Files  []OutputFile    `json:"files,omitempty"`
 	Millis int64           `json:"millis"`
 	Waited int64           `json:"waited_millis,omitempty"` // of these, in which its calls of partner models waited for a place
-	Cached bool            `json:"cached,omitempty"` // taken from the cache; the node did not run
-	Log    []string        `json:"log,omitempty"`    // texts that the node logged, cut to a bound
+	Cached bool            `json:"cached,omitempty"`        // taken from the cache; the node did not run
+	Log    []string        `json:"log,omitempty"`           // texts that the node logged, cut to a bound
 
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 
