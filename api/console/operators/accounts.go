@@ -13,19 +13,15 @@ import (
 )
 
 // accounts lists the accounts: GET /console/accounts.
-func (r *Room) accounts(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Room) accounts(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	all, err := r.Accounts.Accounts(c.Request.Context())
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.AccountsPage{Frame: console.Frame{Title: "Accounts"}, Accounts: all}
-	if v.Operates {
-		shown.Create = &console.Act{
-			Path: "/accounts", Label: "New account", Warning: "It has no key yet: its page makes one.",
-			Fields: []console.ActField{{Name: "name", Label: "Name", Required: true}, {Name: "tier", Label: "Tier", Choices: tiers(account.TierStandard)}},
-		}
-	}
-	return shown, nil
+	return &console.AccountsPage{Frame: console.Frame{Title: "Accounts"}, Accounts: all, Create: console.Act{
+		Path: "/accounts", Label: "New account", Warning: "It has no key yet: its page makes one.",
+		Fields: []console.ActField{{Name: "name", Label: "Name", Required: true}, {Name: "tier", Label: "Tier", Choices: tiers(account.TierStandard)}},
+	}}, nil
 }
 
 // tiers are the choices of a tier, with the one that is chosen at first.
@@ -51,7 +47,7 @@ func (r *Room) createAccount(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // account shows an account with its keys, its credit and what it keeps: GET /console/accounts/{id}.
-func (r *Room) account(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Room) account(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	ctx, id := c.Request.Context(), c.Param("id")
 	a, err := r.Accounts.Account(ctx, id)
 	if fault.Is(err, fault.NotFound) {
@@ -73,7 +69,7 @@ func (r *Room) account(c *gin.Context, v page.Visitor) (console.Page, error) {
 	}
 	for _, k := range keys {
 		line := console.ShownKey{Key: k}
-		if v.Operates && k.RevokedAt == nil {
+		if k.RevokedAt == nil {
 			line.Acts = []console.Act{{
 				Path: "/accounts/" + id + "/keys/revoke", Label: "Revoke", Hidden: map[string]string{"key": k.ID},
 				Warning: "Requests with this key are refused from now on.",
@@ -81,9 +77,7 @@ func (r *Room) account(c *gin.Context, v page.Visitor) (console.Page, error) {
 		}
 		shown.Keys = append(shown.Keys, line)
 	}
-	if v.Operates {
-		shown.Acts = changes(a)
-	}
+	shown.Acts = changes(a)
 	return shown, nil
 }
 

@@ -54,11 +54,11 @@ type Room struct {
 // New returns the room and adds its pages to the navigation.
 func New(p *page.Server, services Services) *Room {
 	p.Room(
-		console.Room{Path: "/accounts", Title: "Accounts", Operator: true},
-		console.Room{Path: "/queues", Title: "Queues", Operator: true},
-		console.Room{Path: "/views", Title: "Views", Operator: true},
-		console.Room{Path: "/deliveries", Title: "Deliveries", Operator: true},
-		console.Room{Path: "/doctor", Title: "Doctor", Operator: true},
+		console.Room{Path: "/accounts", Title: "Accounts", Operates: true},
+		console.Room{Path: "/queues", Title: "Queues", Operates: true},
+		console.Room{Path: "/views", Title: "Views", Operates: true},
+		console.Room{Path: "/deliveries", Title: "Deliveries", Operates: true},
+		console.Room{Path: "/doctor", Title: "Doctor", Operates: true},
 	)
 	return &Room{Services: services, page: p}
 }
@@ -66,22 +66,22 @@ func New(p *page.Server, services Services) *Room {
 // Routes returns the routes of the pages and of their forms.
 func (r *Room) Routes() []edge.Route {
 	routes := []edge.Route{
-		r.page.Page("/queues", page.Operator, r.queues),
+		r.page.Page("/queues", page.Operate, r.queues),
 		r.page.Form("/queues", page.Operate, r.setQueue),
-		r.page.Page("/views", page.Operator, r.views),
-		r.page.Page("/views/:view/check", page.Operator, r.checkView),
+		r.page.Page("/views", page.Operate, r.views),
+		r.page.Page("/views/:view/check", page.Operate, r.checkView),
 		r.page.Form("/views/:view/rebuild", page.Operate, r.rebuildView),
 		r.page.Form("/views/:view/resume", page.Operate, r.resumeView),
-		r.page.Page("/accounts", page.Operator, r.accounts),
+		r.page.Page("/accounts", page.Operate, r.accounts),
 		r.page.Form("/accounts", page.Operate, r.createAccount),
-		r.page.Page("/accounts/:id", page.Operator, r.account),
+		r.page.Page("/accounts/:id", page.Operate, r.account),
 		r.page.Form("/accounts/:id", page.Operate, r.changeAccount),
 		r.page.Form("/accounts/:id/credit", page.Operate, r.grant),
 		r.page.Answer("/accounts/:id/keys", page.Operate, r.issueKey),
 		r.page.Form("/accounts/:id/keys/revoke", page.Operate, r.revokeKey),
-		r.page.Page("/deliveries", page.Operator, r.deliveries),
+		r.page.Page("/deliveries", page.Operate, r.deliveries),
 		r.page.Form("/deliveries/replay", page.Operate, r.replay),
-		r.page.Page("/doctor", page.Operator, r.doctor),
+		r.page.Page("/doctor", page.Operate, r.doctor),
 	}
 	if r.Servers != nil {
 		routes = append(routes,

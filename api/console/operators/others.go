@@ -21,7 +21,7 @@ import (
 const deliveriesShown = 50
 
 // deliveries lists deliveries of webhooks, dead letters at first: GET /console/deliveries.
-func (r *Room) deliveries(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Room) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	q := webhook.Query{State: webhook.State(c.DefaultQuery("status", string(webhook.Dead))), Limit: deliveriesShown}
 	if !slices.Contains(webhook.States(), q.State) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no state %.32q of a delivery.", q.State)
@@ -46,7 +46,7 @@ func (r *Room) deliveries(c *gin.Context, v page.Visitor) (console.Page, error) 
 		if len(d.Tries) > 0 {
 			line.Last = &d.Tries[len(d.Tries)-1]
 		}
-		if v.Operates && d.State != webhook.Pending {
+		if d.State != webhook.Pending {
 			line.Acts = []console.Act{{
 				Path: "/deliveries/replay", Label: "Replay", Warning: "It is sent again under the same id.",
 				Hidden: map[string]string{"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State)},

@@ -13,7 +13,7 @@ import (
 )
 
 // queues shows the state of every queue: GET /console/queues.
-func (r *Room) queues(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Room) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	states, err := r.Queues.States(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -29,7 +29,7 @@ func (r *Room) queues(c *gin.Context, v page.Visitor) (console.Page, error) {
 			line.Name = "all accounts"
 		}
 		for _, mode := range []gate.Mode{gate.Open, gate.Paused, gate.Draining, gate.Stopped} {
-			if v.Operates && mode != s.Mode {
+			if mode != s.Mode {
 				line.Acts = append(line.Acts, console.Act{
 					Path: "/queues", Label: queueVerbs[mode].label, Warning: queueVerbs[mode].warning,
 					Hidden: map[string]string{"queue": s.Account, "mode": string(mode)},

@@ -11,7 +11,7 @@ import (
 )
 
 // views shows how far every view is: GET /console/views.
-func (r *Room) views(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Room) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	all, err := r.Views.Views(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -19,21 +19,17 @@ func (r *Room) views(c *gin.Context, v page.Visitor) (console.Page, error) {
 	shown := &console.ViewsPage{Frame: console.Frame{Title: "Views", Live: true, Every: every}}
 	for _, one := range all {
 		line := console.ShownView{Name: one.Name, Position: one.Position, Behind: one.Behind}
-		if v.Operates && views.Rebuildable(one.Name) {
+		if views.Rebuildable(one.Name) {
 			line.Acts = []console.Act{{
 				Path: "/views/" + one.Name + "/rebuild", Label: "Rebuild",
 				Warning: "The view is made again from the log, which may take minutes, and takes the place of the old one when it is done.",
 			}}
 		}
 		for _, h := range one.Halted {
-			halted := console.HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error}
-			if v.Operates {
-				halted.Acts = []console.Act{{
-					Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
-					Warning: "The view goes on with this stream. If its cause is still there, it halts again.",
-				}}
-			}
-			line.Streams = append(line.Streams, halted)
+			line.Streams = append(line.Streams, console.HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error, Acts: []console.Act{{
+				Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
+				Warning: "The view goes on with this stream. If its cause is still there, it halts again.",
+			}}})
 		}
 		shown.Views = append(shown.Views, line)
 	}

@@ -50,7 +50,7 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	f.Query = template.URL(named(c, *v)) // encoded
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
 	for _, room := range s.nav {
-		if room.Operator && !v.Operator || room.Account && v.All() {
+		if room.Operator && !v.Operator || room.Operates && !v.Operates || room.Account && v.All() {
 			continue
 		}
 		room.Current = room.Path == path || strings.HasPrefix(path, cmp.Or(room.Path, "/jobs")+"/")

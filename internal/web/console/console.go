@@ -156,7 +156,8 @@ func (f *Frame) Outer() *Frame { return f }
 type Room struct {
 	Path     string // below the base
 	Title    string
-	Operator bool // for operators only
+	Operator bool // for who may see what operators see
+	Operates bool // for who may change what operators change
 	Account  bool // shows one account
 	Current  bool // it is the page, or above it
 }

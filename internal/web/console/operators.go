@@ -98,7 +98,7 @@ func (*CheckedPage) Template() string { return "checked" }
 type AccountsPage struct {
 	Frame
 	Accounts []account.Account
-	Create   *Act // nil = the visitor may not
+	Create   Act
 }
 
 // Template implements Page.
