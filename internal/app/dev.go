@@ -19,6 +19,7 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
+	cfg = fetchEditor(ctx, cfg, log)
 	if err := checkEditor(cfg); err != nil { // before the servers are started for nothing
 		return err
 	}

@@ -20,7 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	apijobs "github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/webhooks"
-	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/download"
@@ -37,7 +36,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
-	"github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/fanout"
@@ -143,36 +141,6 @@ func (in *Instance) operates() func(secret string) bool {
 		sum := sha256.Sum256([]byte(secret))
 		return subtle.ConstantTimeCompare(sum[:], want[:]) == 1
 	}
-}
-
-// openEditor opens the files of the web editor; nil without one.
-func openEditor(cfg config.Config) (*editor.Dir, error) {
-	if cfg.Editor == "" {
-		return nil, nil // a deployment need not have one
-	}
-	files, err := editor.Open(cfg.Editor)
-	if err != nil {
-		return nil, fmt.Errorf("--editor (MILLRACE_EDITOR): %w", err)
-	}
-	return files, nil
-}
-
-// checkEditor fails when there is no editor where one should be.
-func checkEditor(cfg config.Config) error {
-	files, err := openEditor(cfg)
-	if files == nil {
-		return err
-	}
-	return files.Close()
-}
-
-// editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
-func (in *Instance) editor(sealer edge.Sealer) (*api.Editor, error) {
-	files, err := openEditor(in.cfg)
-	if files == nil {
-		return nil, err
-	}
-	return &api.Editor{Files: files, Sealer: sealer}, nil
 }
 
 // price is what runs of metered accounts cost.

@@ -24,6 +24,9 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 		return err
 	}
 	tuneMemory()
+	if slices.Contains(roles, API) {
+		cfg = fetchEditor(ctx, cfg, log)
+	}
 	for _, warning := range cfg.Warnings() {
 		log.Warn("configuration warning", slog.String("warning", warning))
 	}

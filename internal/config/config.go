@@ -25,7 +25,8 @@ import (
 type Config struct {
 	Roles             string       // MILLRACE_ROLES, of a process of `serve`, comma list
 	Addr              string       // MILLRACE_ADDR, listen address
-	Editor            string       // MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; "" = none
+	Editor            string       // MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; EditorAuto fetches one; "" = none
+	EditorIndex       string       // MILLRACE_EDITOR_INDEX, address of the simple package index that EditorAuto asks; "" = PyPI
 	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
 	Auth              account.Mode // MILLRACE_AUTH
 	Token             string       // MILLRACE_TOKEN
@@ -223,6 +224,7 @@ var generalSettings = []setting{
 	text("MILLRACE_ADDR", func(c *Config) *string { return &c.Addr }),
 	text("MILLRACE_PUBLIC_URL", func(c *Config) *string { return &c.PublicURL }),
 	text("MILLRACE_EDITOR", func(c *Config) *string { return &c.Editor }),
+	text("MILLRACE_EDITOR_INDEX", func(c *Config) *string { return &c.EditorIndex }),
 	text("MILLRACE_AUTH", func(c *Config) *string { return (*string)(&c.Auth) }),
 	text("MILLRACE_TOKEN", func(c *Config) *string { return &c.Token }),
 	text("MILLRACE_INTERNAL_ADDR", func(c *Config) *string { return &c.InternalAddr }),
@@ -365,6 +367,9 @@ func (c Config) Warnings() []string {
 	return all
 }
 
+// EditorAuto in place of the editor's directory fetches the published editor into the data directory.
+const EditorAuto = "auto"
+
 // ValueGrace is the age at which a stored value is considered left over from a crashed job. It is longer than any
 // run; a run that still needs the value computes it again. The node cache uses no value that old.
 const ValueGrace = 72 * time.Hour
@@ -405,6 +410,9 @@ func (c Config) checkURLs() error {
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
 		problems = append(problems, fmt.Errorf("public URL %q is not an absolute http or https URL", c.PublicURL))
+	}
+	if u, err := url.Parse(c.EditorIndex); c.EditorIndex != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		problems = append(problems, fmt.Errorf("the package index %q (MILLRACE_EDITOR_INDEX) is not an absolute http or https URL", c.EditorIndex))
 	}
 	return errors.Join(problems...)
 }

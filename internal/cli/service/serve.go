@@ -56,7 +56,7 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.StringVar((*string)(&c.Auth), "auth", string(c.Auth), "who may call: none (loopback only), token, keys (MILLRACE_AUTH)")
 	f.StringVar(&c.Token, "token", c.Token, "static bearer token of --auth token; better in MILLRACE_TOKEN, where ps does not show it")
 	f.StringVar(&c.PublicURL, "public-url", c.PublicURL, "base of the URLs in responses (MILLRACE_PUBLIC_URL); default: the request's own")
-	f.StringVar(&c.Editor, "editor", c.Editor, "directory of an unpacked comfyui-frontend-package to serve at / (MILLRACE_EDITOR); browsers then sign in with a key, see docs/editor.md")
+	f.StringVar(&c.Editor, "editor", c.Editor, "directory of an unpacked comfyui-frontend-package to serve at /, or auto to fetch it (MILLRACE_EDITOR); browsers then sign in with a key, see docs/editor.md")
 	f.BoolVar(&c.AllowWide, "allow-unauthenticated", c.AllowWide, "serve --auth none on an address that is not loopback (MILLRACE_ALLOW_UNAUTHENTICATED)")
 	f.StringVar(&c.AdminToken, "admin-token", c.AdminToken, "bearer token of the admin API, which is off without; better in MILLRACE_ADMIN_TOKEN, where ps does not show it")
 	f.StringVar(&c.AdminAddr, "admin-addr", c.AdminAddr, "address of the admin API; default: below /admin on the listen address (MILLRACE_ADMIN_ADDR)")
