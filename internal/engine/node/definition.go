@@ -20,7 +20,7 @@ type Definition struct {
 	OutputName     []string `json:"output_name"`
 	OutputTooltips []string `json:"output_tooltips,omitempty"` // "" = none
 	Name           string   `json:"name"`
-	DisplayName    string   `json:"display_name"`
+	DisplayName    *string  `json:"display_name"` // nil = none
 	Description    string   `json:"description"`
 	PythonModule   string   `json:"python_module"`
 	Category       string   `json:"category"`
@@ -215,12 +215,15 @@ func (c *Class) define(offers *offered) (Definition, error) {
 	d := Definition{
 		InputOrder: Order{Required: []string{}}, IsInputList: c.InputIsList,
 		Output: []Type{}, OutputIsList: []bool{}, OutputName: []string{},
-		Name: c.Name, DisplayName: c.DisplayName, Description: c.Description, PythonModule: c.Module,
+		Name: c.Name, Description: c.Description, PythonModule: c.Module,
 		Category: c.Category, OutputNode: c.OutputNode, Intermediate: c.Intermediate,
 		SearchAliases: append([]string{}, c.SearchAliases...), Deprecated: c.Deprecated, Experimental: c.Experimental, APINode: c.Partner, Essentials: c.Essentials, schemaV3: c.SchemaV3(),
 	}
-	if d.DisplayName == "" {
-		d.DisplayName = c.Name
+	switch {
+	case c.DisplayName != "":
+		d.DisplayName = &c.DisplayName
+	case !d.schemaV3: // in the newer schema a class may have none, which clients show by its name
+		d.DisplayName = &c.Name
 	}
 	for _, in := range c.Inputs {
 		if err := d.addInput(in, c.SchemaV3(), offers); err != nil {

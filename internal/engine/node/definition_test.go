@@ -92,12 +92,12 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 		`"any":["COMFY_MATCHTYPE_V3",{"template":{"allowed_types":"*","template_id":"t"}}]},"hidden":{"id":["UNIQUE_ID"]}},` +
 		`"input_order":{"required":["pick","any"],"hidden":["id"]},"is_input_list":true,` +
 		`"output":["INT","COMFY_MATCHTYPE_V3"],"output_is_list":[false,false],"output_name":["INT","same"],` +
-		`"name":"Newer","display_name":"Newer","description":"","python_module":"comfy_extras.nodes_new","category":"c","output_node":false,` +
+		`"name":"Newer","display_name":null,"description":"","python_module":"comfy_extras.nodes_new","category":"c","output_node":false,` +
 		`"has_intermediate_output":false,"output_tooltips":["How many.",null],"output_matchtypes":[null,"t"],"search_aliases":null,` +
 		`"deprecated":false,"experimental":true,"dev_only":false,"api_node":false,"price_badge":null,"essentials_category":null}`
 	const plain = `"Plain":{"input":{"required":{}},"input_order":{"required":[]},"is_input_list":false,` +
 		`"output":["INT"],"output_is_list":[false],"output_name":["INT"],` +
-		`"name":"Plain","display_name":"Plain","description":"","python_module":"comfy_extras.nodes_new","category":"","output_node":false,` +
+		`"name":"Plain","display_name":null,"description":"","python_module":"comfy_extras.nodes_new","category":"","output_node":false,` +
 		`"has_intermediate_output":false,"output_tooltips":[null],"output_matchtypes":null,"search_aliases":["simple"],` +
 		`"deprecated":false,"experimental":false,"dev_only":false,"api_node":false,"price_badge":null,"essentials_category":null}`
 	require.Equal(t, "{"+older+","+newer+","+plain+"}", definitions(t, nodetest.NewFiles()))

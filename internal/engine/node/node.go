@@ -104,7 +104,7 @@ type Args map[string]Value
 // Class is a node class. Fields that are not documented as required may be left zero.
 type Class struct {
 	Name        string
-	DisplayName string
+	DisplayName string // "" = none, which the newer schema has as null and clients show by the name
 	Description string
 	Category    string
 	Essentials  string // the group in which ComfyUI's editor shows the class among the first; "" = none

@@ -19,8 +19,13 @@ func ImageClasses() []*node.Class {
 	return []*node.Class{
 		ResizeImagesByShorterEdge(), ResizeImagesByLongerEdge(), CenterCropImages(), RandomCropImages(),
 		NormalizeImages(), AdjustBrightness(), AdjustContrast(),
-		ShuffleDataset(), ImageDeduplication(), ImageGrid(), MergeImageLists(),
+		ShuffleDataset(), ShuffleImageTextDataset(), ImageDeduplication(), ImageGrid(), MergeImageLists(),
 	}
+}
+
+// VideoClasses returns the classes of videos in the order of listings.
+func VideoClasses() []*node.Class {
+	return []*node.Class{ShuffleVideoDataset(), ShuffleVideoTextDataset()}
 }
 
 // TextClasses returns the classes of texts in the order of listings.

@@ -142,3 +142,29 @@ func TestTexts(t *testing.T) {
 	require.Equal(t, []any{[]any{"a", "b"}}, must(t, dataset.MergeTextLists(), node.Args{"texts": node.List{"a", "b"}}))
 	require.Equal(t, []any{[]any{"a", []any{"b"}}}, must(t, dataset.MergeTextLists(), node.Args{"texts": node.List{"a", []any{"b"}}}))
 }
+
+// The order is NumPy's: np.random.seed(4), np.random.permutation(5).
+func TestPairsAreShuffledTogether(t *testing.T) {
+	t.Parallel()
+	values := func(names ...string) (list node.List) {
+		for _, name := range names {
+			list = append(list, name)
+		}
+		return list
+	}
+	for _, c := range []struct {
+		class *node.Class
+		first string
+	}{{dataset.ShuffleImageTextDataset(), "images"}, {dataset.ShuffleVideoTextDataset(), "videos"}, {dataset.ShuffleVideoDataset(), "videos"}} {
+		lists := map[string]node.List{c.first: values("A", "B", "C", "D", "E"), "texts": values("a", "b", "c", "d", "e"), "seed": {int64(4)}}
+		res, err := c.class.Run(t.Context(), &node.Call{Lists: lists})
+		require.NoError(t, err)
+		require.Equal(t, values("A", "D", "B", "E", "C"), res.Outputs[0], c.class.Name)
+		if len(res.Outputs) == 2 {
+			require.Equal(t, values("a", "d", "b", "e", "c"), res.Outputs[1], c.class.Name)
+			lists["texts"] = values("a")
+			_, err = c.class.Run(t.Context(), &node.Call{Lists: lists})
+			require.Equal(t, fault.Invalid, fault.KindOf(err), "a text is missing")
+		}
+	}
+}

@@ -26,7 +26,7 @@ func Classes(lossy LossyWriter) []*node.Class {
 	return []*node.Class{
 		LoadImage(), LoadImageMask(), LoadImageOutput(), SaveImage(), PreviewImage(), SaveAnimatedPNG(), SaveAnimatedWEBP(lossy),
 		EmptyImage(), GetImageSize(),
-		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), ResizeAndPadImage(),
+		ImageScale(), ImageScaleBy(), ImageScaleToTotalPixels(), ImageScaleToMaxDimension(), FluxKontextImageScale(), ResizeAndPadImage(),
 		ImageCrop(), ImageCropV2(), ImageRotate(), ImageFlip(), ImageStitch(), ImagePadForOutpaint(),
 		ImageFromBatch(), RepeatImageBatch(), ImageBatch(), BatchImagesNode(), RebatchImages(),
 		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(), ImageQuantize(), Morphology(),

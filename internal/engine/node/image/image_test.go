@@ -147,7 +147,6 @@ func TestClassesAreWellFormed(t *testing.T) {
 	require.NoError(t, err)
 	for _, c := range r.Classes() {
 		require.NotEmpty(t, c.Description, c.Name)
-		require.NotEmpty(t, c.DisplayName, c.Name)
 		require.NotEmpty(t, c.Category, c.Name)
 		for _, in := range c.Inputs {
 			require.True(t, in.Section == node.Hidden || in.Tooltip != "", "%s.%s", c.Name, in.Name)

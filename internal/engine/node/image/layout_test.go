@@ -326,3 +326,11 @@ func TestQuantizeLeavesFewColours(t *testing.T) {
 	}
 	require.LessOrEqual(t, len(seen), 5)
 }
+
+func TestKontextSizesAreOfTheNearestAspectRatio(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ w, h, wantW, wantH int }{{10, 10, 1024, 1024}, {16, 9, 1392, 752}, {1, 100, 672, 1568}, {100, 1, 1568, 672}, {5, 4, 1104, 944}} {
+		im := picture(t, 1, c.h, c.w, 3)
+		require.Equal(t, [4]int{1, c.wantH, c.wantW, 3}, size(first(t, image.FluxKontextImageScale(), node.Args{"image": im})))
+	}
+}

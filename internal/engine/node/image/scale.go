@@ -1,8 +1,10 @@
 package image
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -239,4 +241,33 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 		return node.Result{}, err
 	}
 	return one(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
+}
+
+// kontextSizes are the sizes that the Kontext models of Flux were trained with, narrow ones first.
+var kontextSizes = [][2]int{
+	{672, 1568}, {688, 1504}, {720, 1456}, {752, 1392}, {800, 1328}, {832, 1248}, {880, 1184}, {944, 1104}, {1024, 1024},
+	{1104, 944}, {1184, 880}, {1248, 832}, {1328, 800}, {1392, 752}, {1456, 720}, {1504, 688}, {1568, 672},
+}
+
+// FluxKontextImageScale resizes to the size of a list whose aspect ratio is nearest.
+func FluxKontextImageScale() *node.Class {
+	return &node.Class{
+		Name: "FluxKontextImageScale", Category: "model/conditioning/flux", Module: "comfy_extras.nodes_flux",
+		Description: "Cuts and resizes images to the size, of those that Flux Kontext knows, whose aspect ratio is nearest.",
+		Inputs:      []node.Input{images("image", "The images to resize.")},
+		Outputs:     imageOut(),
+		Cost:        perPixel(scaleNanos),
+		Pixels:      func(_ node.Args, upstream int64) int64 { return max(upstream, megapixel+megapixel/16) },
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			im := in.Image("image")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			ratio := float64(im.Width()) / float64(im.Height())
+			far := func(size [2]int) float64 { return math.Abs(ratio - float64(size[0])/float64(size[1])) }
+			size := slices.MinFunc(kontextSizes, func(a, b [2]int) int { return cmp.Compare(far(a), far(b)) })
+			return one(engine(call).Cover(ctx, im, size[0], size[1], raster.Lanczos))
+		},
+	}
 }

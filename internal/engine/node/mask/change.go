@@ -2,6 +2,7 @@ package mask
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
@@ -239,4 +240,73 @@ func MaskPreview() *node.Class {
 			return node.Result{Outputs: []node.Value{m}, UI: res.UI}, nil
 		},
 	}
+}
+
+// VOIDQuadmaskPreprocess brings masks of videos to four levels and inverts them.
+func VOIDQuadmaskPreprocess() *node.Class {
+	return &node.Class{
+		Name: "VOIDQuadmaskPreprocess", DisplayName: "VOID Quadmask Preprocessor", Category: category, Module: "comfy_extras.nodes_void",
+		Description: "Brings a mask to the four levels remove, overlap, affected and keep, inverted.",
+		Inputs: []node.Input{
+			masks("mask", "The mask, from 0 to 1 or to 255."),
+			integer("dilate_width", 0, 0, 50, "By how many pixels what is removed becomes wider."),
+		},
+		Outputs: []node.Output{{Type: node.Mask, Name: "quadmask"}},
+		Cost:    perPixel(60),
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			m, wider := in.Mask("mask"), in.Int("dilate_width")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			return one(quadmask(ctx, engine(call), m, wider))
+		},
+	}
+}
+
+// quadmask takes values below 128 as what is removed.
+func quadmask(ctx context.Context, e raster.Engine, m *raster.Mask, wider int) (*raster.Mask, error) {
+	values := make([]float32, 0, m.Pixels())
+	for i := range m.Frames() * m.Height() {
+		values = append(values, m.Row(nil, i/m.Height(), i%m.Height())...)
+	}
+	removed := make([]float32, len(values))
+	if slices.Max(values) <= 1 {
+		for i := range values {
+			values[i] *= 255
+		}
+	}
+	for i, v := range values {
+		if v < 128 {
+			removed[i] = 1
+		}
+	}
+	area, err := raster.NewMask(m.Frames(), m.Height(), m.Width(), removed)
+	if err == nil && wider > 0 {
+		area, err = e.Grow(ctx, area, wider, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		at, x := i/m.Width(), i%m.Width()
+		if wider > 0 && area.At(at/m.Height(), at%m.Height(), x, 0) > 0.5 {
+			v = 0
+		}
+		values[i] = (255 - level(v)) / 255
+	}
+	return raster.NewMask(m.Frames(), m.Height(), m.Width(), values)
+}
+
+// level is the one of four levels that a value is nearest to.
+func level(v float32) float32 {
+	switch {
+	case v <= 31:
+		return 0
+	case v <= 95:
+		return 63
+	case v <= 191:
+		return 127
+	}
+	return 255
 }

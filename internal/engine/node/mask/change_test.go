@@ -2,6 +2,7 @@ package mask_test
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/mask"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -105,4 +107,21 @@ func TestColorSelectsExactMatches(t *testing.T) {
 	require.NoError(t, err)
 	got := must(t, mask.ImageColorToMask(), node.Args{"image": im, "color": int64(0x010203)})
 	require.Equal(t, []float32{1, 0, 0}, flat(t, got))
+}
+
+// The golden files are ComfyUI's (testdata/make_quadmask.py).
+func TestQuadmasksAreThoseOfComfyUI(t *testing.T) {
+	t.Parallel()
+	source := rastertest.Load(t, "testdata/quad_source.npy")
+	large := slices.Clone(source.Floats)
+	for i := range large {
+		large[i] *= 255
+	}
+	for name, c := range map[string]struct {
+		values []float32
+		wider  int64
+	}{"quad_0": {source.Floats, 0}, "quad_1": {source.Floats, 1}, "quad_large": {large, 0}} {
+		args := node.Args{"mask": maskOf(t, 2, 9, 14, c.values...), "dilate_width": c.wider}
+		require.InDeltaSlice(t, rastertest.Load(t, "testdata/"+name+".npy").Floats, flat(t, must(t, mask.VOIDQuadmaskPreprocess(), args)), 1e-6, name)
+	}
 }

@@ -20,7 +20,7 @@ const (
 func Classes() []*node.Class {
 	return []*node.Class{
 		MaskToImage(), ImageToMask(), ImageColorToMask(), SolidMask(), InvertMask(), CropMask(),
-		MaskComposite(), FeatherMask(), GrowMask(), ThresholdMask(), MaskPreview(),
+		MaskComposite(), FeatherMask(), GrowMask(), ThresholdMask(), VOIDQuadmaskPreprocess(), MaskPreview(),
 	}
 }
 

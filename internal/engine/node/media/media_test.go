@@ -304,3 +304,37 @@ func TestWebPWithLosses(t *testing.T) {
 	require.Less(t, sizes[5], sizes[95])
 	require.Error(t, classes.LossyWebP(tool)(t.Context(), &bytes.Buffer{}, frames, 10, 101, "default"))
 }
+
+// Which frames are kept is NumPy's choice: of 30 frames 16, RandomState(7).randint(0, 15) is 4, RandomState(0)'s is 12.
+func TestConsecutiveFramesAreKept(t *testing.T) {
+	t.Parallel()
+	a := newAccount(t)
+	pix := make([]uint8, 30*4*4*3)
+	for i := range pix {
+		pix[i] = uint8(i / 48)
+	}
+	im, err := raster.NewImage8(30, 4, 4, 3, pix)
+	require.NoError(t, err)
+	video := &media.Video{Frames: im, FPS: 10}
+	first := func(class string, args node.Args) (number, frames int) {
+		args["video"] = video
+		cut := a.first(class, args).(*media.Video)
+		parts := a.run("GetVideoComponents", node.Args{"video": cut}).Outputs[0].(*raster.Image)
+		return int(parts.At(0, 0, 0, 0)*255 + 0.5), parts.Frames()
+	}
+	for name, c := range map[string]struct {
+		class         string
+		args          node.Args
+		start, length int
+	}{
+		"from one on":           {"VideoTemporalCrop", node.Args{"start_frame": int64(5), "length": int64(10)}, 5, 10},
+		"by seed 7":             {"VideoRandomTemporalCrop", node.Args{"length": int64(16), "seed": int64(7)}, 4, 16},
+		"by seed 0":             {"VideoRandomTemporalCrop", node.Args{"length": int64(16), "seed": int64(0)}, 12, 16},
+		"more than there are":   {"VideoRandomTemporalCrop", node.Args{"length": int64(99), "seed": int64(7)}, 0, 30},
+		"the first ones":        {"VideoFrameSample", node.Args{"num_frames": int64(3), "strategy": "head", "seed": int64(0)}, 0, 3},
+		"evenly from the first": {"VideoFrameSample", node.Args{"num_frames": int64(4), "strategy": "uniform", "seed": int64(0)}, 0, 4},
+	} {
+		number, frames := first(c.class, c.args)
+		require.Equal(t, [2]int{c.start, c.length}, [2]int{number, frames}, name)
+	}
+}

@@ -56,6 +56,38 @@ func (f family) VideoTemporalCrop() *node.Class {
 	}
 }
 
+// VideoRandomTemporalCrop keeps consecutive frames from one on that a seed chooses.
+func (f family) VideoRandomTemporalCrop() *node.Class {
+	return &node.Class{
+		Name: "VideoRandomTemporalCrop", DisplayName: "Crop Video (Temporal Random)", Category: "video/transform", Module: moduleDataset,
+		Experimental: true,
+		Description:  "Keeps consecutive frames of a video, from one on that the seed chooses.", SearchAliases: []string{"crop video", "random crop"},
+		Inputs: []node.Input{
+			{Name: "video", Type: node.Video, Tooltip: "The video."},
+			declare.Count("length", 16, 1, maxFrame, "How many frames to keep."),
+			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(math.MaxUint64), Tooltip: "Chooses the first frame."},
+		},
+		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
+		Cost:    framesCost,
+		Pixels:  videoPixels,
+		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			length, seed := in.Int("length"), in.Int("seed")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			video, err := f.read(ctx, call)
+			if err != nil {
+				return node.Result{}, err
+			}
+			total := video.Frames.Frames()
+			length = min(length, total)
+			start := random.ForNumPy(uint64(seed)).Below(uint32(max(0, total-length)))
+			return consecutive(video, int(start), length)
+		},
+	}
+}
+
 // consecutive is the part of a video of some frames, with its sound.
 func consecutive(video *media.Video, start, length int) (node.Result, error) {
 	if start < 0 || length < 1 { // linked values are in no range

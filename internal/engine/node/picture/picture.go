@@ -18,7 +18,7 @@ const (
 // Classes returns the classes of the package in the order of listings.
 func Classes() []*node.Class {
 	return []*node.Class{
-		SaveImageWebsocket(), SaveImageAdvanced(), ImageCompare(), ResizeImageMaskNode(), BatchMasksNode(), ImageCropToMask(),
+		SaveImageWebsocket(), SaveImageAdvanced(), ImageCompare(), ResizeImageMaskNode(), BatchMasksNode(), ImageCropToMask(), CropByBBoxes(),
 		SplitImageToTileList(), ImageMergeTileList(), ImageRGBToYUV(), ImageYUVToRGB(), ImageHistogram(), Canny(), ImageAddNoise(),
 	}
 }

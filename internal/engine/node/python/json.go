@@ -26,16 +26,24 @@ func JSON(value any, indent int, first ...string) string {
 	return w.String()
 }
 
+// JSONLine is JSON on one line, as json.dumps writes without an indentation.
+func JSONLine(value any, first ...string) string {
+	w := jsonWriter{first: first, single: true}
+	w.write(value, "")
+	return w.String()
+}
+
 type jsonWriter struct {
 	strings.Builder
 	indent string
 	first  []string
+	single bool // all on one line
 }
 
 func (w *jsonWriter) write(value any, line string) {
 	switch v := value.(type) {
 	case []any:
-		writeParts(&w.Builder, "[]", len(v), line, w.indent, func(i int, line string) { w.write(v[i], line) })
+		w.parts("[]", len(v), line, func(i int, line string) { w.write(v[i], line) })
 	case map[string]any:
 		w.object(slices.SortedFunc(maps.Keys(v), w.compare), v, line)
 	case Object:
@@ -46,7 +54,7 @@ func (w *jsonWriter) write(value any, line string) {
 }
 
 func (w *jsonWriter) object(keys []string, values map[string]any, line string) {
-	writeParts(&w.Builder, "{}", len(keys), line, w.indent, func(i int, line string) {
+	w.parts("{}", len(keys), line, func(i int, line string) {
 		w.WriteString(jsonText(keys[i]) + ": ")
 		w.write(values[keys[i]], line)
 	})
@@ -60,6 +68,22 @@ func (w *jsonWriter) compare(a, b string) int {
 		return len(w.first)
 	}
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
+}
+
+// parts writes the parts of a list or an object on lines of their own, or on one.
+func (w *jsonWriter) parts(brackets string, n int, line string, part func(i int, line string)) {
+	if !w.single {
+		writeParts(&w.Builder, brackets, n, line, w.indent, part)
+		return
+	}
+	w.WriteString(brackets[:1])
+	for i := range n {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		part(i, "")
+	}
+	w.WriteString(brackets[1:])
 }
 
 // writeParts writes the parts of a list or an object between its brackets, each on a line of its own.

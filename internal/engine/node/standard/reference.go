@@ -32,13 +32,14 @@ var references = map[string]Reference{
 	"MaskComposite": Formula, "FeatherMask": Formula, "GrowMask": Formula, "ThresholdMask": Formula, "ImageColorToMask": Formula,
 	"InvertMask":                Formula,
 	"ResizeImagesByShorterEdge": Pillow, "ResizeImagesByLongerEdge": Pillow, "CenterCropImages": Pillow, "RandomCropImages": Pillow,
-	"ImageGrid": Pillow, "ImageDeduplication": Pillow, "ShuffleDataset": Python,
+	"ImageGrid": Pillow, "ImageDeduplication": Pillow, "ShuffleDataset": Python, "ShuffleImageTextDataset": Python, "ShuffleVideoDataset": Python, "ShuffleVideoTextDataset": Python,
+	"FluxKontextImageScale": Pillow, "ConvertDictionaryToString": Python, "ConvertArrayToString": Python,
 	"NormalizeImages": Formula, "AdjustBrightness": Formula, "AdjustContrast": Formula,
-	"ResizeImageMaskNode": Formula, "BatchMasksNode": Formula, "ImageCropToMask": Formula, "ImageMergeTileList": Formula,
+	"ResizeImageMaskNode": Formula, "ColorTransfer": Formula, "CropByBBoxes": Formula, "VOIDQuadmaskPreprocess": Formula, "BatchMasksNode": Formula, "ImageCropToMask": Formula, "ImageMergeTileList": Formula,
 	"ImageRGBToYUV": Formula, "ImageYUVToRGB": Formula, "ImageHistogram": Formula, "Canny": Formula, "ImageAddNoise": Formula,
 	"SaveImageWebsocket": Formula, "SaveImageAdvanced": Formula, "ImageCompare": Formula,
 	"TextToLowercase": Python, "TextToUppercase": Python, "StripWhitespace": Python, "ReplaceText": Python,
-	"SaveAudioAdvanced": Approximate, "VideoFrameSample": Approximate, "VideoTemporalCrop": Approximate,
+	"SaveAudioAdvanced": Approximate, "VideoFrameSample": Approximate, "VideoTemporalCrop": Approximate, "VideoRandomTemporalCrop": Approximate,
 
 	"AudioConcat": Formula, "AudioMerge": Formula, "AudioAdjustVolume": Formula, "AudioEqualizer3Band": Formula, "JoinAudioChannels": Formula,
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/colortransfer"
 	"github.com/millrace-dev/millrace/internal/engine/node/dataset"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/node/logic"
@@ -27,13 +28,13 @@ type Family struct {
 // video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
-		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), dataset.ImageClasses())},
+		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), colortransfer.Classes(), dataset.ImageClasses())},
 		{"mask", "Masks", mask.Classes()},
 		{"text", "Text", slices.Concat(text.Classes(), dataset.TextClasses())},
 		{"logic", "Numbers and logic", slices.Concat(logic.Classes(), utility.Classes())},
 	}
 	if tool != nil {
-		families = append(families, Family{"media", "Sound and video", media.Classes(tool)})
+		families = append(families, Family{"media", "Sound and video", slices.Concat(media.Classes(tool), dataset.VideoClasses())})
 	}
 	return families
 }

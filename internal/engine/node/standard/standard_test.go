@@ -26,9 +26,13 @@ func TestClassesConform(t *testing.T) {
 	classes, err := standard.Registry(nil)
 	require.NoError(t, err)
 	nodetest.Conform(t, classes, nodetest.Example{
-		"CustomCombo":         {"choice": "any", "index": int64(2)},
-		"CurveEditor":         {"curve": map[string]any{"points": []any{[]any{0.0, 0.0}, []any{1.0, 1.0}}}, "histogram": []any{int64(1)}},
-		"ImageMergeTileList":  {"image_list": tile(t), "final_width": int64(100), "final_height": int64(70), "overlap": int64(8)},
+		"CustomCombo":        {"choice": "any", "index": int64(2)},
+		"CurveEditor":        {"curve": map[string]any{"points": []any{[]any{0.0, 0.0}, []any{1.0, 1.0}}}, "histogram": []any{int64(1)}},
+		"ImageMergeTileList": {"image_list": tile(t), "final_width": int64(100), "final_height": int64(70), "overlap": int64(8)},
+		"CropByBBoxes": {
+			"image": tile(t), "bboxes": map[string]any{"x": int64(1), "y": int64(1), "width": int64(5), "height": int64(4)},
+			"output_width": int64(64), "output_height": int64(72), "padding": int64(1), "keep_aspect": "pad",
+		},
 		"ResizeImageMaskNode": {"input": tile(t), "resize_type": "scale by multiplier", "resize_type.multiplier": 0.5, "scale_method": "area"},
 		"ComfyNotNode":        {"value": true},
 		"ComfyAndNode":        {"values.value0": int64(1)},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
+	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 // JsonExtractString takes one value out of a JSON object, as text. What is no object, or has no such key, gives
@@ -113,5 +114,52 @@ func formatScalar(v any) string {
 		return "[" + strings.Join(parts, ", ") + "]"
 	default:
 		return python.Repr(v)
+	}
+}
+
+// ConvertDictionaryToString writes an object as JSON.
+func ConvertDictionaryToString() *node.Class {
+	return written("ConvertDictionaryToString", "Convert Dictionary to String", "dictionary", "DICT", "dict to json")
+}
+
+// ConvertArrayToString writes a list as JSON.
+func ConvertArrayToString() *node.Class {
+	return written("ConvertArrayToString", "Convert Array to String", "array", "ARRAY", "list to json")
+}
+
+// mostIndent bounds the spaces of a level.
+const mostIndent = 64
+
+// written is a class that writes a structure as JSON.
+func written(name, display, input string, kind node.Type, alias string) *node.Class {
+	return &node.Class{
+		Name: name, DisplayName: display, Category: "text", Module: moduleString,
+		Description:   "Writes a structure as JSON, on lines of its own or on one.",
+		SearchAliases: []string{"json", "stringify", "serialize", alias},
+		Inputs: []node.Input{
+			{Name: input, Type: kind, Tooltip: "The structure."},
+			{Name: "indent", Type: node.Int, Default: 2, Min: 0, Max: 8, Tooltip: "The spaces of each level; 0 writes one line."},
+		},
+		Outputs: textOut(),
+		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
+			in := call.Args.Reader()
+			indent := in.Int("indent")
+			if err := in.Err(); err != nil {
+				return node.Result{}, err
+			}
+			if indent > mostIndent { // linked values are in no range
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "an indentation of %d spaces is too wide", indent)
+			}
+			value := asWritten(call, input)
+			switch value.(type) {
+			case map[string]any, []any, python.Object, nil, bool, int64, float64, string:
+			default:
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s has no form in JSON", input)
+			}
+			if indent <= 0 {
+				return bounded(python.JSONLine(value, boxKeys...), nil)
+			}
+			return bounded(python.JSON(value, indent, boxKeys...), nil)
+		},
 	}
 }

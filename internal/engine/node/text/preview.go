@@ -22,7 +22,7 @@ func PreviewAny() *node.Class {
 		Outputs:       textOut(),
 		OutputNode:    true,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			text := formatValue(asWritten(call))
+			text := formatValue(asWritten(call, "source"))
 			res, err := bounded(text, nil)
 			if err != nil {
 				return node.Result{}, err
@@ -34,21 +34,19 @@ func PreviewAny() *node.Class {
 }
 
 // asWritten is the value to show. An object or a list that the graph itself holds keeps the order of its keys.
-func asWritten(call *node.Call) node.Value {
-	value := call.Args["source"]
+func asWritten(call *node.Call, input string) node.Value {
+	value := call.Args[input]
 	_, isObject := value.(map[string]any)
 	if _, isList := value.([]any); !isObject && !isList {
 		return value
 	}
 	var graph map[string]struct {
-		Inputs struct {
-			Source json.RawMessage `json:"source"`
-		} `json:"inputs"`
+		Inputs map[string]json.RawMessage `json:"inputs"`
 	}
 	if json.Unmarshal(call.Prompt, &graph) != nil {
 		return value
 	}
-	d := json.NewDecoder(bytes.NewReader(graph[call.NodeID].Inputs.Source))
+	d := json.NewDecoder(bytes.NewReader(graph[call.NodeID].Inputs[input]))
 	d.UseNumber()
 	written, err := ordered(d, maxNested)
 	if o, ok := written.(python.Object); err == nil && ok {

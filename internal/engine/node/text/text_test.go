@@ -197,3 +197,24 @@ func FuzzJSONExtractString(f *testing.F) {
 		}
 	})
 }
+
+// The texts are json.dumps's with ensure_ascii=False. What the graph holds keeps the order of its keys.
+func TestStructuresAreWrittenAsJSON(t *testing.T) {
+	t.Parallel()
+	value := map[string]any{"b": int64(1), "a": []any{1.0, nil, "ä\""}, "c": map[string]any{}}
+	prompt := []byte(`{"3": {"inputs": {"dictionary": {"b": 1, "a": [1.0, null, "ä\""], "c": {}}}}}`)
+	for indent, want := range map[int64]string{
+		0: `{"b": 1, "a": [1.0, null, "ä\""], "c": {}}`,
+		2: "{\n  \"b\": 1,\n  \"a\": [\n    1.0,\n    null,\n    \"ä\\\"\"\n  ],\n  \"c\": {}\n}",
+	} {
+		res, err := node.Invocation{Class: class(t, "ConvertDictionaryToString"), Inputs: node.Args{"dictionary": value, "indent": indent}}.
+			Run(t.Context(), node.Call{NodeID: "3", Prompt: prompt})
+		require.NoError(t, err)
+		require.Equal(t, want, res.Outputs[0])
+	}
+	res, err := run(t, "ConvertArrayToString", node.Args{"array": []any{[]any{}, map[string]any{}}, "indent": int64(0)})
+	require.NoError(t, err)
+	require.Equal(t, "[[], {}]", res.Outputs[0])
+	_, err = run(t, "ConvertArrayToString", node.Args{"array": &raster.Image{}, "indent": int64(0)})
+	require.Equal(t, fault.Invalid, fault.KindOf(err))
+}

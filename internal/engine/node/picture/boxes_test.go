@@ -1,0 +1,43 @@
+package picture_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/picture"
+	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func box(x, y, w, h int64) map[string]any {
+	return map[string]any{"x": x, "y": y, "width": w, "height": float64(h)}
+}
+
+// The golden files are ComfyUI's (testdata/make_boxes.py).
+func TestPartsAreCutAroundBoxesAsComfyUIDoes(t *testing.T) {
+	t.Parallel()
+	noise := golden(t, "noise")
+	flipped, err := raster.Engine{}.FlipRows(t.Context(), noise)
+	require.NoError(t, err)
+	both, err := raster.Engine{}.Join(t.Context(), noise, flipped)
+	require.NoError(t, err)
+	args := func(boxes any, padding int64, fit string) node.Args {
+		return node.Args{
+			"image": both, "bboxes": boxes, "output_width": int64(24), "output_height": int64(32), "padding": padding, "keep_aspect": fit,
+		}
+	}
+	for name, in := range map[string]node.Args{
+		"single":  args(box(3, 4, 9, 5), 0, "stretch"),
+		"two":     args([]any{[]any{box(2, 2, 4, 4), box(9, 6, 30, 3)}, []any{box(0, 0, 5, 9)}}, 2, "pad"),
+		"outside": args([]any{[]any{box(100, 100, 5, 5)}}, 0, "pad"),
+	} {
+		requireNear(t, golden(t, "boxes_"+name), first(t, must(t, picture.CropByBBoxes(), in)), 2e-6)
+	}
+	require.Same(t, both, first(t, must(t, picture.CropByBBoxes(), args([]any{}, 0, "pad"))), "without boxes nothing is cut")
+	for _, wrong := range []any{"box", []any{box(1, 1, 1, 1)}, []any{[]any{map[string]any{"x": int64(1)}}}} {
+		_, err := run(t, picture.CropByBBoxes(), node.Call{}, args(wrong, 0, "pad"))
+		require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", wrong)
+	}
+}
