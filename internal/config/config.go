@@ -130,6 +130,15 @@ type Bucket struct {
 	AccessKey string // MILLRACE_BUCKET_ACCESS_KEY
 	SecretKey string // MILLRACE_BUCKET_SECRET_KEY
 	Insecure  bool   // MILLRACE_BUCKET_INSECURE, plain HTTP
+	Encrypt   string // MILLRACE_BUCKET_ENCRYPTION, by the service: sse-s3 or sse-kms; "" = as the bucket is set up
+	KMSKey    string // MILLRACE_BUCKET_KMS_KEY, id of the key of sse-kms; "" = the service's own
+}
+
+func (b Bucket) check() error {
+	if b.KMSKey != "" && b.Encrypt != "sse-kms" {
+		return errors.New("MILLRACE_BUCKET_KMS_KEY names a key that is not used: set MILLRACE_BUCKET_ENCRYPTION=sse-kms too")
+	}
+	return nil
 }
 
 // Default returns the configuration of local mode.
@@ -273,6 +282,13 @@ var generalSettings = []setting{
 	text("MILLRACE_BUCKET_ACCESS_KEY", func(c *Config) *string { return &c.Bucket.AccessKey }),
 	text("MILLRACE_BUCKET_SECRET_KEY", func(c *Config) *string { return &c.Bucket.SecretKey }),
 	flag("MILLRACE_BUCKET_INSECURE", func(c *Config) *bool { return &c.Bucket.Insecure }),
+	{"MILLRACE_BUCKET_ENCRYPTION", func(c *Config, v string) error {
+		if c.Bucket.Encrypt = v; v != "sse-s3" && v != "sse-kms" {
+			return fmt.Errorf("MILLRACE_BUCKET_ENCRYPTION takes sse-s3 or sse-kms, not %q", v)
+		}
+		return nil
+	}},
+	text("MILLRACE_BUCKET_KMS_KEY", func(c *Config) *string { return &c.Bucket.KMSKey }),
 	text("MILLRACE_FORMER_SECRET_KEYS", func(c *Config) *string { return &c.FormerKeys }),
 	duration("MILLRACE_ASSET_RETENTION", func(c *Config) *time.Duration { return &c.AssetRetention }),
 	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
@@ -355,7 +371,7 @@ func Variables() []string {
 
 // Validate reports all invalid settings of c, each with its remedy.
 func (c Config) Validate() error {
-	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Temporal.check(), c.Router.check(), c.Tokens.check())
+	return errors.Join(c.checkAuth(), c.checkURLs(), c.checkBounds(), c.Bucket.check(), c.Temporal.check(), c.Router.check(), c.Tokens.check())
 }
 
 // Warnings returns valid but doubtful settings, each with its remedy.

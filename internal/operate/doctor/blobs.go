@@ -48,5 +48,38 @@ func (d blobDoctor) present(ctx context.Context) (Finding, error) {
 	return f.with("restore the blob store to a time not before the database's; files whose bytes are gone answer 404"), nil
 }
 
+// ruled is a store whose service may take objects away by rules of its own.
+type ruled interface {
+	// Harmful returns the rules, in words, that would take away what the store holds.
+	Harmful(ctx context.Context) ([]string, error)
+}
+
+// rules reports rules of the bucket that expire what the deployment holds. A credential need not have the right to read
+// them.
+func (d blobDoctor) rules(ctx context.Context) (Finding, error) {
+	store, err := d.store(ctx)
+	if errors.Is(err, operate.ErrNoDataDir) {
+		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+	}
+	if err != nil {
+		return Finding{}, err
+	}
+	bucket, ok := store.(ruled)
+	if !ok {
+		return Finding{Status: Healthy, Detail: "files are in the data directory"}, nil
+	}
+	harmful, err := bucket.Harmful(ctx)
+	if err != nil {
+		return Finding{Status: Healthy, Detail: "not looked at: " + operate.ErrorLine(err)}, nil
+	}
+	if len(harmful) == 0 {
+		return Finding{Status: Healthy, Detail: "no lifecycle rule takes files away"}, nil
+	}
+	return Finding{
+		Status: Failing, Detail: list(harmful),
+		Remedy: "limit the rule to other prefixes, or disable it: the sweep removes files that nothing refers to any more (docs/storage.md)",
+	}, nil
+}
+
 // sampledBlobs is how many files are looked at: enough to see a store that was not restored, or the wrong one.
 const sampledBlobs = 200

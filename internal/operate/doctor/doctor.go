@@ -142,6 +142,7 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 		{"webhooks", "", d.webhooks},
 		{"blobs", "check --data, or the bucket's settings", b.present},
 		{"orphan blobs", "check --data, or the bucket's settings", b.orphans},
+		{"bucket rules", "check the bucket's settings", b.rules},
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
+	"github.com/minio/minio-go/v7/pkg/encrypt"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
@@ -28,12 +29,36 @@ type Options struct {
 	Region    string // "" = asked of the service
 	Bucket    string // must exist
 	Prefix    string // of every key, "" or ending in "/"
-	AccessKey string // "" = AWS_* variables, then the machine's role
+	AccessKey string // "" = those that the AWS tools find on this machine
 	SecretKey string
 	Insecure  bool         // plain HTTP
+	Encrypt   Encryption   // of what is stored, by the service; "" = as the bucket is set up
+	KMSKey    string       // id of the key of SSEKMS; "" = the service's own
 	Spool     string       // local folder for unfinished uploads
 	Locks     Locks        // nil = locks of this process, if no other process writes to the bucket
 	Log       *slog.Logger // where damaged blobs are reported; nil = slog.Default()
+}
+
+// Encryption is how the service encrypts what it stores.
+type Encryption string
+
+// The encryptions by the service.
+const (
+	SSES3  Encryption = "sse-s3"  // with keys of the storage service
+	SSEKMS Encryption = "sse-kms" // with a key of the key management service
+)
+
+// serverSide returns what each request that stores an object says of encryption; nil says nothing.
+func (o Options) serverSide() (encrypt.ServerSide, error) {
+	switch o.Encrypt {
+	case SSES3:
+		return encrypt.NewSSE(), nil
+	case SSEKMS:
+		return encrypt.NewSSEKMS(o.KMSKey, nil)
+	case "":
+		return nil, nil
+	}
+	return nil, fmt.Errorf("encryption %q is none of %s, %s", o.Encrypt, SSES3, SSEKMS)
 }
 
 // Locks excludes Remove from running together with Commit and Touch of the same blob, over all processes that use the
@@ -49,6 +74,7 @@ type Locks interface {
 type Store struct {
 	client *minio.Client
 	opts   Options
+	sse    encrypt.ServerSide // nil = as the bucket is set up
 	locks  Locks
 }
 
@@ -62,7 +88,7 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	if opts.Endpoint == "" || opts.Bucket == "" || opts.Spool == "" {
 		return nil, errors.New("a bucket store needs an endpoint, a bucket and a spool folder")
 	}
-	creds := credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, &credentials.IAM{}})
+	creds := machineCredentials()
 	if opts.AccessKey != "" {
 		creds = credentials.NewStaticV4(opts.AccessKey, opts.SecretKey, "")
 	}
@@ -77,6 +103,9 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 		opts.Log = slog.Default()
 	}
 	s := &Store{client: client, opts: opts, locks: opts.Locks}
+	if s.sse, err = opts.serverSide(); err != nil {
+		return nil, err
+	}
 	if s.locks == nil {
 		s.locks = NewLocks()
 	}
@@ -90,7 +119,11 @@ func Open(ctx context.Context, opts Options) (*Store, error) {
 	return s, nil
 }
 
-const folder = "blobs/"
+// Folders below the prefix.
+const (
+	folder  = "blobs/"
+	markers = "touched/"
+)
 
 func (s *Store) key(ref blob.Ref) string {
 	hex := ref.Hex()
@@ -99,7 +132,7 @@ func (s *Store) key(ref blob.Ref) string {
 
 // marker is the key of an empty object whose age is the time of the blob's last touch, because the modification time of the
 // blob itself cannot be changed.
-func (s *Store) marker(ref blob.Ref) string { return s.opts.Prefix + "touched/" + ref.Hex() }
+func (s *Store) marker(ref blob.Ref) string { return s.opts.Prefix + markers + ref.Hex() }
 
 // Stat implements blob.Store.
 func (s *Store) Stat(ctx context.Context, ref blob.Ref) (int64, error) {
@@ -131,7 +164,7 @@ func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 	}
 	to := s.opts.Prefix + "damaged/" + ref.Hex()
 	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
-		_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.opts.Bucket, Object: to},
+		_, err := s.client.CopyObject(ctx, minio.CopyDestOptions{Bucket: s.opts.Bucket, Object: to, Encryption: s.sse},
 			minio.CopySrcOptions{Bucket: s.opts.Bucket, Object: s.key(ref)})
 		if err != nil {
 			return err
@@ -162,7 +195,7 @@ func (s *Store) Touch(ctx context.Context, ref blob.Ref) error {
 		if _, err := s.Stat(ctx, ref); err != nil {
 			return err
 		}
-		_, err := s.client.PutObject(ctx, s.opts.Bucket, s.marker(ref), strings.NewReader(""), 0, minio.PutObjectOptions{})
+		_, err := s.client.PutObject(ctx, s.opts.Bucket, s.marker(ref), strings.NewReader(""), 0, minio.PutObjectOptions{ServerSideEncryption: s.sse})
 		return classify(ref, "touch", err)
 	})
 }

@@ -72,7 +72,7 @@ const uploadAttempts = 3
 func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	for attempt := 1; ; attempt++ {
 		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,
-			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1})
+			minio.PutObjectOptions{ContentType: "application/octet-stream", PartSize: partSize, NumThreads: 1, ServerSideEncryption: w.s.sse})
 		if err != nil {
 			return classify(b.Ref, "store", err)
 		}

@@ -1,0 +1,53 @@
+package doctor_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+)
+
+// withRules is a store in a bucket that has rules.
+type withRules struct {
+	blob.Store
+	harmful []string
+	err     error
+}
+
+func (s withRules) Harmful(context.Context) ([]string, error) { return s.harmful, s.err }
+
+func TestDoctorNamesRulesThatExpireFiles(t *testing.T) {
+	t.Parallel()
+	store := mem.New()
+	for name, tc := range map[string]struct {
+		store          blob.Store
+		status, detail string
+	}{
+		"on disk":         {store, "ok", "data directory"},
+		"no harm":         {withRules{store, nil, nil}, "ok", "no lifecycle rule"},
+		"a rule":          {withRules{store, []string{`rule "tidy" expires objects below ""`}, nil}, "fail", `rule "tidy" expires`},
+		"may not be read": {withRules{store, nil, errors.New("Access Denied")}, "ok", "not looked at: Access Denied"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checks := doctor.DatabaseChecks(nil, func(context.Context) (blob.Store, error) { return tc.store, nil })
+			for _, c := range checks {
+				if c.Name != "bucket rules" {
+					continue
+				}
+				f, err := c.Look(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, tc.status, f.Status)
+				require.Contains(t, f.Detail, tc.detail)
+				require.Equal(t, f.Status != "ok", f.Remedy != "")
+				return
+			}
+			t.Fatal("there is no such check")
+		})
+	}
+}
