@@ -210,7 +210,7 @@ func TestEditorStartupRoutes(t *testing.T) {
 		d.NodeFiles = in
 	})
 	for path, want := range map[string]string{
-		"/extensions": `[]`, "/workflow_templates": `{}`, "/global_subgraphs": `{}`,
+		"/extensions": `[]`, "/workflow_templates": `{}`, "/global_subgraphs": `{}`, "/node_replacements": `{}`,
 		"/models": `["checkpoints","embeddings"]`, "/models/checkpoints": `["m.safetensors"]`, "/embeddings": `["style"]`,
 		"/internal/folder_paths":         `{"checkpoints":["models/checkpoints"],"embeddings":["models/embeddings"]}`,
 		"/experiment/models/checkpoints": `[{"name":"m.safetensors","pathIndex":0}]`,
