@@ -1,9 +1,9 @@
 package openapi_test
 
 import (
-	"slices"
-	"maps"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
