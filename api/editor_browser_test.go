@@ -166,7 +166,7 @@ func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 func TestAdminChangesNeedACredential(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, []string{
-		"POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/run", "POST /console/run/queue", "POST /console/signin", "POST /console/signout",
+		"POST /console/assets/:id/delete", "POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/run", "POST /console/run/queue", "POST /console/signin", "POST /console/signout", "POST /console/webhooks", "POST /console/webhooks/:id/:change",
 		"POST /editor/signin", "POST /editor/signout",
 	}, api.OpenChanges(t))
 }

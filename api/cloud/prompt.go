@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -59,12 +60,26 @@ func (s *Surface) postPrompt(c *gin.Context) error {
 	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
 		return err
 	}
-	done, err := s.Jobs.Submit(c.Request.Context(), sub)
+	done, err := s.submit(c, sub)
 	if err != nil {
 		return err
 	}
 	c.PureJSON(http.StatusOK, promptResponse{PromptID: done.Job.PublicID(), Number: done.Job.Number, NodeErrors: nodeErrors(done.Accepted)})
 	return nil
+}
+
+// submit hands a submission over. Where its graph calls partners and it carries no key for them, that with which the
+// browser's editor has signed in is it.
+func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Submitted, error) {
+	done, err := s.Jobs.Submit(c.Request.Context(), sub)
+	var known *fault.Error
+	if !errors.As(err, &known) || known.Code != fault.CodeCredentialRequired || !s.Edge.FromEditor(c) {
+		return done, err
+	}
+	if sub.Credential, err = s.Edge.RequestSecret(c); err != nil || sub.Credential == "" {
+		return done, errors.Join(err, known)
+	}
+	return s.Jobs.Submit(c.Request.Context(), sub)
 }
 
 func (r promptRequest) submission() (job.Submission, error) {

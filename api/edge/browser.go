@@ -97,6 +97,11 @@ func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 	return key, nil
 }
 
+// FromEditor reports whether a page of the editor that is served here sent the request, without a credential of its own.
+func (e *Edge) FromEditor(c *gin.Context) bool {
+	return e.Cookies != nil && Credential(c.Request) == "" && c.GetHeader("Sec-Fetch-Site") == "same-origin"
+}
+
 // cookiesCount marks requests on routes where a browser's cookie counts as a key.
 const cookiesCount = "millrace.cookies_count"
 

@@ -1,6 +1,7 @@
 package editor
 
 import (
+	_ "embed" // the script that joins an editor with the console
 	"io"
 	"net/http"
 	"time"
@@ -16,6 +17,9 @@ const webFileWithin = 30 * time.Second
 // getExtensions lists the scripts that an editor loads: GET /extensions.
 func (s *Surface) getExtensions(c *gin.Context) error {
 	scripts := []string{}
+	if s.Edge.Cookies != nil { // an editor is served here
+		scripts = append(scripts, joinPath)
+	}
 	if s.Servers != nil {
 		scripts = append(scripts, s.Servers.Extensions()...)
 	}
@@ -23,15 +27,28 @@ func (s *Surface) getExtensions(c *gin.Context) error {
 	return nil
 }
 
-// HasWebFile reports whether a path is that of a custom node's web file.
+// joinPath is the path of the script that joins an editor with the console.
+const joinPath = "/extensions/millrace/millrace.js"
+
+//go:embed files/millrace.js
+var join []byte
+
+// HasWebFile reports whether a path is that of a custom node's web file, or of the script that joins an editor with the
+// console.
 func (s *Surface) HasWebFile(path string) bool {
-	return s.Servers != nil && s.Servers.HasWebFile(path)
+	return path == joinPath && s.Edge.Cookies != nil || s.Servers != nil && s.Servers.HasWebFile(path)
 }
 
 // WebFile serves a custom node's web file from the server that the operator chose: GET /extensions/{name}/{file}.
 func (s *Surface) WebFile(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "web files are read with GET")
+	}
+	if c.Request.URL.Path == joinPath {
+		c.Header("Cache-Control", "no-cache")
+		c.Header("X-Content-Type-Options", "nosniff")
+		c.Data(http.StatusOK, "text/javascript; charset=utf-8", join)
+		return nil
 	}
 	file, err := s.Servers.WebFile(c.Request.Context(), c.Request.URL.EscapedPath())
 	if err != nil {

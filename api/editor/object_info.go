@@ -45,14 +45,14 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	r, err := s.definitions.get(offered)
+	r, err := s.definitions.get(offered, s.Edge.FromEditor(c))
 	if err != nil {
 		return err
 	}
 	h := c.Writer.Header()
 	h.Set("ETag", r.etag)
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key")
+	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key, Sec-Fetch-Site")
 	if edge.Unchanged(c, r.etag) {
 		return nil
 	}
@@ -79,8 +79,56 @@ func (s *Surface) getClassInfo(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusOK, body)
+	if !s.Edge.FromEditor(c) {
+		c.PureJSON(http.StatusOK, body)
+		return nil
+	}
+	raw, err := json.Marshal(body)
+	if err == nil {
+		raw, err = withoutSignIn(s.Classes, raw)
+	}
+	if err != nil {
+		return err
+	}
+	c.Header("Vary", "Sec-Fetch-Site")
+	c.Data(http.StatusOK, "application/json; charset=utf-8", raw)
 	return nil
+}
+
+// withoutSignIn returns definitions in which the partner classes of this service are no api_node. The published editor
+// runs those only for who has signed in to another service, and here who works with it has signed in already.
+func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(definitions))
+	if _, err := d.Token(); err != nil {
+		return nil, err
+	}
+	out := bytes.NewBuffer(make([]byte, 0, len(definitions)))
+	for joint := byte('{'); d.More(); joint = ',' {
+		name, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		var definition json.RawMessage
+		if err := d.Decode(&definition); err != nil {
+			return nil, err
+		}
+		if class, ok := classes.Lookup(fmt.Sprint(name)); ok && class.Partner {
+			definition = bytes.Replace(definition, []byte(`"api_node":true`), []byte(`"api_node":false`), 1) // a quote in a text is escaped
+		}
+		quoted, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		out.WriteByte(joint)
+		out.Write(quoted)
+		out.WriteByte(':')
+		out.Write(definition)
+	}
+	if out.Len() == 0 {
+		out.WriteByte('{')
+	}
+	out.WriteByte('}')
+	return out.Bytes(), nil
 }
 
 // offered reads the names of the account's files that file inputs offer.
@@ -160,8 +208,9 @@ func newDefinitions(classes *node.Registry) *definitions {
 	return d
 }
 
-func (d *definitions) get(offered offeredFiles) (*rendering, error) {
-	key, err := d.key(offered)
+// get returns the definitions, for the editor that is served here or for other clients.
+func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
+	key, err := d.key(offered, here)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +219,7 @@ func (d *definitions) get(offered offeredFiles) (*rendering, error) {
 	if r, ok := d.rendered.Get(key); ok {
 		return r, nil
 	}
-	r, err := d.render(offered)
+	r, err := d.render(offered, here)
 	if err != nil {
 		return nil, err
 	}
@@ -178,21 +227,24 @@ func (d *definitions) get(offered offeredFiles) (*rendering, error) {
 	return r, nil
 }
 
-func (d *definitions) key(offered offeredFiles) (key [sha256.Size]byte, err error) {
-	generation := d.classes.Generation()                                                   // read before the classes: a rendering may be newer than its key, never older
-	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation}) // maps are rendered in the order of their keys
+func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byte, err error) {
+	generation := d.classes.Generation()                                                                 // read before the classes: a rendering may be newer than its key, never older
+	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation, "here": here}) // maps are rendered in the order of their keys
 	if err != nil {
 		return key, err
 	}
 	return sha256.Sum256(raw), nil
 }
 
-func (d *definitions) render(offered offeredFiles) (*rendering, error) {
+func (d *definitions) render(offered offeredFiles, here bool) (*rendering, error) {
 	all, err := d.classes.Definitions(context.Background(), offered)
 	if err != nil {
 		return nil, err
 	}
 	plain, err := json.Marshal(all)
+	if err == nil && here {
+		plain, err = withoutSignIn(d.classes, plain)
+	}
 	if err != nil {
 		return nil, err
 	}

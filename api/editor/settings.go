@@ -1,6 +1,7 @@
 package editor
 
 import (
+	"maps"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
@@ -34,9 +35,23 @@ func (s *Surface) getSettings(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	if s.Edge.FromEditor(c) {
+		settings = atFirst(settings)
+	}
 	c.Header("Cache-Control", "no-store")
 	c.PureJSON(http.StatusOK, settings)
 	return nil
+}
+
+// atFirst returns the settings with which an editor opens that nobody has set up: without the dialog of templates, of which
+// there are none here, and without news of other hosts.
+func atFirst(kept userdata.Settings) userdata.Settings {
+	shown := userdata.Settings{
+		"Comfy.TutorialCompleted":               userdata.Value("true"),
+		"Comfy.Notification.ShowVersionUpdates": userdata.Value("false"),
+	}
+	maps.Copy(shown, kept)
+	return shown
 }
 
 // getSetting: GET /settings/{id}. One that was never set is null.

@@ -126,7 +126,7 @@ func eval[T any](b *browser, expression string) T {
 // await waits until an expression holds in the page.
 func (b *browser) await(what, expression string) {
 	b.t.Helper()
-	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll(expression, nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
+	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
 }
 
 // arrives waits until an expression holds in a page to which the browser is on its way.

@@ -41,12 +41,19 @@ type service struct {
 	err        error
 }
 
-var theService = sync.OnceValue(startService)
+var (
+	theService = sync.OnceValue(func() *service { return startService() })
+	theEditor  = sync.OnceValue(func() *service { return startService("--editor", editorDir) })
+	editorDir  string // of a published editor; set before theEditor is called
+)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
 	if begun {
 		theService().stop()
+	}
+	if editorDir != "" {
+		theEditor().stop()
 	}
 	os.Exit(code)
 }
@@ -93,7 +100,7 @@ func receiverPort(t *testing.T) string {
 	return u.Port()
 }
 
-func startService() *service {
+func startService(more ...string) *service {
 	s := &service{stop: func() {}}
 	dir, err := scratch.New("mr-console")
 	if err != nil {
@@ -109,7 +116,7 @@ func startService() *service {
 	ended := make(chan error, 1)
 	go func() {
 		cmd := cli.Command(io.Discard, &s.log, os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--admin-token", adminToken})
+		cmd.SetArgs(append([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--admin-token", adminToken}, more...))
 		ended <- cmd.ExecuteContext(ctx)
 	}()
 	s.stop = func() { cancel(); <-ended; dir.Remove() } // a directory that stays is removed by the next run
@@ -129,7 +136,11 @@ type person struct {
 // newPerson makes an account with a key and signs in.
 func newPerson(t *testing.T) *person {
 	t.Helper()
-	s := start(t)
+	return start(t).newPerson(t)
+}
+
+func (s *service) newPerson(t *testing.T) *person {
+	t.Helper()
 	p := &person{t: t, s: s, account: fmt.Sprintf("%s-%d", strings.ToLower(t.Name()), time.Now().UnixNano())}
 	s.command(t, "accounts", "create", p.account, "--tier", "pro")
 	p.key = s.command(t, "keys", "create", "--account", p.account)
@@ -192,9 +203,9 @@ func (p *person) send(method, path, form string, headers ...string) reply {
 
 func (p *person) get(path string) reply { p.t.Helper(); return p.send(http.MethodGet, path, "") }
 
-func (p *person) post(path string, form url.Values) reply {
+func (p *person) post(path string, form url.Values, headers ...string) reply {
 	p.t.Helper()
-	return p.send(http.MethodPost, path, form.Encode())
+	return p.send(http.MethodPost, path, form.Encode(), headers...)
 }
 
 // page returns a page that must be there.

@@ -45,6 +45,7 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	if v == nil {
 		return
 	}
+	f.Editor = s.Edge.Cookies != nil
 	f.SignIn = s.Edge.Mode() != account.ModeNone
 	f.Account, f.All = v.Account, v.All()
 	f.Query = template.URL(named(c, *v)) // encoded

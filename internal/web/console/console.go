@@ -145,6 +145,7 @@ type Frame struct {
 	Nav     []Room        // links to the other pages
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is looked at even without a message; 0 = after messages only
+	Editor  bool          // a web editor is served at the root
 	Scripts []string      // files of its own, beside the one of every page
 	Styles  []string      // the same
 }

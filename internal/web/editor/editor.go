@@ -69,7 +69,7 @@ func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 const maxIndex = 4 << 20
 
 // guard keeps other sites from framing the editor, and scripts that are not its own from running in it: what
-// a workflow, a file name or a message holds is data. The scripts that stand in the page itself are named by
+// a workflow, a file name or a message holds is data. No script asks another host for anything. The scripts that stand in the page itself are named by
 // their hashes.
 func guard(h http.Header, page []byte) {
 	inline := ""
@@ -78,7 +78,7 @@ func guard(h http.Header, page []byte) {
 			inline += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 		}
 	}
-	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; worker-src 'self' blob:; object-src 'none'; "+
+	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; connect-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; frame-src 'self'; object-src 'none'; "+
 		"base-uri 'self'; form-action 'self'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")
