@@ -13,14 +13,15 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/localstack"
+	"github.com/millrace-dev/millrace/test/load"
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // deployment is a running service and the parts of it that can be broken.
 type deployment struct {
 	name     string
-	client   *client
-	provider *provider
+	client   *load.Client
+	provider *load.Provider
 	parts    []part
 	roles    []*process // started again when they end
 	run      *run
@@ -57,11 +58,11 @@ func prepare(r *run, name, dir string) (*deployment, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	provider := newProvider()
+	provider := load.NewProvider()
 	server := httptest.NewServer(provider)
 	d := &deployment{
-		name: name, run: r, client: newClient("http://" + addr), provider: provider,
-		closers: []func(){provider.close, server.Close},
+		name: name, run: r, client: load.NewClient("http://" + addr), provider: provider,
+		closers: []func(){provider.Close, server.Close},
 		env: []string{
 			"MILLRACE_SLOTS=6", "MILLRACE_LOG=warn", "MILLRACE_TEMPORAL_BIN=" + temporal, "MILLRACE_SIMULATOR=" + server.URL,
 		},

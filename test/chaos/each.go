@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/millrace-dev/millrace/test/load"
 )
 
 // killEach kills every part so many times on a service that runs a single job, and reports how long it took until a new job
@@ -28,7 +30,7 @@ func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *repor
 	if err != nil {
 		return err
 	}
-	if !pause(ctx, time.Duration(r.random.Int64N(int64(longNode)))) { // anywhere in a node
+	if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longNode)))) { // anywhere in a node
 		return ctx.Err()
 	}
 	began := time.Now()
@@ -38,7 +40,7 @@ func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *repor
 	go func() {
 		waiting, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 		defer cancel()
-		err := d.client.untilGoesOn(waiting, interrupted)
+		err := d.client.UntilGoesOn(waiting, interrupted)
 		after = time.Since(began)
 		goesOn <- err
 	}()
@@ -48,7 +50,7 @@ func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *repor
 	r.note(report, fault{mode: d.name, verb: "kill", part: p.name + ", interrupted job"}, after, 0, err)
 	ending, cancel := context.WithTimeoutCause(ctx, settleWithin, errors.New("the interrupted job does not end"))
 	defer cancel()
-	return d.client.untilCompleted(ending, interrupted)
+	return d.client.UntilCompleted(ending, interrupted)
 }
 
 func (r *run) note(report *report, f fault, took, queued time.Duration, err error) {
@@ -63,9 +65,9 @@ const longNode = time.Second
 func (d *deployment) untilRunning(ctx context.Context, prefix string) (string, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("the job to interrupt does not run"))
 	defer cancel()
-	id, err := d.client.submitUntilAccepted(ctx, func(n int) string { return long(fmt.Sprintf("%s-%d", prefix, n)) })
-	for err == nil && d.client.state(ctx, id) != "in_progress" {
-		if !pause(ctx, 20*time.Millisecond) {
+	id, err := d.client.SubmitUntilAccepted(ctx, func(n int) string { return load.Long(fmt.Sprintf("%s-%d", prefix, n)) })
+	for err == nil && d.client.State(ctx, id) != "in_progress" {
+		if !load.Pause(ctx, 20*time.Millisecond) {
 			err = context.Cause(ctx)
 		}
 	}

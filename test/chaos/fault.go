@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"syscall"
 	"time"
+
+	"github.com/millrace-dev/millrace/test/load"
 )
 
 // fault is one way of breaking one part.
@@ -29,7 +31,7 @@ const (
 // breakThings breaks one part after the other until a time, and waits for the recovery each time.
 func (r *run) breakThings(ctx context.Context, d *deployment, report *report, until time.Time) {
 	for n := 0; time.Now().Before(until) && ctx.Err() == nil; n++ {
-		if !pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
+		if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longestPause)))) {
 			return
 		}
 		p := d.parts[r.random.IntN(len(d.parts))]
@@ -64,61 +66,22 @@ func (p part) killNow() {
 func stopFor(ctx context.Context, p part, d time.Duration) {
 	pids := withDescendants(p.pids())
 	signalAll(pids, syscall.SIGSTOP)
-	pause(ctx, d)
+	load.Pause(ctx, d)
 	signalAll(pids, syscall.SIGCONT)
-}
-
-// pause waits; it returns false if ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // probe submits a small job until it is accepted and waits until it has completed. It returns how long the job was queued.
 func (d *deployment) probe(ctx context.Context, prefix string) (queued time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 	defer cancel()
-	id, err := d.client.submitUntilAccepted(ctx, func(n int) string { return cheap(fmt.Sprintf("%s-%d", prefix, n)) })
+	id, err := d.client.SubmitUntilAccepted(ctx, func(n int) string { return load.Cheap(fmt.Sprintf("%s-%d", prefix, n)) })
 	if err != nil {
 		return 0, err
 	}
 	slow := time.AfterFunc(slowRecovery, func() { d.explain(ctx, id) })
-	err = d.client.untilCompleted(ctx, id)
+	err = d.client.UntilCompleted(ctx, id)
 	if !slow.Stop() {
 		d.explain(ctx, id)
 	}
-	return d.client.queued(ctx, id), err
-}
-
-// submitUntilAccepted submits graphs, a new one each time, until one is accepted, and returns the job's id.
-func (c *client) submitUntilAccepted(ctx context.Context, graph func(n int) string) (string, error) {
-	for n := 0; ; n++ {
-		if id, accepted := c.submit(ctx, graph(n)); accepted {
-			return id, nil
-		}
-		if !pause(ctx, 50*time.Millisecond) {
-			return "", context.Cause(ctx)
-		}
-	}
-}
-
-// untilCompleted waits until a job has completed.
-func (c *client) untilCompleted(ctx context.Context, id string) error {
-	for {
-		switch state := c.state(ctx, id); state {
-		case "completed":
-			return nil
-		case "failed", "cancelled", "unknown":
-			return fmt.Errorf("the job that was to show the recovery is %s", state)
-		}
-		if !pause(ctx, 50*time.Millisecond) {
-			return context.Cause(ctx)
-		}
-	}
+	return d.client.Queued(ctx, id), err
 }

@@ -34,6 +34,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/test/load"
 )
 
 func main() {
@@ -126,24 +127,24 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 		return err
 	}
 	defer d.close()
-	if err := d.client.untilReady(ctx); err != nil {
+	if err := d.client.UntilReady(ctx); err != nil {
 		return err
 	}
 	if r.each > 0 {
 		return r.killEach(ctx, d, report, r.each)
 	}
-	ledger := &ledger{mode: d.name}
+	ledger := &load.Ledger{Mode: d.name}
 	loading, stop := context.WithCancel(ctx)
-	load := startLoad(loading, d.client, ledger, r.seed)
+	clients := load.Start(loading, d.client, ledger, r.seed)
 	r.breakThings(ctx, d, report, time.Now().Add(lasts))
 	stop()
-	load.Wait()
+	clients.Wait()
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	settling, cancel := context.WithTimeout(ctx, settleWithin+lasts)
 	defer cancel()
-	ledger.settle(settling, d.client, d.provider)
+	ledger.Settle(settling, d.client, d.provider)
 	report.add(ledger)
 	report.check(d.name+": views equal their rebuild", d.checkViews(ctx))
 	return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"text/tabwriter"
 	"time"
+
+	"github.com/millrace-dev/millrace/test/load"
 )
 
 // report is the outcome of a run.
@@ -17,7 +19,7 @@ type report struct {
 	times   map[fault][]time.Duration // of recoveries
 	queued  map[fault]time.Duration   // longest wait for a slot among them
 	stuck   map[fault][]error
-	ledgers []*ledger
+	ledgers []*load.Ledger
 	checks  int
 	wrong   []string // checks that failed
 }
@@ -37,7 +39,7 @@ func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 	r.times[f] = append(r.times[f], took)
 }
 
-func (r *report) add(l *ledger) { r.ledgers = append(r.ledgers, l) }
+func (r *report) add(l *load.Ledger) { r.ledgers = append(r.ledgers, l) }
 
 // check notes the outcome of a comparison at the end.
 func (r *report) check(what string, err error) {
@@ -47,22 +49,6 @@ func (r *report) check(what string, err error) {
 	}
 }
 
-// counts returns how many entries of a kind came to each verdict.
-func (l *ledger) counts(kind string) (all, accepted int, by map[verdict]int) {
-	by = map[verdict]int{}
-	for _, e := range l.entries {
-		if e.kind != kind {
-			continue
-		}
-		all++
-		by[e.verdict]++
-		if e.accepted {
-			accepted++
-		}
-	}
-	return all, accepted, by
-}
-
 // passed counts what went as promised; what was never accepted counts for nothing.
 func (r *report) passed() int {
 	n := r.checks - len(r.wrong)
@@ -70,8 +56,8 @@ func (r *report) passed() int {
 		n += len(times)
 	}
 	for _, l := range r.ledgers {
-		for _, e := range l.entries {
-			if e.verdict == kept || e.verdict == uncertain {
+		for _, e := range l.Entries {
+			if e.Verdict == load.Right || e.Verdict == load.Uncertain {
 				n++
 			}
 		}
@@ -86,8 +72,8 @@ func (r *report) failed() int {
 		n += len(errs)
 	}
 	for _, l := range r.ledgers {
-		for _, e := range l.entries {
-			if e.verdict == lost || e.verdict == doubled || e.verdict == failed {
+		for _, e := range l.Entries {
+			if e.Verdict == load.Lost || e.Verdict == load.Doubled || e.Verdict == load.Failed {
 				n++
 			}
 		}
@@ -102,9 +88,9 @@ func (r *report) write(out io.Writer) {
 	r.writeLedgers(w)
 	w.Flush() // the terminal is gone
 	for _, l := range r.ledgers {
-		for _, e := range l.entries {
-			if e.why != "" {
-				fmt.Fprintf(out, "%s %s %s: %s\n", e.verdict, e.name, e.id, e.why)
+		for _, e := range l.Entries {
+			if e.Why != "" {
+				fmt.Fprintf(out, "%s %s %s: %s\n", e.Verdict, e.Name, e.ID, e.Why)
 			}
 		}
 	}
@@ -140,8 +126,8 @@ func (r *report) writeLedgers(w io.Writer) {
 	fmt.Fprintln(w, "ledger\tasked\taccepted\tright\tuncertain\tlost\tdoubled\tfailed for our reasons")
 	for _, l := range r.ledgers {
 		for _, kind := range []string{"jobs", "uploads", "calls"} {
-			all, accepted, by := l.counts(kind)
-			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.mode, kind, all, accepted, by[kept], by[uncertain], by[lost], by[doubled], by[failed])
+			all, accepted, by := l.Counts(kind)
+			fmt.Fprintf(w, "%s: %s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\n", l.Mode, kind, all, accepted, by[load.Right], by[load.Uncertain], by[load.Lost], by[load.Doubled], by[load.Failed])
 		}
 	}
 }

@@ -1,6 +1,6 @@
 //go:build linux
 
-package main
+package load
 
 import (
 	"bytes"
@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// provider is a model's provider that outlives every fault and counts, outside of the service, how often it was asked
+// Provider is a model's provider that outlives every fault and counts, outside of the service, how often it was asked
 // for each thing.
-type provider struct {
+type Provider struct {
 	sim *sim.Server
 
 	mu     sync.Mutex // guards orders
@@ -22,14 +22,14 @@ type provider struct {
 }
 
 // marker is what every request of the load carries in its prompt.
-var marker = regexp.MustCompile(`(local|separate)-(call|job)-\d+`) // a constant
+var marker = regexp.MustCompile(`[a-z]+-(call|job)-\d+`) // a constant
 
-func newProvider() *provider { return &provider{sim: sim.New(sim.Options{}), orders: map[string]int{}} }
+func NewProvider() *Provider { return &Provider{sim: sim.New(sim.Options{}), orders: map[string]int{}} }
 
-func (p *provider) close() { p.sim.Close() }
+func (p *Provider) Close() { p.sim.Close() }
 
 // ServeHTTP counts a generation that is ordered and answers as the simulator does.
-func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -45,8 +45,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.sim.ServeHTTP(w, r)
 }
 
-// ordered returns how often a generation was ordered.
-func (p *provider) ordered(name string) int {
+// Ordered returns how often a generation was ordered.
+func (p *Provider) Ordered(name string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.orders[name]

@@ -1,0 +1,227 @@
+//go:build linux
+
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"time"
+)
+
+// Client is the service as somebody outside sees it, through outages.
+type Client struct {
+	base string
+	http *http.Client
+}
+
+func NewClient(base string) *Client {
+	return &Client{base: base, http: &http.Client{Timeout: 30 * time.Second}}
+}
+
+// Send returns the status and body of an answer, 0 where there was none.
+func (c *Client) Send(ctx context.Context, method, path string, body []byte, headers ...string) (int, []byte) {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return 0, []byte(err.Error())
+	}
+	return resp.StatusCode, raw
+}
+
+// UntilReady waits for the first start of the service.
+func (c *Client) UntilReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the service did not get ready"))
+	defer cancel()
+	for {
+		if status, _ := c.Send(ctx, http.MethodGet, "/readyz", nil); status == http.StatusOK {
+			return nil
+		}
+		if !Pause(ctx, 100*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Submit sends a graph and reports whether the answer says that it is kept.
+func (c *Client) Submit(ctx context.Context, graph string) (id string, accepted bool) {
+	status, body := c.Send(ctx, http.MethodPost, "/api/prompt", []byte(graph))
+	var answer struct {
+		ID string `json:"prompt_id"`
+	}
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
+		return "", false
+	}
+	return answer.ID, answer.ID != ""
+}
+
+// State is the word of the cloud surface for a job; "" = not known now, "unknown" = the service has no such job.
+func (c *Client) State(ctx context.Context, id string) string {
+	status, body := c.Send(ctx, http.MethodGet, "/api/job/"+id+"/status", nil)
+	if status == http.StatusNotFound {
+		return "unknown"
+	}
+	var answer struct{ Status string }
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
+		return ""
+	}
+	return answer.Status
+}
+
+// Queued returns how long a job waited for a slot; 0 = not at all, or it is not known now.
+func (c *Client) Queued(ctx context.Context, id string) time.Duration {
+	status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
+	var answer struct {
+		Metrics struct {
+			Queue int64 `json:"queue_ms"`
+		}
+	}
+	if status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
+		return 0
+	}
+	return time.Duration(answer.Metrics.Queue) * time.Millisecond
+}
+
+// UntilGoesOn waits until a job is further than at the first answer about it, or has completed.
+func (c *Client) UntilGoesOn(ctx context.Context, id string) error {
+	for first := ""; ; {
+		status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
+		var answer struct {
+			Status   string
+			Progress json.RawMessage
+		}
+		if status == http.StatusOK && json.Unmarshal(body, &answer) == nil {
+			switch now := answer.Status + string(answer.Progress); {
+			case answer.Status == "failed", answer.Status == "canceled":
+				return fmt.Errorf("the interrupted job is %s", answer.Status)
+			case first == "" && answer.Status != "succeeded":
+				first = now
+			case now != first:
+				return nil
+			}
+		}
+		if !Pause(ctx, 20*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// outputs returns the names of the files that a job put out.
+func (c *Client) outputs(ctx context.Context, id string) (names []string, failure string, err error) {
+	status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
+	var answer struct {
+		Outputs []struct{ Name string }
+		Error   json.RawMessage
+	}
+	if status != http.StatusOK {
+		return nil, "", fmt.Errorf("status %d: %s", status, body)
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return nil, "", err
+	}
+	for _, o := range answer.Outputs {
+		names = append(names, o.Name)
+	}
+	return names, string(answer.Error), nil
+}
+
+// hasFile reports whether an output file of a name is served.
+func (c *Client) hasFile(ctx context.Context, name string) (bool, error) {
+	status, body := c.Send(ctx, http.MethodGet, "/api/view?type=output&filename="+name, nil)
+	switch status {
+	case http.StatusOK:
+		return true, nil
+	case http.StatusNotFound:
+		return false, nil
+	}
+	return false, fmt.Errorf("status %d: %s", status, body)
+}
+
+// upload sends a file and returns its asset's id if the answer says that it is kept.
+func (c *Client) upload(ctx context.Context, name string, content []byte) (id string, accepted bool) {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	for _, field := range [][2]string{{"content_type", "application/octet-stream"}, {"file_path", name}} {
+		if err := w.WriteField(field[0], field[1]); err != nil {
+			return "", false
+		}
+	}
+	part, err := w.CreateFormFile("file", name)
+	if err != nil {
+		return "", false
+	}
+	if _, err := part.Write(content); err != nil || w.Close() != nil {
+		return "", false
+	}
+	status, body := c.Send(ctx, http.MethodPost, "/api/v2/assets", form.Bytes(), "Content-Type", w.FormDataContentType())
+	var answer struct{ ID string }
+	if status != http.StatusCreated && status != http.StatusOK || json.Unmarshal(body, &answer) != nil {
+		return "", false
+	}
+	return answer.ID, answer.ID != ""
+}
+
+const model = "/v2/models/sim/image/requests"
+
+// order sends a request to the model and returns its id if the answer says that it is kept. again says that the same
+// request, with the same key, may be sent again.
+func (c *Client) order(ctx context.Context, marker string) (id string, again bool) {
+	body := fmt.Sprintf(`{"prompt":"%s [sim:delay=700ms]"}`, marker)
+	status, answer := c.Send(ctx, http.MethodPost, model, []byte(body), "Idempotency-Key", marker)
+	var kept struct {
+		ID string `json:"request_id"`
+	}
+	if status/100 == 2 && json.Unmarshal(answer, &kept) == nil && kept.ID != "" {
+		return kept.ID, false
+	}
+	return "", status == 0 || status >= 500 || status == http.StatusConflict || status == http.StatusTooManyRequests
+}
+
+// result returns the answer to a request: 0 or 202 while there is none.
+func (c *Client) result(ctx context.Context, id string) (int, []byte) {
+	return c.Send(ctx, http.MethodGet, model+"/"+id, nil)
+}
+
+// SubmitUntilAccepted submits graphs, a new one each time, until one is accepted, and returns the job's id.
+func (c *Client) SubmitUntilAccepted(ctx context.Context, graph func(n int) string) (string, error) {
+	for n := 0; ; n++ {
+		if id, accepted := c.Submit(ctx, graph(n)); accepted {
+			return id, nil
+		}
+		if !Pause(ctx, 50*time.Millisecond) {
+			return "", context.Cause(ctx)
+		}
+	}
+}
+
+// UntilCompleted waits until a job has completed.
+func (c *Client) UntilCompleted(ctx context.Context, id string) error {
+	for {
+		switch state := c.State(ctx, id); state {
+		case "completed":
+			return nil
+		case "failed", "cancelled", "unknown":
+			return fmt.Errorf("the job that was to show the recovery is %s", state)
+		}
+		if !Pause(ctx, 50*time.Millisecond) {
+			return context.Cause(ctx)
+		}
+	}
+}

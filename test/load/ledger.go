@@ -1,0 +1,206 @@
+//go:build linux
+
+package load
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/zeebo/blake3"
+	"golang.org/x/sync/errgroup"
+)
+
+// Verdict is what became of an entry.
+type Verdict string
+
+// The verdicts.
+const (
+	Right   Verdict = "right"
+	Lost    Verdict = "lost"
+	Doubled Verdict = "doubled"
+	Failed  Verdict = "failed" // for a reason of ours
+	// Uncertain is a request whose sender was killed after it was sent and before its answer was kept. It is not sent
+	// again, and says so: nobody can know whether it was carried out.
+	Uncertain Verdict = "uncertain"
+	Refused   Verdict = "refused" // it was never accepted, and nothing of it was done twice
+)
+
+// Entry is one thing that was asked of the service.
+type Entry struct {
+	Kind     string // jobs, uploads or calls
+	Name     string
+	ID       string
+	Accepted bool // the service said that it keeps it
+	content  []byte
+
+	Verdict Verdict
+	Why     string
+}
+
+// Ledger notes, outside of the service, what was asked of it and what it accepted.
+type Ledger struct {
+	Mode string // of the deployment, the beginning of every name
+
+	mu      sync.Mutex // guards Entries
+	Entries []*Entry
+}
+
+// Add notes an entry.
+func (l *Ledger) Add(e *Entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.Entries = append(l.Entries, e)
+}
+
+// Settle waits until everything that was accepted has ended, as long as ctx lasts, and judges each entry.
+func (l *Ledger) Settle(ctx context.Context, c *Client, p *Provider) {
+	var group errgroup.Group
+	group.SetLimit(judges)
+	for _, e := range l.Entries {
+		group.Go(func() error {
+			e.Verdict, e.Why = e.await(ctx, c, p)
+			return nil
+		})
+	}
+	group.Wait() // it returns none
+}
+
+// judges is how many entries are judged at once.
+const judges = 8
+
+// await judges an entry once it has ended; one that does not end is lost.
+func (e *Entry) await(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
+	for {
+		verdict, why := e.judge(ctx, c, p)
+		if verdict != "" {
+			return verdict, why
+		}
+		if !Pause(ctx, 200*time.Millisecond) {
+			return Lost, "it did not end: " + why
+		}
+	}
+}
+
+// judge holds an entry against what the service and the provider say; "" = it has not ended yet.
+func (e *Entry) judge(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
+	if n := p.Ordered(e.Name); n > 1 {
+		return Doubled, fmt.Sprintf("the provider was asked %d times", n)
+	}
+	switch {
+	case e.Kind == "jobs":
+		return e.judgeJob(ctx, c)
+	case !e.Accepted:
+		return Refused, ""
+	case e.Kind == "uploads":
+		return e.judgeUpload(ctx, c)
+	default:
+		return e.judgeCall(ctx, c, p)
+	}
+}
+
+func (e *Entry) judgeJob(ctx context.Context, c *Client) (Verdict, string) {
+	again, err := c.hasFile(ctx, e.Name+"_00002_.png")
+	if err != nil {
+		return "", err.Error()
+	}
+	if again {
+		return Doubled, "it saved its picture twice"
+	}
+	if !e.Accepted {
+		return Refused, ""
+	}
+	state := c.State(ctx, e.ID)
+	switch state {
+	case "unknown":
+		return Lost, "the service does not know it"
+	case "completed", "failed", "cancelled":
+	default:
+		return "", "state " + state
+	}
+	names, failure, err := c.outputs(ctx, e.ID)
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case state == "failed" && strings.Contains(failure, "retry the job to order it anew"):
+		return Uncertain, ""
+	case state != "completed":
+		return Failed, state + " " + failure
+	case len(names) != 1 || names[0] != e.Name+"_00001_.png":
+		return Failed, fmt.Sprintf("its outputs are %v", names)
+	}
+	there, err := c.hasFile(ctx, names[0])
+	switch {
+	case err != nil:
+		return "", err.Error()
+	case !there:
+		return Lost, "its file is not there"
+	}
+	return Right, ""
+}
+
+func (e *Entry) judgeUpload(ctx context.Context, c *Client) (Verdict, string) {
+	status, body := c.Send(ctx, http.MethodGet, "/api/v2/assets/"+e.ID, nil)
+	switch {
+	case status == http.StatusNotFound:
+		return Lost, "the service does not know it"
+	case status != http.StatusOK:
+		return "", fmt.Sprintf("status %d: %s", status, body)
+	}
+	sum := blake3.Sum256(e.content)
+	if !bytes.Contains(body, fmt.Appendf(nil, "%x", sum)) {
+		return Lost, "its hash is another: " + string(body)
+	}
+	var asset struct{ URL string }
+	if err := json.Unmarshal(body, &asset); err != nil {
+		return Failed, err.Error()
+	}
+	status, content := c.Send(ctx, http.MethodGet, strings.TrimPrefix(asset.URL, c.base), nil)
+	switch {
+	case status == http.StatusNotFound:
+		return Lost, "its bytes are not there"
+	case status != http.StatusOK:
+		return "", fmt.Sprintf("status %d: %s", status, content)
+	case !bytes.Equal(content, e.content):
+		return Lost, "its bytes are others"
+	}
+	return Right, ""
+}
+
+func (e *Entry) judgeCall(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
+	status, body := c.result(ctx, e.ID)
+	switch {
+	case status == http.StatusNotFound:
+		return Lost, "the service does not know it"
+	case status == http.StatusOK && p.Ordered(e.Name) == 1:
+		return Right, ""
+	case status == http.StatusOK:
+		return Lost, "it is answered, and the provider was not asked"
+	case status == 0, status == http.StatusAccepted, status == http.StatusServiceUnavailable:
+		return "", fmt.Sprintf("status %d: %s", status, body)
+	case bytes.Contains(body, []byte("it is not sent again")):
+		return Uncertain, ""
+	}
+	return Failed, fmt.Sprintf("status %d: %s", status, body)
+}
+
+// Counts returns how many entries of a kind came to each verdict.
+func (l *Ledger) Counts(kind string) (all, accepted int, by map[Verdict]int) {
+	by = map[Verdict]int{}
+	for _, e := range l.Entries {
+		if e.Kind != kind {
+			continue
+		}
+		all++
+		by[e.Verdict]++
+		if e.Accepted {
+			accepted++
+		}
+	}
+	return all, accepted, by
+}
