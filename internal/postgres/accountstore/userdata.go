@@ -177,12 +177,12 @@ const lockOfUserdata = 23
 
 // change runs fn alone among the changes of an account: what a path may become depends on its others.
 func (u *Userdata) change(ctx context.Context, account string, fn func(pgx.Tx) error) error {
-	return pgx.BeginFunc(ctx, u.pool, func(tx pgx.Tx) error {
+	return postgres.Classify(pgx.BeginFunc(ctx, u.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, account, lockOfUserdata); err != nil {
-			return postgres.Classify(err, "lock user data")
+			return err
 		}
 		return fn(tx)
-	})
+	}), "change user data")
 }
 
 // free fails unless a file may be created at the path.

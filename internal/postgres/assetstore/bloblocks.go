@@ -54,14 +54,20 @@ func (l *BlobLocks) with(ctx context.Context, lock string, ref blob.Ref, fn func
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	return pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
+	var failed error // of fn: nothing of the database
+	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select set_config('idle_in_transaction_session_timeout', $3, true), `+lock+`(hashtextextended($1, $2))`,
 			ref.Hex(), lockOfBlobs, postgres.Millis(idleFor))
 		if err != nil {
-			return postgres.Classify(err, "lock a blob")
+			return err
 		}
 		held, cancel := context.WithTimeout(ctx, maxLockTime)
 		defer cancel()
-		return fn(held)
+		failed = fn(held)
+		return failed
 	})
+	if failed != nil {
+		return failed
+	}
+	return postgres.Classify(err, "lock a blob")
 }

@@ -8,8 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
@@ -137,4 +139,20 @@ func TestLocksOfABlobKeepRemoversApart(t *testing.T) {
 	})
 	require.NoError(t, err)
 	require.NoError(t, <-removed)
+}
+
+// What fails is either the database, which clients may ask again later, or what was done under the lock.
+func TestABlobLockSaysWhatFailed(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	locks := assetstore.NewBlobLocks(pool)
+	bucket := errors.New("no answer of the bucket")
+	require.Equal(t, bucket, locks.Shared(t.Context(), blob.Sum([]byte("a")), func(context.Context) error { return bucket }))
+	cfg := pool.Config()
+	cfg.ConnConfig.Host = t.TempDir()
+	away, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(away.Close)
+	err = assetstore.NewBlobLocks(away).Exclusive(t.Context(), blob.Sum([]byte("a")), func(context.Context) error { return nil })
+	require.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 }
