@@ -96,12 +96,12 @@ func Migrate(ctx context.Context, dsn string, logf func(format string, args ...a
 			logf("applied migration %s", m.name)
 		}
 	}
-	return nil
+	return redefine(ctx, conn)
 }
 
 func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
 	err := pgx.BeginFunc(ctx, conn, func(tx pgx.Tx) error {
-		if _, err := tx.Conn().PgConn().Exec(ctx, m.sql).ReadAll(); err != nil {
+		if _, err := tx.Conn().PgConn().Exec(ctx, m.statements()).ReadAll(); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `insert into schema_migrations (version, name, checksum, program) values ($1, $2, $3, $4)`,
