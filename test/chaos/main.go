@@ -113,6 +113,9 @@ func (r *run) build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
+// pace is how fast clients send.
+const pace = 50 * time.Millisecond
+
 // settleWithin is how long accepted work may take to end once nothing is broken any more, and to be asked about. What was
 // accepted in a long time takes longer: as long again at most.
 const settleWithin = 5 * time.Minute
@@ -135,7 +138,7 @@ func (r *run) one(ctx context.Context, start func(context.Context, *run, string)
 	}
 	ledger := &load.Ledger{Mode: d.name}
 	loading, stop := context.WithCancel(ctx)
-	clients := load.Start(loading, d.client, ledger, r.seed)
+	clients := load.Start(loading, d.client, ledger, r.seed, pace)
 	r.breakThings(ctx, d, report, time.Now().Add(lasts))
 	stop()
 	clients.Wait()

@@ -11,24 +11,46 @@ import (
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strings"
+	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // Client is the service as somebody outside sees it, through outages.
 type Client struct {
-	base string
-	http *http.Client
+	http     *http.Client
+	patience time.Duration // how long a request is sent again; 0 = it is sent once
+
+	mu    sync.Mutex // guards what follows
+	bases []string   // the first one is asked
+	seen  Seen
 }
 
-func NewClient(base string) *Client {
-	return &Client{base: base, http: &http.Client{Timeout: 30 * time.Second}}
-}
+// NewClient returns a client that sends each request once.
+func NewClient(base string) *Client { return NewPatientClient(0, base) }
 
 // Send returns the status and body of an answer, 0 where there was none.
 func (c *Client) Send(ctx context.Context, method, path string, body []byte, headers ...string) (int, []byte) {
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	for until := time.Now().Add(c.patience); ; {
+		status, answer, after := c.sendOnce(ctx, method, path, body, headers)
+		if status != 0 && after == 0 || !c.waits(ctx, after, until) {
+			c.note(status, method+" "+path, answer)
+			return status, answer
+		}
+	}
+}
+
+// sendOnce also returns what the answer asks a client to wait before it sends the request again; 0 = it does not.
+func (c *Client) sendOnce(ctx context.Context, method, path string, body []byte, headers []string) (status int, answer []byte, after time.Duration) {
+	base := c.base()
+	if strings.HasPrefix(path, "http://") { // an address that the service gave
+		base = ""
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
 	if err != nil {
-		return 0, []byte(err.Error())
+		return 0, []byte(err.Error()), 0
 	}
 	req.Header.Set("Content-Type", "application/json")
 	for i := 0; i+1 < len(headers); i += 2 {
@@ -36,14 +58,16 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte, hea
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return 0, []byte(err.Error())
+		c.leave(base)
+		return 0, []byte(err.Error()), 0
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)
 	if err != nil {
-		return 0, []byte(err.Error())
+		c.leave(base)
+		return 0, []byte(err.Error()), 0
 	}
-	return resp.StatusCode, raw
+	return resp.StatusCode, raw, retryAfter(resp)
 }
 
 // UntilReady waits for the first start of the service.
@@ -60,9 +84,17 @@ func (c *Client) UntilReady(ctx context.Context) error {
 	}
 }
 
-// Submit sends a graph and reports whether the answer says that it is kept.
+// Submit sends a graph and reports whether the answer says that it is kept. A patient client chooses the job's id, so that
+// a submission whose answer was lost may be sent again: the service has at most one job of an id.
 func (c *Client) Submit(ctx context.Context, graph string) (id string, accepted bool) {
+	if c.patience > 0 {
+		id = uuid.NewString()
+		graph = strings.Replace(graph, "{", fmt.Sprintf(`{"prompt_id":%q,`, id), 1)
+	}
 	status, body := c.Send(ctx, http.MethodPost, "/api/prompt", []byte(graph))
+	if status == http.StatusConflict && c.patience > 0 {
+		return id, true
+	}
 	var answer struct {
 		ID string `json:"prompt_id"`
 	}
@@ -224,4 +256,16 @@ func (c *Client) UntilCompleted(ctx context.Context, id string) error {
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// ours returns an address of the service without the process that is asked, and any other address as it is.
+func (c *Client) ours(address string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, base := range c.bases {
+		if path, ok := strings.CutPrefix(address, base); ok {
+			return path
+		}
+	}
+	return address
 }

@@ -160,7 +160,7 @@ func (e *Entry) judgeUpload(ctx context.Context, c *Client) (Verdict, string) {
 	if err := json.Unmarshal(body, &asset); err != nil {
 		return Failed, err.Error()
 	}
-	status, content := c.Send(ctx, http.MethodGet, strings.TrimPrefix(asset.URL, c.base), nil)
+	status, content := c.Send(ctx, http.MethodGet, c.ours(asset.URL), nil)
 	switch {
 	case status == http.StatusNotFound:
 		return Lost, "its bytes are not there"

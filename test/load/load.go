@@ -23,15 +23,16 @@ type Load struct {
 // Wait returns once every client has ended.
 func (l *Load) Wait() { l.group.Wait() }
 
-// Start starts four clients that submit jobs, one that uploads and one that calls a model.
-func Start(ctx context.Context, c *Client, book *Ledger, seed uint64) *Load {
+// Start starts four clients that submit jobs, one that uploads and one that calls a model. Each pauses between its requests
+// for pace to six times pace.
+func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.Duration) *Load {
 	l := &Load{client: c, ledger: book}
 	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
 	kinds := []string{"job", "job", "job", "job", "upload", "call"}
 	for i, work := range works {
 		random := rand.New(rand.NewPCG(seed, uint64(10+i))) // no secret
 		l.group.Go(func() {
-			for n := i; Pause(ctx, 50*time.Millisecond+time.Duration(random.Int64N(int64(250*time.Millisecond)))); n += len(works) {
+			for n := i; Pause(ctx, pace+time.Duration(random.Int64N(int64(5*pace)))); n += len(works) {
 				work(ctx, fmt.Sprintf("%s-%s-%d", book.Mode, kinds[i], n), random)
 			}
 		})

@@ -34,6 +34,8 @@ type Options struct {
 	// MaxConnections is the server's limit; 0 = 300: a Temporal may open 160 (two stores of
 	// four services, 20 each), every process of Millrace some 30.
 	MaxConnections int
+	// Settings are further ones, NAME=VALUE, which win over those of this package.
+	Settings []string
 }
 
 // Fixed names. The port is only part of the socket's name: nothing listens on TCP.
@@ -163,6 +165,9 @@ func (c *Cluster) arguments() []string {
 	}
 	if c.opts.Disposable {
 		args = append(args, "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off", "-c", "max_wal_size=4GB")
+	}
+	for _, setting := range c.opts.Settings {
+		args = append(args, "-c", setting)
 	}
 	return args
 }
