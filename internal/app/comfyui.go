@@ -97,7 +97,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 		group.Go(func() error { return in.servers.Watch(ctx) })
 		group.Go(func() error { return in.servers.Serve(ctx) })
 		group.Go(func() error {
-			serverstore.Listen(ctx, in.cfg.DatabaseURL, in.name, in.servers.Granted, in.log)
+			serverstore.Listen(ctx, in.cfg.SessionURL(), in.name, in.servers.Granted, in.log)
 			return nil
 		})
 	}

@@ -113,11 +113,11 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Pooled: in.cfg.DirectURL != ""}); err != nil {
 		return err
 	}
-	in.wake = eventstore.NewWake(in.cfg.DatabaseURL, in.log)
-	in.tail = eventstore.NewTailer(in.pool, in.cfg.DatabaseURL, in.wake, eventstore.TailerOptions{Log: in.log})
+	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)
+	in.tail = eventstore.NewTailer(in.pool, in.cfg.SessionURL(), in.wake, eventstore.TailerOptions{Log: in.log})
 	in.events = eventstore.New(in.pool, in.types, in.wake)
 	in.jobs = jobstore.New(in.pool, in.events)
 	in.storage = accountstore.NewStorage(in.pool, in.cfg.AccountLimit)

@@ -12,7 +12,7 @@ import (
 
 // startProjector keeps the views up to date.
 func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
-	checkpoints := eventstore.NewCheckpoints(in.pool, in.cfg.DatabaseURL, in.log)
+	checkpoints := eventstore.NewCheckpoints(in.pool, in.cfg.SessionURL(), in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })
 	group.Go(func() error {
 		all, err := views.Followers(in.cfg.PublicURL)

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 
+	"github.com/millrace-dev/millrace/internal/config"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -37,11 +38,14 @@ func retry(ctx context.Context, attempt func() error, report func(err error)) er
 
 // migrate brings the database to this version, and waits for one that is starting up or recovering. Any other failure is
 // final: a wrong address is reported at once.
-func migrate(ctx context.Context, dsn string, log *slog.Logger) error {
+func migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	return retry(ctx, func() error {
-		err := postgres.Migrate(ctx, dsn, func(format string, args ...any) {
+		err := postgres.Migrate(ctx, cfg.SessionURL(), func(format string, args ...any) {
 			log.Info("schema changed", "change", fmt.Sprintf(format, args...))
 		})
+		if err == nil && cfg.DirectURL != "" {
+			err = postgres.PrepareForPooler(ctx, cfg.DirectURL)
+		}
 		if err != nil && !postgres.IsStarting(err) {
 			return backoff.Permanent(err)
 		}

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -37,6 +38,7 @@ type Config struct {
 	AdvertiseURL      string   // MILLRACE_ADVERTISE_URL, where peers reach it; "" = from the host name
 	DataDir           string   // MILLRACE_DATA
 	DatabaseURL       string
+	DirectURL         string // DATABASE_DIRECT_URL, PostgreSQL itself where DatabaseURL leads through a pooler; "" = it does not
 	TemporalAddress   string
 	TemporalNamespace string
 	Temporal          Temporal
@@ -244,6 +246,7 @@ var generalSettings = []setting{
 	text("OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) *string { return &c.TracesTo }),
 	text("MILLRACE_DATA", func(c *Config) *string { return &c.DataDir }),
 	text("DATABASE_URL", func(c *Config) *string { return &c.DatabaseURL }),
+	text("DATABASE_DIRECT_URL", func(c *Config) *string { return &c.DirectURL }),
 	text("TEMPORAL_ADDRESS", func(c *Config) *string { return &c.TemporalAddress }),
 	text("TEMPORAL_NAMESPACE", func(c *Config) *string { return &c.TemporalNamespace }),
 	text("MILLRACE_TASK_QUEUE", func(c *Config) *string { return &c.TaskQueue }),
@@ -478,3 +481,6 @@ func (c Config) checkBounds() error {
 	}
 	return errors.Join(problems...)
 }
+
+// SessionURL is the database for what needs a session of its own: listening, locks of a session, migrations.
+func (c Config) SessionURL() string { return cmp.Or(c.DirectURL, c.DatabaseURL) }

@@ -23,6 +23,7 @@ type PoolOptions struct {
 	ConnectTimeout  time.Duration // default 5 s
 	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
 	Name            string        // application_name, default "millrace"
+	Pooled          bool          // the database is reached through a transaction pooler; see PrepareForPooler
 }
 
 func (o PoolOptions) withDefaults() PoolOptions {
@@ -56,18 +57,15 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	cfg.PingTimeout = opts.ConnectTimeout // of a connection that was not used for a while
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
 	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
-	setDefaults(cfg.ConnConfig, serverKeepsAlive)
-	setDefaults(cfg.ConnConfig, map[string]string{
-		"application_name":                    opts.Name,
-		"idle_in_transaction_session_timeout": Millis(opts.IdleTransaction),
-		"lock_timeout":                        Millis(opts.LockTimeout),
-		"timezone":                            "UTC",
-		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it
-		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
-		// would slow down every append until the next analyze. All frequent queries have an index.
-		"enable_seqscan": "off",
-		"jit":            "off", // compiling costs more than any of our queries
-	})
+	setDefaults(cfg.ConnConfig, map[string]string{"application_name": opts.Name, "timezone": "UTC"})
+	if opts.Pooled {
+		if err := usePooler(cfg.ConnConfig); err != nil {
+			return nil, err
+		}
+	} else {
+		setDefaults(cfg.ConnConfig, serverKeepsAlive)
+		setDefaults(cfg.ConnConfig, opts.session())
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
 		return nil, classify(err, "open the database pool")
@@ -77,6 +75,19 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		return nil, classify(err, "reach the database")
 	}
 	return pool, nil
+}
+
+// session are the run-time parameters that the statements of a pool rely on.
+func (o PoolOptions) session() map[string]string {
+	return map[string]string{
+		"idle_in_transaction_session_timeout": Millis(o.IdleTransaction),
+		"lock_timeout":                        Millis(o.LockTimeout),
+		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it
+		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
+		// would slow down every append until the next analyze. All frequent queries have an index.
+		"enable_seqscan": "off",
+		"jit":            "off", // compiling costs more than any of our queries
+	}
 }
 
 // setDefaults sets run-time parameters that the URL leaves open.
@@ -96,7 +107,7 @@ func Millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(),
 const Silence = 10 * time.Second
 
 // Connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
-// migrations, which must not pass through a pool. Server-side waits have no limit on it, but a server
+// migrations, which must not pass through a pool or a transaction pooler. Server-side waits have no limit on it, but a server
 // that sends nothing for that long is taken for gone; silence 0 means never.
 func Connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
@@ -106,7 +117,9 @@ func Connect(ctx context.Context, dsn, name string, silence time.Duration, param
 	cfg.ConnectTimeout = 5 * time.Second
 	noticeDeadPeers(&cfg.Config, silence)
 	setDefaults(cfg, serverKeepsAlive)
-	setDefaults(cfg, map[string]string{"application_name": "millrace " + name})
+	setDefaults(cfg, map[string]string{
+		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", // whatever the role has
+	})
 	setDefaults(cfg, params)
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {

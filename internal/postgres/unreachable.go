@@ -27,6 +27,8 @@ func Unreachable(err error) (text string, ok bool) {
 	var network *net.OpError
 	var name *net.DNSError
 	switch {
+	case errors.As(connecting, &refused) && isPooler(refused):
+		text = fmt.Sprintf("at %s is a pooler, not PostgreSQL: set DATABASE_DIRECT_URL to the address of PostgreSQL itself", server)
 	case errors.As(connecting, &refused):
 		text = fmt.Sprintf("PostgreSQL at %s refuses: %s; correct DATABASE_URL", server, refusal(refused, connecting.Config))
 	case errors.As(connecting, &name):

@@ -148,8 +148,8 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 		return err
 	}
 	running, stop := context.WithCancel(ctx)
-	wake := eventstore.NewWake(s.Config.DatabaseURL, logger)
-	tail := eventstore.NewTailer(log.Pool, s.Config.DatabaseURL, wake, eventstore.TailerOptions{Log: logger})
+	wake := eventstore.NewWake(s.Config.SessionURL(), logger)
+	tail := eventstore.NewTailer(log.Pool, s.Config.SessionURL(), wake, eventstore.TailerOptions{Log: logger})
 	var group errgroup.Group
 	group.Go(func() error { return wake.Run(running) })
 	group.Go(func() error { return tail.Run(running) })

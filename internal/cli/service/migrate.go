@@ -34,10 +34,13 @@ failure: the service works without.`,
 			}
 			pool.Close()
 			applied := 0
-			err = postgres.Migrate(cmd.Context(), s.Config.DatabaseURL, func(format string, args ...any) {
+			err = postgres.Migrate(cmd.Context(), s.Config.SessionURL(), func(format string, args ...any) {
 				applied++
 				fmt.Fprintf(s.Out, format+"\n", args...) //nolint:errcheck // progress only
 			})
+			if err == nil && s.Config.DirectURL != "" {
+				err = postgres.PrepareForPooler(cmd.Context(), s.Config.DirectURL)
+			}
 			if err != nil {
 				return err
 			}

@@ -63,6 +63,7 @@ func serverFlags(s *shell.Shell, cmd *cobra.Command) {
 	f.StringVar(&c.MetricsAddr, "metrics-addr", c.MetricsAddr, "address of /metrics, for scrapers and without a credential; default: none (MILLRACE_METRICS_ADDR)")
 	f.StringVar(&c.DataDir, "data", c.DataDir, "data directory (MILLRACE_DATA)")
 	f.StringVar(&c.DatabaseURL, "database-url", c.DatabaseURL, "PostgreSQL to use (DATABASE_URL)")
+	f.StringVar(&c.DirectURL, "database-direct-url", c.DirectURL, "PostgreSQL itself, where --database-url leads through a pooler (DATABASE_DIRECT_URL)")
 	s.EngineFlags(cmd)
 	f.StringVar(&c.TaskQueue, "task-queue", c.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	f.StringSliceVar(&c.Router.Catalog, "catalog", c.Router.Catalog, "directories with catalog files of models, beside the built-in ones (MILLRACE_CATALOG)")

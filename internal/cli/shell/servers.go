@@ -57,6 +57,7 @@ func (s *Shell) findServers() error {
 func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
 	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: that of a running millrace dev")
+	f.StringVar(&s.Config.DirectURL, "database-direct-url", s.Config.DirectURL, "PostgreSQL itself, where --database-url leads through a pooler (DATABASE_DIRECT_URL)")
 	f.StringVar(&s.Config.DataDir, "data", s.Config.DataDir, "data directory of that millrace dev (MILLRACE_DATA)")
 }
 
@@ -68,7 +69,7 @@ func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
 	if s.Config.DatabaseURL == "" {
 		return nil, fmt.Errorf("no database: set DATABASE_URL, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
 	}
-	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4})
+	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4, Pooled: s.Config.DirectURL != ""})
 }
 
 // RunningRules returns what the workers of the deployment go by; not ok without a database or without workers.

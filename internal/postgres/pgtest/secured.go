@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/child/scratch"
@@ -64,7 +63,7 @@ func (s *Secured) file(name string, content []byte) string {
 	path := filepath.Join(s.dir, name)
 	require.NoError(s.t, os.WriteFile(path, content, 0o600))
 	if os.Geteuid() == 0 {
-		require.NoError(s.t, os.Chown(path, 0, serverGroup(s.t)))
+		require.NoError(s.t, os.Chown(path, 0, int(ownerOfServer(s.t).Gid)))
 		require.NoError(s.t, os.Chmod(path, 0o640))
 	}
 	return path
@@ -75,18 +74,6 @@ func (s *Secured) start(ctx context.Context) {
 	c, err := localcluster.Start(ctx, filepath.Join(s.dir, "c"), s.opts)
 	require.NoError(s.t, err)
 	s.cluster = c
-}
-
-// serverGroup is the group of the user that root's PostgreSQL runs as, which owns the files of the shared server.
-func serverGroup(t testing.TB) int {
-	t.Helper()
-	cfg, err := pgx.ParseConfig(Server(t))
-	require.NoError(t, err)
-	info, err := os.Stat(cfg.Host)
-	require.NoError(t, err)
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	require.True(t, ok)
-	return int(stat.Gid)
 }
 
 // URL is the connection string of the database with further parameters, such as sslmode and sslrootcert.

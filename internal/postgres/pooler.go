@@ -1,0 +1,65 @@
+package postgres
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+// A transaction pooler, such as PgBouncer in transaction mode, gives a client another session of the server for each
+// transaction. What a session keeps is therefore of no use behind it: prepared statements, run-time parameters, LISTEN, locks
+// of the session. Pools prepare nothing, and rely on parameters of the role that PrepareForPooler sets. Connect must lead to
+// PostgreSQL itself.
+
+// usePooler makes the connections of a pool ones that may pass through a transaction pooler.
+func usePooler(cfg *pgx.ConnConfig) error {
+	if _, given := cfg.RuntimeParams["search_path"]; given {
+		return fault.New(fault.Invalid, "", "search_path in DATABASE_URL does not pass a pooler: leave it out, and set it for the role (alter role … set search_path)")
+	}
+	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	cfg.StatementCacheCapacity = 0
+	return nil
+}
+
+// PrepareForPooler sets the run-time parameters that pools rely on for the role and the database of dsn, which leads to
+// PostgreSQL itself. A pooler gives them to none of its sessions; PostgreSQL gives them to every new one.
+func PrepareForPooler(ctx context.Context, dsn string) error {
+	conn, err := Connect(ctx, dsn, "migrate", 0, nil)
+	if err != nil {
+		return err
+	}
+	defer conn.Close(context.WithoutCancel(ctx)) // nothing is open
+	var found []string
+	var role, database string
+	err = conn.QueryRow(ctx, `select current_user, current_database(), coalesce((select setconfig from pg_db_role_setting
+		where setrole = current_user::regrole and setdatabase = (select oid from pg_database where datname = current_database())), '{}')`).Scan(&role, &database, &found)
+	if err != nil {
+		return classify(err, "read the parameters of the role")
+	}
+	params := PoolOptions{}.withDefaults().session()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		if slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, name+"=") }) {
+			continue // what an operator has set stays
+		}
+		_, err := conn.Exec(ctx, "alter role "+pgx.Identifier{role}.Sanitize()+" in database "+pgx.Identifier{database}.Sanitize()+
+			" set "+name+" = '"+params[name]+"'")
+		if err != nil {
+			return classify(err, "set a parameter of the role for the pooler")
+		}
+	}
+	return nil
+}
+
+// protocolViolation is what PgBouncer answers to parameters that it does not know.
+const protocolViolation = "08P01"
+
+// isPooler reports whether a server refuses a connection because it is a pooler.
+func isPooler(refused *pgconn.PgError) bool {
+	return refused.Code == protocolViolation && strings.Contains(refused.Message, "startup parameter")
+}
