@@ -12,6 +12,7 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/authority"
 )
 
 func (d *deployment) retention() time.Duration {
@@ -55,12 +56,12 @@ func TestWorkflowsAreFoundByTheirSearchAttributes(t *testing.T) {
 func TestANamespaceWithoutRightsWorksWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)
-	ca := temporaltest.NewAuthority(t)
+	ca := authority.New(t)
 	front := temporaltest.NewFront(t, d.address, temporaltest.FrontRules{
 		Certificate: ca.Pair(t, "127.0.0.1", time.Now().Add(time.Hour)), Denied: "/temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes",
 	})
 	d.env["TEMPORAL_ADDRESS"] = front.Address
-	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = temporaltest.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM)
+	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM)
 	out := d.run("migrate")
 	require.Contains(t, out, "is not prepared: search attributes of namespace "+d.namespace+" are not registered, and workflows do without")
 	require.Contains(t, out, "temporal operator search-attribute create -n "+d.namespace+" --name MillraceAccount --type Keyword")

@@ -25,6 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/sim"
+	"github.com/millrace-dev/millrace/test/authority"
 	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
@@ -211,5 +212,5 @@ func simulator(t *testing.T) string {
 
 func writeFile(t *testing.T, path, text string) {
 	t.Helper()
-	temporaltest.WriteFile(t, path, []byte(text))
+	authority.WriteFile(t, path, []byte(text))
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/authority"
 )
 
 // secured is a deployment whose Temporal asks for a client certificate and an API key, in files that may be replaced.
@@ -17,26 +18,26 @@ func secured(t *testing.T) (*deployment, *temporaltest.Front) {
 	t.Helper()
 	dir, until := t.TempDir(), time.Now().Add(time.Hour)
 	d := newDeployment(t, nil)
-	ca := temporaltest.NewAuthority(t)
+	ca := authority.New(t)
 	front := temporaltest.NewFront(t, d.address, temporaltest.FrontRules{Certificate: ca.Pair(t, "127.0.0.1", until), ClientCAs: ca.Pool(), Bearer: "one"})
 	cert, key := ca.Issue(t, "millrace", until)
 	d.env["TEMPORAL_ADDRESS"] = front.Address
-	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = temporaltest.WriteFile(t, filepath.Join(dir, "ca.pem"), ca.PEM)
-	d.env["TEMPORAL_TLS_CLIENT_CERT_PATH"] = temporaltest.WriteFile(t, filepath.Join(dir, "client.pem"), cert)
-	d.env["TEMPORAL_TLS_CLIENT_KEY_PATH"] = temporaltest.WriteFile(t, filepath.Join(dir, "client.key"), key)
-	d.env["TEMPORAL_API_KEY_FILE"] = temporaltest.WriteFile(t, filepath.Join(dir, "api.key"), []byte("one"))
+	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = authority.WriteFile(t, filepath.Join(dir, "ca.pem"), ca.PEM)
+	d.env["TEMPORAL_TLS_CLIENT_CERT_PATH"] = authority.WriteFile(t, filepath.Join(dir, "client.pem"), cert)
+	d.env["TEMPORAL_TLS_CLIENT_KEY_PATH"] = authority.WriteFile(t, filepath.Join(dir, "client.key"), key)
+	d.env["TEMPORAL_API_KEY_FILE"] = authority.WriteFile(t, filepath.Join(dir, "api.key"), []byte("one"))
 	return d, front
 }
 
 // rotate replaces the CA, both certificates and the API key, on both sides, and cuts the connections.
 func rotate(d *deployment, front *temporaltest.Front) {
 	t, until := d.t, time.Now().Add(time.Hour)
-	ca := temporaltest.NewAuthority(t)
+	ca := authority.New(t)
 	cert, key := ca.Issue(t, "millrace", until)
-	temporaltest.WriteFile(t, d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"], ca.PEM)
-	temporaltest.WriteFile(t, d.env["TEMPORAL_TLS_CLIENT_CERT_PATH"], cert)
-	temporaltest.WriteFile(t, d.env["TEMPORAL_TLS_CLIENT_KEY_PATH"], key)
-	temporaltest.WriteFile(t, d.env["TEMPORAL_API_KEY_FILE"], []byte("two"))
+	authority.WriteFile(t, d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"], ca.PEM)
+	authority.WriteFile(t, d.env["TEMPORAL_TLS_CLIENT_CERT_PATH"], cert)
+	authority.WriteFile(t, d.env["TEMPORAL_TLS_CLIENT_KEY_PATH"], key)
+	authority.WriteFile(t, d.env["TEMPORAL_API_KEY_FILE"], []byte("two"))
 	front.Change(func(r *temporaltest.FrontRules) {
 		r.Certificate, r.ClientCAs, r.Bearer = ca.Pair(t, "127.0.0.1", until), ca.Pool(), "two"
 	})
@@ -72,8 +73,8 @@ func TestCommandsExplainARefusalByTemporal(t *testing.T) {
 	d, _ := secured(t)
 	p := d.serve(nil)
 	id := p.paint(3)
-	strange := temporaltest.NewAuthority(t)
-	ca := temporaltest.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), strange.PEM)
+	strange := authority.New(t)
+	ca := authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), strange.PEM)
 	for _, args := range [][]string{{"jobs", "replay", id}, {"histories", "export", id, "--dir", t.TempDir()}, {"doctor", "--json"}} {
 		out, err := d.try(append(args, "--temporal-tls-ca", ca)...)
 		require.Error(t, err, args)

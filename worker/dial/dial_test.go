@@ -11,12 +11,13 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	"github.com/millrace-dev/millrace/test/authority"
 	"github.com/millrace-dev/millrace/worker/dial"
 )
 
 // hardened is a Temporal that asks for a client certificate and an API key, and what reaches it.
 type hardened struct {
-	ca       *temporaltest.Authority
+	ca       *authority.Authority
 	front    *temporaltest.Front
 	settings dial.Settings
 }
@@ -26,7 +27,7 @@ const apiKey = "key-one"
 func newHardened(t *testing.T) *hardened {
 	t.Helper()
 	address, namespace := temporaltest.Namespace(t)
-	h := &hardened{ca: temporaltest.NewAuthority(t)}
+	h := &hardened{ca: authority.New(t)}
 	h.front = temporaltest.NewFront(t, address, temporaltest.FrontRules{
 		Certificate: h.ca.Pair(t, "127.0.0.1", tomorrow()), ClientCAs: h.ca.Pool(), Bearer: apiKey,
 	})
@@ -34,10 +35,10 @@ func newHardened(t *testing.T) *hardened {
 	cert, key := h.ca.Issue(t, "millrace", tomorrow())
 	h.settings = dial.Settings{
 		Address: h.front.Address, Namespace: namespace,
-		CA:         temporaltest.WriteFile(t, filepath.Join(dir, "ca.pem"), h.ca.PEM),
-		Cert:       temporaltest.WriteFile(t, filepath.Join(dir, "client.pem"), cert),
-		Key:        temporaltest.WriteFile(t, filepath.Join(dir, "client.key"), key),
-		APIKeyFile: temporaltest.WriteFile(t, filepath.Join(dir, "api.key"), []byte(apiKey+"\n")),
+		CA:         authority.WriteFile(t, filepath.Join(dir, "ca.pem"), h.ca.PEM),
+		Cert:       authority.WriteFile(t, filepath.Join(dir, "client.pem"), cert),
+		Key:        authority.WriteFile(t, filepath.Join(dir, "client.key"), key),
+		APIKeyFile: authority.WriteFile(t, filepath.Join(dir, "api.key"), []byte(apiKey+"\n")),
 	}
 	return h
 }
@@ -90,12 +91,12 @@ func TestReplacedFilesAreUsedWithoutARestart(t *testing.T) {
 	defer c.Close()
 	require.NoError(t, describe(t.Context(), c, h.settings.Namespace))
 
-	next := temporaltest.NewAuthority(t)
+	next := authority.New(t)
 	cert, key := next.Issue(t, "millrace", tomorrow())
-	temporaltest.WriteFile(t, h.settings.CA, next.PEM)
-	temporaltest.WriteFile(t, h.settings.Cert, cert)
-	temporaltest.WriteFile(t, h.settings.Key, key)
-	temporaltest.WriteFile(t, h.settings.APIKeyFile, []byte("key-two"))
+	authority.WriteFile(t, h.settings.CA, next.PEM)
+	authority.WriteFile(t, h.settings.Cert, cert)
+	authority.WriteFile(t, h.settings.Key, key)
+	authority.WriteFile(t, h.settings.APIKeyFile, []byte("key-two"))
 	h.front.Change(func(r *temporaltest.FrontRules) {
 		*r = temporaltest.FrontRules{Certificate: next.Pair(t, "127.0.0.1", tomorrow()), ClientCAs: next.Pool(), Bearer: "key-two"}
 	})
@@ -109,11 +110,11 @@ func TestReplacedFilesAreUsedWithoutARestart(t *testing.T) {
 
 func TestARefusedConnectionNamesItsRemedy(t *testing.T) {
 	t.Parallel()
-	h, stranger := newHardened(t), temporaltest.NewAuthority(t)
+	h, stranger := newHardened(t), authority.New(t)
 	plain, _ := temporaltest.Namespace(t)
 	write := func(t *testing.T, content []byte) string {
 		t.Helper()
-		return temporaltest.WriteFile(t, filepath.Join(t.TempDir(), "file"), content)
+		return authority.WriteFile(t, filepath.Join(t.TempDir(), "file"), content)
 	}
 	for name, c := range map[string]struct {
 		change func(*testing.T, *dial.Settings)
@@ -162,9 +163,9 @@ func TestARefusedConnectionNamesItsRemedy(t *testing.T) {
 	}
 }
 
-func issue(t *testing.T, ca *temporaltest.Authority, until time.Time) (cert, key string) {
+func issue(t *testing.T, ca *authority.Authority, until time.Time) (cert, key string) {
 	t.Helper()
 	certPEM, keyPEM := ca.Issue(t, "millrace", until)
 	dir := t.TempDir()
-	return temporaltest.WriteFile(t, filepath.Join(dir, "cert.pem"), certPEM), temporaltest.WriteFile(t, filepath.Join(dir, "key.pem"), keyPEM)
+	return authority.WriteFile(t, filepath.Join(dir, "cert.pem"), certPEM), authority.WriteFile(t, filepath.Join(dir, "key.pem"), keyPEM)
 }

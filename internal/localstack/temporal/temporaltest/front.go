@@ -5,6 +5,8 @@ package temporaltest
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +15,9 @@ import (
 	"sync"
 	"testing"
 )
+
+// quiet drops the complaints of a server whose clients are refused on purpose.
+var quiet = log.New(io.Discard, "", 0)
 
 // Front is a TLS server in front of a plain Temporal: what a hosted or hardened one looks like to its clients. Its fields
 // may be changed with Change while it serves; Drop makes clients connect anew.

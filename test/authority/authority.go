@@ -1,6 +1,7 @@
 //go:build unix
 
-package temporaltest
+// Package authority gives tests a certificate authority of their own, and replaces files as those who rotate secrets do.
+package authority
 
 import (
 	"crypto/ecdsa"
@@ -10,8 +11,6 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
-	"io"
-	"log"
 	"math/big"
 	"net"
 	"os"
@@ -20,9 +19,6 @@ import (
 	"time"
 )
 
-// quiet drops the complaints of a server whose clients are refused on purpose.
-var quiet = log.New(io.Discard, "", 0)
-
 // Authority is a CA of a test.
 type Authority struct {
 	PEM  []byte // its certificate
@@ -30,8 +26,8 @@ type Authority struct {
 	key  *ecdsa.PrivateKey
 }
 
-// NewAuthority makes a CA.
-func NewAuthority(t testing.TB) *Authority {
+// New makes a CA.
+func New(t testing.TB) *Authority {
 	t.Helper()
 	key := newKey(t)
 	template := &x509.Certificate{
