@@ -2,9 +2,12 @@ package postgres
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -15,6 +18,11 @@ import (
 // Unreachable adds to a connection error which PostgreSQL could not be used, why, and what to do. The message
 // contains no password.
 func Unreachable(err error) (text string, ok bool) {
+	var settings *pgconn.ParseConfigError
+	var file *fs.PathError
+	if errors.As(err, &settings) && errors.As(settings, &file) {
+		return fmt.Sprintf("DATABASE_URL names a file that cannot be read: %v; correct sslrootcert, sslcert and sslkey", file), true
+	}
 	var connecting *pgconn.ConnectError
 	if !errors.As(err, &connecting) {
 		return "", false
@@ -26,7 +34,9 @@ func Unreachable(err error) (text string, ok bool) {
 	var refused *pgconn.PgError
 	var network *net.OpError
 	var name *net.DNSError
-	switch {
+	switch insecure := refusalOfTLS(connecting); {
+	case insecure != "":
+		text = fmt.Sprintf("PostgreSQL at %s %s", server, insecure)
 	case errors.As(connecting, &refused) && isPooler(refused):
 		text = fmt.Sprintf("at %s is a pooler, not PostgreSQL: set DATABASE_DIRECT_URL to the address of PostgreSQL itself", server)
 	case errors.As(connecting, &refused):
@@ -52,4 +62,34 @@ func refusal(refused *pgconn.PgError, cfg *pgconn.Config) string {
 		return fmt.Sprintf("it does not let in the user %q with this password", cfg.User)
 	}
 	return fault.Sentence(refused)
+}
+
+// refusalOfTLS says why there is no connection with TLS, or none without, and what to do; "" = for another reason.
+func refusalOfTLS(err error) string {
+	var unknown x509.UnknownAuthorityError
+	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var refused *pgconn.PgError
+	switch {
+	case errors.As(err, &unknown):
+		return "cannot be trusted: its certificate is of an authority that this machine does not know: name the authority's file with sslrootcert in DATABASE_URL"
+	case errors.As(err, &name):
+		return fmt.Sprintf("cannot be trusted: its certificate is of %s: use that name in DATABASE_URL, or sslmode=verify-ca", namesOf(name.Certificate))
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return "cannot be trusted: its certificate has expired, or is not valid yet: renew it"
+	case errors.As(err, &refused) && refused.Code == "28000" && strings.Contains(refused.Message, "no encryption"):
+		return "takes connections with TLS only: add sslmode=verify-full to DATABASE_URL"
+	case strings.Contains(err.Error(), "server refused TLS connection"):
+		return "has no TLS: turn ssl on there, or set sslmode=disable in DATABASE_URL where nobody else is on the network"
+	}
+	return ""
+}
+
+// namesOf returns the names that a certificate is good for.
+func namesOf(c *x509.Certificate) string {
+	names := slices.Clone(c.DNSNames)
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	return strings.Join(names, ", ")
 }
