@@ -134,6 +134,19 @@ test/compose: bin/millrace bin/millrace-temporal ## run docker-compose.yml and a
 	mkdir -p dist/image/$(shell $(GO) env GOARCH) && cp bin/millrace dist/image/$(shell $(GO) env GOARCH)/
 	MILLRACE_TEST_COMPOSE=1 $(GO) test ./test/compose -count=1 -v -timeout 20m
 
+# The release before is the program of the commit that changed the schema last: an older one could not be gone back to. Where
+# history does not have it, both releases are the same program.
+PREVIOUS ?= $(shell git log -1 --format=%h -- internal/postgres/migrations/*.sql internal/postgres/migrations/schema 2>/dev/null)
+.PHONY: test/cluster
+test/cluster: postgres bin/millrace bin/millrace-temporal $(S3SERVER) ## a cluster of seven processes under load: an upgrade from the release before and back, kills (PREVIOUS=COMMIT)
+	@rm -f bin/millrace-previous; tree=$$(mktemp -d); trap 'git worktree remove --force $$tree 2>/dev/null || rm -rf $$tree' EXIT; \
+	if [ -n "$(PREVIOUS)" ] && git worktree add -q --detach $$tree $(PREVIOUS) 2>/dev/null; then \
+	  echo "building the release before, $(PREVIOUS)"; \
+	  (cd $$tree && CGO_ENABLED=0 $(GO) build -ldflags "-X github.com/millrace-dev/millrace/internal/config/version.Version=$(PREVIOUS)" -o $(CURDIR)/bin/millrace-previous ./cmd/millrace); \
+	fi; \
+	previous=$(CURDIR)/bin/millrace-previous; [ -x $$previous ] || previous=; \
+	MILLRACE_TEST_CLUSTER=1 MILLRACE_TEST_PREVIOUS=$$previous MILLRACE_TEST_S3_SERVER=$(S3SERVER) $(GO) test ./test/cluster -count=1 -v -timeout 10m $(ARGS)
+
 .PHONY: test/comfyui
 test/comfyui: ## the conformance suite on real ComfyUI servers (COMFYUI=http://…[,http://…]); each needs a checkpoint
 	@[ -n "$(COMFYUI)" ] || { echo "COMFYUI names no servers: make test/comfyui COMFYUI=http://127.0.0.1:8188" >&2; exit 1; }

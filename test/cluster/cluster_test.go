@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
+	"github.com/millrace-dev/millrace/test/authority"
 	"github.com/millrace-dev/millrace/test/load"
 	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/s3server"
@@ -83,9 +84,9 @@ func newCluster(t testing.TB) *cluster {
 func (c *cluster) startServers() {
 	t, until := c.t, time.Now().Add(time.Hour)
 	t.Helper()
-	ca := temporaltest.NewAuthority(t)
+	ca := authority.New(t)
 	file := func(name string, content []byte) string {
-		return temporaltest.WriteFile(t, filepath.Join(c.dir, "tls", name), content)
+		return authority.WriteFile(t, filepath.Join(c.dir, "tls", name), content)
 	}
 	root := file("ca.pem", ca.PEM)
 	cert, key := ca.Issue(t, c.net.address, until)

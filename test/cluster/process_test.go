@@ -122,14 +122,15 @@ func get(address string) (status int, body string) {
 	return res.StatusCode, string(raw)
 }
 
-// replace stops the process as an upgrade does and starts another release in its place. It returns how long it was away.
-func (p *process) replace(r release) time.Duration {
+// replace stops the process as an upgrade does and starts another release in its place.
+func (p *process) replace(r release) {
 	p.cluster.t.Helper()
 	began := time.Now()
 	require.NoError(p.cluster.t, p.cmd.Process.Signal(syscall.SIGTERM))
 	require.NoError(p.cluster.t, <-p.ended, "%s does not stop cleanly", p.name)
+	stopped := time.Since(began)
 	p.start(r)
-	return time.Since(began)
+	p.cluster.t.Logf("%s: stopped in %s, build %s ready after %s", p.name, stopped.Round(10*time.Millisecond), r.build, time.Since(began).Round(10*time.Millisecond))
 }
 
 // kill ends the process as a crash does and starts it again, as a supervisor would.

@@ -37,23 +37,23 @@ func TestUpgradesAndKillsUnderLoadLoseNothing(t *testing.T) {
 	c.start(previous)
 	t.Logf("started in %s", time.Since(began).Round(time.Millisecond))
 
-	c.underLoad("upgrade", func() { c.upgrade(previous, current) })
-	c.underLoad("kills", func() { c.killEach(current) })
-	c.underLoad("back", func() { c.upgrade(current, previous) })
+	c.underLoad("upgrade", func(*load.Ledger) { c.upgrade(previous, current) })
+	c.underLoad("kills", func(l *load.Ledger) { c.killEach(current, l) })
+	c.underLoad("back", func(*load.Ledger) { c.upgrade(current, previous) })
 	out, err := c.try(previous, "views", "rebuild", "--check")
 	require.NoError(t, err, out)
 	require.NotContains(t, out, "differs")
 }
 
 // underLoad has clients use the service while change goes on, and judges what became of all that they asked for.
-func (c *cluster) underLoad(name string, change func()) {
+func (c *cluster) underLoad(name string, change func(*load.Ledger)) {
 	t := c.t
 	t.Helper()
 	clients, ledger, began := load.NewPatientClient(clientPatience, c.urls()...), &load.Ledger{Mode: name}, time.Now()
 	loading, stop := context.WithCancel(t.Context())
 	defer stop()
 	l := load.Start(loading, clients, ledger, 7, pace)
-	change()
+	change(ledger)
 	stop()
 	l.Wait()
 	lasted := time.Since(began)
@@ -89,13 +89,13 @@ func (c *cluster) judge(phase string, e *load.Entry) {
 func (c *cluster) upgrade(from, to release) {
 	c.t.Helper()
 	for _, p := range append(append([]*process{}, c.projectors...), c.apis...) {
-		c.t.Logf("%s: %s away", p.name, p.replace(to).Round(10*time.Millisecond))
+		p.replace(to)
 	}
 	for i, p := range c.workers {
 		if i == len(c.workers)-1 {
 			c.awaitDrained(from)
 		}
-		c.t.Logf("%s: %s away", p.name, p.replace(to).Round(10*time.Millisecond))
+		p.replace(to)
 		switch i {
 		case 0:
 			c.command(to, "deployments", "ramp", to.build, "--percent", "50")
@@ -125,7 +125,7 @@ func (c *cluster) awaitDrained(r release) {
 }
 
 // killEach kills one process of each kind and waits each time until a new job completes.
-func (c *cluster) killEach(r release) {
+func (c *cluster) killEach(r release, ledger *load.Ledger) {
 	c.t.Helper()
 	probes := load.NewPatientClient(clientPatience, c.urls()...)
 	for _, k := range []struct {
@@ -135,6 +135,7 @@ func (c *cluster) killEach(r release) {
 		{"api", func() { c.apis[0].kill(r) }}, {"worker", func() { c.workers[0].kill(r) }}, {"projector", func() { c.projectors[0].kill(r) }},
 		{"temporal", c.temporal.kill}, {"postgres", c.postgres.Kill},
 	} {
+		c.awaitMore(ledger)
 		began := time.Now()
 		k.kill()
 		up := time.Since(began)
@@ -146,6 +147,17 @@ func (c *cluster) killEach(r release) {
 		c.t.Logf("killed %s: up again after %s, a new job had completed after %s", k.name, up.Round(10*time.Millisecond), time.Since(began).Round(10*time.Millisecond))
 	}
 	require.Empty(c.t, probes.Seen().Errors)
+}
+
+// between is how many things clients have asked for from one kill to the next.
+const between = 15
+
+// awaitMore waits until clients have asked for some more things.
+func (c *cluster) awaitMore(ledger *load.Ledger) {
+	c.t.Helper()
+	for before := ledger.Len(); ledger.Len() < before+between; {
+		pauseOrFail(c.t)
+	}
 }
 
 // try runs a command of a release against the cluster.

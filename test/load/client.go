@@ -35,8 +35,11 @@ func NewClient(base string) *Client { return NewPatientClient(0, base) }
 func (c *Client) Send(ctx context.Context, method, path string, body []byte, headers ...string) (int, []byte) {
 	for until := time.Now().Add(c.patience); ; {
 		status, answer, after := c.sendOnce(ctx, method, path, body, headers)
-		if status != 0 && after == 0 || !c.waits(ctx, after, until) {
-			c.note(status, method+" "+path, answer)
+		final := status != 0 && after == 0
+		if final || !c.waits(ctx, after, until) {
+			if final || ctx.Err() == nil { // who stops asking has no complaint
+				c.note(status, method+" "+path, answer)
+			}
 			return status, answer
 		}
 	}

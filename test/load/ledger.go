@@ -58,6 +58,13 @@ func (l *Ledger) Add(e *Entry) {
 	l.Entries = append(l.Entries, e)
 }
 
+// Len returns how many entries there are.
+func (l *Ledger) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.Entries)
+}
+
 // Settle waits until everything that was accepted has ended, as long as ctx lasts, and judges each entry.
 func (l *Ledger) Settle(ctx context.Context, c *Client, p *Provider) {
 	var group errgroup.Group
