@@ -40,12 +40,9 @@ func retry(ctx context.Context, attempt func() error, report func(err error)) er
 // final: a wrong address is reported at once.
 func migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	return retry(ctx, func() error {
-		err := postgres.Migrate(ctx, cfg.SessionURL(), func(format string, args ...any) {
+		err := postgres.MigrateFor(ctx, cfg.SessionURL(), cfg.DirectURL != "", func(format string, args ...any) {
 			log.Info("schema changed", "change", fmt.Sprintf(format, args...))
 		})
-		if err == nil && cfg.DirectURL != "" {
-			err = postgres.PrepareForPooler(ctx, cfg.DirectURL)
-		}
 		if err != nil && !postgres.IsStarting(err) {
 			return backoff.Permanent(err)
 		}

@@ -27,6 +27,15 @@ func usePooler(cfg *pgx.ConnConfig) error {
 	return nil
 }
 
+// MigrateFor is Migrate for a service that reaches the database through a transaction pooler, if pooled. dsn leads to
+// PostgreSQL itself.
+func MigrateFor(ctx context.Context, dsn string, pooled bool, logf func(format string, args ...any)) error {
+	if err := Migrate(ctx, dsn, logf); err != nil || !pooled {
+		return err
+	}
+	return PrepareForPooler(ctx, dsn)
+}
+
 // PrepareForPooler sets the run-time parameters that pools rely on for the role and the database of dsn, which leads to
 // PostgreSQL itself. A pooler gives them to none of its sessions; PostgreSQL gives them to every new one.
 func PrepareForPooler(ctx context.Context, dsn string) error {

@@ -8,6 +8,7 @@ package cluster_test
 
 import (
 	"crypto/rand"
+	"crypto/tls"
 	"net/http/httptest"
 	"net/url"
 	"os"
@@ -64,7 +65,7 @@ func newCluster(t testing.TB) *cluster {
 		"TEMPORAL_NAMESPACE": namespace, "MILLRACE_BUCKET": bucket.Name, "MILLRACE_BUCKET_REGION": s3server.Region, "MILLRACE_BUCKET_INSECURE": "true",
 		"MILLRACE_BUCKET_ACCESS_KEY": s3server.AccessKey, "MILLRACE_BUCKET_SECRET_KEY": s3server.SecretKey,
 	}}
-	c.env["MILLRACE_BUCKET_ENDPOINT"] = c.net.forward(bucket.Addr)
+	c.env["MILLRACE_BUCKET_ENDPOINT"] = c.net.forward(bucket.Addr, nil)
 	models := httptest.NewUnstartedServer(c.provider)
 	models.Listener = c.net.listen()
 	models.Start()
@@ -94,9 +95,11 @@ func (c *cluster) startServers() {
 	c.env["DATABASE_URL"] = c.postgres.URL(url.Values{"sslmode": {"verify-full"}, "sslrootcert": {root}})
 
 	c.temporal = newEngine(t, c.dir)
-	front := temporaltest.NewFront(t, c.temporal.opts.Address, temporaltest.FrontRules{Certificate: ca.Pair(t, "temporal.test", until), ClientCAs: ca.Pool()})
 	cert, key = ca.Issue(t, "millrace", until)
-	c.env["TEMPORAL_ADDRESS"] = c.net.forward(front.Address)
+	c.env["TEMPORAL_ADDRESS"] = c.net.forward(c.temporal.opts.Address, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2"}, Certificates: []tls.Certificate{ca.Pair(t, "temporal.test", until)},
+		ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: ca.Pool(),
+	})
 	c.env["TEMPORAL_TLS_SERVER_NAME"] = "temporal.test"
 	c.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = root
 	c.env["TEMPORAL_TLS_CLIENT_CERT_PATH"] = file("client.pem", cert)
@@ -124,7 +127,13 @@ func newEngine(t testing.TB, dir string) *engine {
 		Database: "cluster_" + strings.ToLower(rand.Text()[:8]), Address: address, Namespace: namespace, LogFile: filepath.Join(dir, "temporal.log"),
 	}}
 	e.start()
-	t.Cleanup(func() { _ = e.server.Stop(t.Context()) }) // the context has ended: it is killed
+	t.Cleanup(func() {
+		if t.Failed() {
+			raw, _ := os.ReadFile(e.opts.LogFile) // it may be missing
+			t.Logf("log of Temporal:\n%s", tail(string(raw)))
+		}
+		_ = e.server.Stop(t.Context()) // the context has ended: it is killed
+	})
 	return e
 }
 

@@ -3,6 +3,7 @@
 package cluster_test
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"net"
@@ -86,10 +87,14 @@ func (n *network) listen() net.Listener {
 	return l
 }
 
-// forward passes connections on to a server that listens on loopback only, and returns the address that hosts reach.
-func (n *network) forward(target string) string {
+// forward passes connections on to a server that listens on loopback only, and returns the address that hosts reach. With a
+// configuration, connections to that address have TLS.
+func (n *network) forward(target string, secure *tls.Config) string {
 	n.t.Helper()
 	l := n.listen()
+	if secure != nil {
+		l = tls.NewListener(l, secure)
+	}
 	n.t.Cleanup(func() { _ = l.Close() })
 	go func() {
 		for {

@@ -28,19 +28,16 @@ attributes by which workflows are found, and has histories kept as long as jobs
 failure: the service works without.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pool, err := s.Database(cmd.Context())
+			pool, err := s.DirectDatabase(cmd.Context()) // which completes the configuration
 			if err != nil {
 				return err
 			}
 			pool.Close()
 			applied := 0
-			err = postgres.Migrate(cmd.Context(), s.Config.SessionURL(), func(format string, args ...any) {
+			err = postgres.MigrateFor(cmd.Context(), s.Config.SessionURL(), s.Config.DirectURL != "", func(format string, args ...any) {
 				applied++
 				fmt.Fprintf(s.Out, format+"\n", args...) //nolint:errcheck // progress only
 			})
-			if err == nil && s.Config.DirectURL != "" {
-				err = postgres.PrepareForPooler(cmd.Context(), s.Config.DirectURL)
-			}
 			if err != nil {
 				return err
 			}
