@@ -29,7 +29,7 @@ import (
 func TestServeWaitsForAPostgreSQLThatIsRecovering(t *testing.T) {
 	t.Parallel()
 	dsn, refused := recovering(t, pgtest.Database(t), 3)
-	require.NoError(t, app.Migrate(t.Context(), dsn, slog.New(slog.DiscardHandler)))
+	require.NoError(t, app.Migrate(t.Context(), config.Config{DatabaseURL: dsn}, slog.New(slog.DiscardHandler)))
 	require.EqualValues(t, 3, refused.Load(), "connections that were refused before")
 }
 
@@ -40,7 +40,7 @@ func TestServeDoesNotWaitForAWrongAddress(t *testing.T) {
 	require.NoError(t, l.Close())
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.Error(t, app.Migrate(ctx, "postgres://nobody@"+l.Addr().String()+"/none", slog.New(slog.DiscardHandler)))
+	require.Error(t, app.Migrate(ctx, config.Config{DatabaseURL: "postgres://nobody@" + l.Addr().String() + "/none"}, slog.New(slog.DiscardHandler)))
 	require.NoError(t, ctx.Err())
 }
 
