@@ -46,23 +46,6 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-// past implements cloud.History of its three parts.
-type past struct {
-	pasthistory.Service
-	marks *hidden.Reader
-	jobs  *jobs.Reader
-}
-
-// Hiding implements cloud.History.
-func (p past) Hiding(ctx context.Context, account string) (*hidden.Hiding, error) {
-	return p.marks.Hiding(ctx, account)
-}
-
-// Hides implements cloud.History.
-func (p past) Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error) {
-	return p.jobs.Hides(ctx, account, h, id)
-}
-
 // handler builds the API and starts what follows the log for it.
 func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
 	auth, err := in.authenticator()
@@ -113,7 +96,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(), Downloads: download.Service{Store: in.downloadRecords(), Notify: in.relay.Notify},
 		Logs: job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
-		History: past{pasthistory.Service{Events: in.events, Jobs: reader}, hidden.NewReader(in.pool, in.types), reader},
+		History: jobs.Past{Service: pasthistory.Service{Events: in.events, Jobs: reader}, Marks: hidden.NewReader(in.pool, in.types), Jobs: reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},

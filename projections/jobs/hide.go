@@ -127,3 +127,20 @@ func idsOf(rows []row) []string {
 	}
 	return ids
 }
+
+// Past is the history of accounts: what was hidden in it, and the commands that hide.
+type Past struct {
+	hidden.Service
+	Marks *view.Reader
+	Jobs  *Reader
+}
+
+// Hiding returns what the account has hidden, nil = nothing.
+func (p Past) Hiding(ctx context.Context, account string) (*view.Hiding, error) {
+	return p.Marks.Hiding(ctx, account)
+}
+
+// Hides reports whether a job is hidden by h.
+func (p Past) Hides(ctx context.Context, account string, h *view.Hiding, id job.ID) (bool, error) {
+	return p.Jobs.Hides(ctx, account, h, id)
+}
