@@ -3,6 +3,7 @@ package sim
 import (
 	"net/http"
 	"strconv"
+	"strings"
 )
 
 func klingError(status, code int, message string) reply {
@@ -34,7 +35,7 @@ func klingSubmit(e *exchange) reply {
 }
 
 // klingUnits is what a video takes: a second of Kling 3.0 0.6 units, of pro 0.8, and half as much again with sound; of
-// Kling 2.6 half a unit, and twice that with sound.
+// Kling 2.5 and 2.6 half a unit, and twice that with sound.
 func klingUnits(e *exchange) string {
 	seconds, err := strconv.ParseFloat(e.text("duration"), 64)
 	if err != nil {
@@ -42,7 +43,7 @@ func klingUnits(e *exchange) string {
 	}
 	rate, loud := 0.6, 1.5
 	switch {
-	case e.text("model_name") == "kling-v2-6":
+	case strings.HasPrefix(e.text("model_name"), "kling-v2-"):
 		rate, loud = 0.5, 2
 	case e.text("mode") == "pro":
 		rate = 0.8

@@ -16,6 +16,7 @@ var xaiRefusals = refusals{
 
 func (s *Server) xaiRoutes() {
 	s.handle("POST /xai/v1/images/generations", bearer, xaiRefusals.or(xaiImage))
+	s.handle("POST /xai/v1/images/edits", bearer, xaiRefusals.or(xaiImage))
 	s.handle("POST /xai/v1/videos/generations", bearer, xaiRefusals.or(func(e *exchange) reply {
 		return reply{status: http.StatusOK, json: map[string]any{"request_id": e.submit("").id()}, charged: true}
 	}))

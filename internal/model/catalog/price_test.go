@@ -147,6 +147,11 @@ func bills() map[string][]bill {
 			exactly(`{"model_name":"kling-v2-6","image":"x","mode":"pro"}`, 350_000),
 			exactly(`{"model_name":"kling-v2-6","image":"x","mode":"pro","duration":"10","sound":"on"}`, 1_400_000),
 		},
+		"kling/kling-v2-5-turbo-text2video": {
+			exactly(`{"model_name":"kling-v2-5-turbo","prompt":"x","mode":"pro"}`, 350_000),
+			{body: `{"model_name":"kling-v2-5-turbo","prompt":"x","mode":"pro","duration":"10"}`, low: 700_000, high: 700_000, answer: `{"data":{"final_unit_deduction":"2.5"}}`, settled: 350_000},
+		},
+		"kling/kling-v2-5-turbo-image2video": {exactly(`{"model_name":"kling-v2-5-turbo","image":"x","mode":"pro","duration":"10"}`, 700_000)},
 		"minimax/hailuo-02": {
 			exactly(`{"model":"MiniMax-Hailuo-02","prompt":"x"}`, 280_000),
 			exactly(`{"model":"MiniMax-Hailuo-02","prompt":"x","duration":10}`, 560_000),
@@ -275,6 +280,14 @@ func bills() map[string][]bill {
 			exactly(`{"model":"grok-imagine-image","prompt":"x","n":3}`, 60_000),
 			{body: `{"model":"grok-imagine-image","prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}]}`, settled: 20_000},
 			{body: `{"model":"grok-imagine-image","prompt":"x","n":3}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}],"usage":{"cost_in_usd_ticks":400000000}}`, settled: 40_000},
+		},
+		"xai/grok-imagine-image-edit": {
+			exactly(`{"model":"grok-imagine-image","prompt":"x","image":{"url":"a"}}`, 22_000),
+			{body: `{"model":"grok-imagine-image","prompt":"x","images":[{"url":"a"},{"url":"b"}],"n":2}`, low: 44_000, high: 44_000, answer: `{"data":[{"url":"a"}]}`, settled: 24_000},
+		},
+		"xai/grok-imagine-image-quality-edit": {
+			exactly(`{"model":"grok-imagine-image-quality","prompt":"x","resolution":"2k","image":{"url":"a"}}`, 80_000),
+			{body: `{"model":"grok-imagine-image-quality","prompt":"x","image":{"url":"a"}}`, low: 60_000, high: 60_000, answer: `{"data":[{"url":"a"}],"usage":{"cost_in_usd_ticks":700000000}}`, settled: 70_000},
 		},
 		"xai/grok-imagine-video": {
 			exactly(`{"model":"grok-imagine-video","prompt":"x"}`, 400_000),

@@ -33,7 +33,8 @@ type original struct {
 		When catalog.Expr
 		Says string
 	}
-	Body map[string]catalog.Expr // member of the request -> its value
+	Body  map[string]catalog.Expr // member of the request -> its value
+	Texts map[string][]string     // of outputs of text by name: the pointers to them, where they are not the model's text
 }
 
 //go:embed originals.yaml
@@ -147,7 +148,7 @@ func (o original) run(ctx context.Context, call *node.Call, models map[string]*m
 		return node.Result{}, err
 	}
 	defer answer.Content.Close()
-	values, err := p.values(ctx, call, answer, outputs)
+	values, err := p.values(ctx, call, answer, outputs, o.Texts)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -223,7 +224,9 @@ func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]
 
 // values makes the values of ComfyUI's outputs from those of the model that have their types: its pictures, its video, which
 // is a file until another node saves it, and its text.
-func (p *model) values(ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output) ([]node.Value, error) {
+func (p *model) values(
+	ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output, texts map[string][]string,
+) ([]node.Value, error) {
 	r := &reading{model: p, call: call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
 		if err := r.read(); err != nil {
@@ -232,6 +235,10 @@ func (p *model) values(ctx context.Context, call *node.Call, answer node.ModelAn
 	}
 	values := make([]node.Value, len(outputs))
 	for i, out := range outputs {
+		if from := texts[out.Name]; from != nil {
+			values[i] = r.joined(r.found(catalog.NodeOutput{From: from}))
+			continue
+		}
 		var err error
 		if values[i], err = r.original(ctx, out.Type); err != nil {
 			return nil, err

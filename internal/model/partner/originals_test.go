@@ -54,7 +54,7 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 27)
+	require.GreaterOrEqual(t, len(classes), 37)
 	for name, c := range classes {
 		choices := []string{""}
 		for _, in := range c.Inputs {
@@ -173,6 +173,16 @@ func TestRequestsOfOriginalNodes(t *testing.T) {
 			"byteplus/dreamina-seedance-2-0-260128", `{"model":"dreamina-seedance-2-0-260128","content":[{"type":"text","text":"a"}],"generate_audio":true,"resolution":"720p","ratio":"16:9","duration":7,"seed":3,"watermark":false}`,
 		},
 		{
+			"ByteDanceSeedreamNodeV3",
+			node.Args{"model": "seedream-4-5-251128", "prompt": "a", "model.size_preset": "(2K) 1728x2304 (3:4)", "model.max_images": int64(3), "model.watermark": true},
+			"byteplus/seedream-4-5-251128", `{"model":"seedream-4-5-251128","prompt":"a","size":"1728x2304","sequential_image_generation":"auto","sequential_image_generation_options":{"max_images":3},"watermark":true}`,
+		},
+		{
+			"KlingTextToVideoNode",
+			node.Args{"prompt": "a", "negative_prompt": "", "cfg_scale": 0.5, "aspect_ratio": "1:1", "mode": "pro mode / 10s duration / kling-v2-5-turbo"},
+			"kling/kling-v2-5-turbo-text2video", `{"model_name":"kling-v2-5-turbo","prompt":"a","cfg_scale":0.5,"aspect_ratio":"1:1","mode":"pro","duration":"10"}`,
+		},
+		{
 			"ByteDanceSeedreamNode",
 			node.Args{"model": "seedream-4-5-251128", "prompt": "a", "size_preset": "2304x1728 (4:3)"},
 			"byteplus/seedream-4-5-251128", `{"model":"seedream-4-5-251128","prompt":"a","size":"2304x1728","sequential_image_generation":"disabled","watermark":false}`,
@@ -206,6 +216,47 @@ func TestAnOriginalNodeGivesAVideo(t *testing.T) {
 	video, ok := res.Outputs[0].(*media.Video)
 	require.True(t, ok)
 	require.Contains(t, video.File, "[temp]")
+}
+
+// Outputs of text that are no text of the model are found in its answer.
+func TestAnOriginalNodeNamesItsClip(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	res, err := classes["KlingTextToVideoNode"].Run(t.Context(), &node.Call{
+		NodeID: "1", Files: nodetest.NewFiles(),
+		Args: node.Args{"prompt": "a", "negative_prompt": "", "cfg_scale": 0.5, "aspect_ratio": "1:1", "mode": "pro mode / 5s duration / kling-v2-5-turbo"},
+		Models: &answers{
+			contentType: "application/json", text: `{"data":{"task_result":{"videos":[{"id":"v-7","url":"https://example.com/v.mp4","duration":"5.1"}]}}}`,
+			file: "\x00\x00\x00\x18ftypmp42",
+		},
+	})
+	require.NoError(t, err)
+	require.Equal(t, []node.Value{"v-7", "5.1"}, res.Outputs[1:])
+}
+
+// Several pictures of one node, and batches of them, are sent one after the other.
+func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
+	require.NoError(t, err)
+	two, err := raster.Engine{}.Solid(t.Context(), 2, 2, 2, []uint8{0, 255, 0})
+	require.NoError(t, err)
+	for class, args := range map[string]node.Args{
+		"ByteDanceSeedreamNodeV2": {"model": "seedream-4-5-251128", "model.images.image_1": picture, "model.images.image_2": two, "model.size_preset": "Custom", "model.width": int64(2048), "model.height": int64(2048)},
+		"ByteDance2ReferenceNode": {"model": "Seedance 2.0", "model.prompt": "a", "model.reference_images.image_1": picture, "model.reference_images.image_3": two},
+		"GrokVideoReferenceNode":  {"model": "grok-imagine-video", "prompt": "a", "model.reference_images.reference_0": picture, "model.reference_images.reference_4": two},
+		"GrokImageEditNodeV2":     {"model": "grok-imagine-image", "prompt": "a", "model.images.image_1": picture, "model.images.image_2": two, "model.resolution": "1K"},
+	} {
+		a := &asked{}
+		_, err := classes[class].Run(t.Context(), &node.Call{Args: args, Models: a})
+		require.ErrorIs(t, err, errAsked, class)
+		require.Equal(t, 3, strings.Count(string(a.body), "data:image/png;base64,"), "%s: %s", class, a.body)
+	}
+	_, err = classes["ByteDance2ReferenceNode"].Run(t.Context(), &node.Call{
+		Args: node.Args{"model": "Seedance 2.0", "model.prompt": "a", "model.reference_videos.video_1": &media.Video{}}, Models: &asked{},
+	})
+	require.ErrorContains(t, err, "neither videos, sounds nor assets")
 }
 
 // Each output of a class has the value of the model's output of that type.

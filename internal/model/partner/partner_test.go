@@ -20,6 +20,7 @@ import (
 // answers returns the same answer to every call and keeps the last body.
 type answers struct {
 	contentType, text string
+	file              string // of every address; "" = none can be fetched
 	body              string
 }
 
@@ -29,6 +30,9 @@ func (a *answers) Run(_ context.Context, _, _ string, body []byte) (node.ModelAn
 }
 
 func (a *answers) Fetch(context.Context, string, string) (node.ModelAnswer, error) {
+	if a.file != "" {
+		return node.ModelAnswer{ContentType: "video/mp4", Content: io.NopCloser(strings.NewReader(a.file))}, nil
+	}
 	return node.ModelAnswer{}, fault.New(fault.Conflict, fault.CodePartnerFetch, "away")
 }
 
