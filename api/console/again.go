@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -87,7 +88,21 @@ func (s *Surface) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 	}
 	shown := &console.AgainPage{Frame: console.Frame{Title: "Run again"}, Of: j.PublicID()}
 	shown.Nodes = formNodes(g)
+	if input := c.Query("input"); input != "" {
+		load(shown.Nodes, input)
+	}
 	return shown, nil
+}
+
+// load makes the nodes of a form that load pictures load another one.
+func load(nodes []console.FormNode, name string) {
+	for _, n := range nodes {
+		for i, in := range n.Inputs {
+			if slices.Contains(loaders, n.Class) && in.Label == "image" {
+				n.Inputs[i].Value = name
+			}
+		}
+	}
 }
 
 func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph, error) {

@@ -145,6 +145,7 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Page("/servers", page.Operator, s.servers),
 		s.page.Page("/jobs/:id", page.ReadOne, s.job),
 		s.page.Page("/jobs/:id/outputs/:asset", page.ReadOne, s.shown),
+		s.page.Page("/jobs/:id/outputs/:asset/use", page.ReadOne, s.use),
 		s.page.File("/jobs/:id/files/:asset", page.ReadOne, s.file),
 		s.page.File("/jobs/:id/thumbs/:asset", page.ReadOne, s.thumb),
 		s.page.Page("/jobs/bulk", page.ReadOne, s.preview),

@@ -12,10 +12,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
+	"github.com/millrace-dev/millrace/projections/jobindex"
 )
 
-// galleryJobs is how many jobs a page of the gallery looks at.
-const galleryJobs = 48
+const (
+	galleryJobs = 48 // jobs that a page of the gallery looks at
+	perJob      = 12 // outputs of a job that it shows
+	maxValues   = 60 // values on the page of an output: graphs have up to thousands of nodes
+	usersShown  = 20 // jobs that an output may become an input of, on a page
+)
 
 // gallery shows the pictures and films that jobs made, newest first: GET /console/gallery. Its address is searched as that
 // of the list is.
@@ -37,13 +42,72 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 		shown.Next = f.query(v, "before", strconv.FormatInt(next, 10))
 	}
 	for _, j := range found {
-		for _, o := range jobio.Outputs(j) {
-			if kind := jobio.OutputType(o.File); kind == "image" || kind == "video" {
-				shown.Shown = append(shown.Shown, console.Shown{Job: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Kind: kind, At: o.File.SavedAt, Query: jobQuery(v, j)})
-			}
-		}
+		shown.Shown = append(shown.Shown, shownOf(v, j)...)
 	}
 	return shown, nil
+}
+
+// shownOf returns the first pictures and films of a job; the last of them says how many more there are.
+func shownOf(v page.Visitor, j job.Job) []console.Shown {
+	var all []console.Shown
+	more := 0
+	for _, o := range jobio.Outputs(j) {
+		if kind := jobio.OutputType(o.File); kind != "image" && kind != "video" {
+			continue
+		} else if len(all) == perJob {
+			more++
+		} else {
+			all = append(all, console.Shown{Job: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Kind: kind, At: o.File.SavedAt, Query: jobQuery(v, j)})
+		}
+	}
+	if more > 0 {
+		all[len(all)-1].More = more
+	}
+	return all
+}
+
+// use lists the latest jobs that load a picture, to be run again with an output in its place: GET
+// /console/jobs/{id}/outputs/{asset}/use.
+func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
+	j, o, err := s.output(c, v)
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.UsePage{Frame: console.Frame{Title: "Use as input"}, Of: j.PublicID(), Asset: o.File.Asset, Name: o.File.Filename, Input: inputName(o.File)}
+	if s.Index == nil || jobio.OutputType(o.File) != "image" {
+		return shown, nil
+	}
+	for _, class := range loaders {
+		found, err := s.Index.Find(c.Request.Context(), jobindex.Query{Account: v.Account, Class: class, Limit: usersShown})
+		if err != nil {
+			return nil, err
+		}
+		lines, err := s.listed(c.Request.Context(), found.Jobs, v)
+		if err != nil {
+			return nil, err
+		}
+		shown.Jobs = append(shown.Jobs, lines...)
+	}
+	for i := range shown.Jobs {
+		q := url.Values{"input": {shown.Input}}
+		if v.Named() != "" {
+			q.Set("account", v.Named())
+		}
+		shown.Jobs[i].Query = "?" + console.Query(q)
+	}
+	return shown, nil
+}
+
+// loaders are the classes whose input "image" names a file.
+var loaders = []string{"LoadImage", "LoadImageMask"}
+
+// inputName is what nodes that load files call an output.
+func inputName(f job.OutputFile) string {
+	name := f.Filename
+	if f.Subfolder != "" {
+		name = f.Subfolder + "/" + name
+	}
+	return name + " [" + f.Folder + "]"
 }
 
 // shown shows one output large, with the values of the graph that people look for: GET /console/jobs/{id}/outputs/{asset}.
@@ -71,7 +135,12 @@ func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 	}
 	for _, n := range formNodes(g) {
 		for _, in := range n.Inputs {
-			if slices.Contains(mainInputs, in.Label) && in.Value != "" {
+			if !slices.Contains(mainInputs, in.Label) || in.Value == "" {
+				continue
+			}
+			if len(shown.Values) == maxValues {
+				shown.Omitted++
+			} else {
 				shown.Values = append(shown.Values, console.MainValue{Node: n.Title, Input: in.Label, Value: in.Value})
 			}
 		}

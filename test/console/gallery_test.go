@@ -1,6 +1,8 @@
 package console_test
 
 import (
+	"fmt"
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -40,4 +42,37 @@ func TestTheGalleryShowsWhatAnAccountMade(t *testing.T) {
 	b.visit("/console/gallery")
 	b.await("older ones as the end comes into sight", `window.scrollTo(0, 1e6) || document.querySelectorAll(".gallery img").length === 52`)
 	b.clean()
+}
+
+func TestTheGalleryShowsAFewOutputsOfEachJobAndGivesThemToOthers(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	many := p.run(strings.ReplaceAll(picture("many", 0x33aa66), `"batch_size":1`, `"batch_size":15`))
+	gallery := p.page("/console/gallery")
+	require.Equal(t, 12, strings.Count(gallery, `<li id="shown-`))
+	require.Contains(t, gallery, "and 3 more of its job")
+	shown := regexp.MustCompile(`/console/jobs/` + many + `/outputs/[0-9a-f-]+`).FindString(gallery)
+	require.Contains(t, p.page(shown+"/use"), "No job of this account loads a picture yet.")
+	loader := p.submit(`{"prompt":{"1":{"class_type":"LoadImage","inputs":{"image":"many_00001_.png [output]"}},"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"loaded"}}}}`)
+	p.await("the job in the index", func() bool { return strings.Contains(p.page(shown+"/use"), loader) })
+	again := html.UnescapeString(regexp.MustCompile(`/console/jobs/` + loader + `/again\?[^"]+`).FindString(p.page(shown + "/use")))
+	name := regexp.MustCompile(`<h1>Use (many_\d+_\.png) as input`).FindStringSubmatch(p.page(shown + "/use"))[1]
+	require.Contains(t, p.page(again), `name="input:1.image" value="`+name+` [output]"`)
+	require.Equal(t, http.StatusNotFound, newPerson(t).get(shown+"/use").status)
+
+	var wide strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&wide, `"x%d":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":%[1]d}},`, i)
+	}
+	large := p.run("{" + wide.String() + picture("wide", 7)[1:])
+	var one string
+	p.await("its picture", func() bool {
+		one = regexp.MustCompile(`/console/jobs/` + large + `/outputs/[0-9a-f-]+`).FindString(p.page("/console/gallery"))
+		return one != ""
+	})
+	require.Contains(t, p.page(one), "22 more values are in the graph.")
+	require.Equal(t, 60, strings.Count(p.page(one), `<td class="tight faint">`))
+	b := p.open()
+	b.looks("use", shown+"/use")
+	b.looks("shown", one)
 }

@@ -24,7 +24,20 @@ type Shown struct {
 	Asset, Name, Kind string
 	At                time.Time
 	Query             template.URL // of the job's page, with "?"; "" = none
+	More              int          // outputs of the job that are not shown
 }
+
+// UsePage lists jobs that an output may become an input of.
+type UsePage struct {
+	Frame
+	Of          job.PublicID
+	Asset, Name string
+	Input       string // what nodes that load files call the output
+	Jobs        []ListedJob
+}
+
+// Template implements Page.
+func (*UsePage) Template() string { return "use" }
 
 // ShownPage shows one output large.
 type ShownPage struct {
@@ -35,6 +48,7 @@ type ShownPage struct {
 	Size          int64
 	Before, After string // assets beside it in the job, "" = none
 	Values        []MainValue
+	Omitted       int // values that are not shown
 }
 
 // MainValue is an input of the graph by which people tell pictures apart.
