@@ -185,7 +185,7 @@ func operationsAt(ctx context.Context, s *harness.Service, bare string, records 
 		return nil, err
 	}
 	began := time.Now()
-	if err := seed(ctx, s.DatabaseURL, records); err != nil {
+	if err := harness.SeedAssets(ctx, s.DatabaseURL, records); err != nil {
 		return nil, err
 	}
 	fmt.Printf("seeded %d records in %s\n", records, time.Since(began).Round(time.Second))

@@ -1,4 +1,4 @@
-package main
+package harness
 
 import (
 	"context"
@@ -20,9 +20,9 @@ import (
 
 const seedBatch = 5000
 
-// seed records assets as uploads leave them: event, stream, row and view. The service must be down:
+// SeedAssets records assets as uploads leave them: event, stream, row and view. The service must be down:
 // events are copied past the log's own statement, and its projections find themselves at the log's end.
-func seed(ctx context.Context, dsn string, count int) error {
+func SeedAssets(ctx context.Context, dsn string, count int) error {
 	types := eventlog.NewRegistry()
 	if err := asset.Register(types); err != nil {
 		return err
