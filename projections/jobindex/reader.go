@@ -62,7 +62,14 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
 // Find returns the jobs that q selects, newest first.
 func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
-	sql, args, err := q.sql()
+	ids, few, err := r.withWords(ctx, q)
+	if err != nil {
+		return Page{}, postgres.Classify(err, "find jobs by their words")
+	}
+	if few && len(ids) == 0 {
+		return Page{}, nil
+	}
+	sql, args, err := q.sql(ids, few)
 	if err != nil {
 		return Page{}, err
 	}
@@ -95,16 +102,47 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-// sql reads one job more than the page has, which says whether there is another page.
-func (q Query) sql() (string, []any, error) {
+// fewWords is how many jobs with the words of a query are read at most before it is answered from these alone.
+const fewWords = 2000
+
+// withWords returns the ids of the jobs that have the words of q; few is false where there are more than fewWords, or
+// where q has no words. PostgreSQL does not know how rare the beginning of a word is, and would read every job of the
+// account, newest first, to find a word that none has: here it is made to use the index of words.
+func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool, err error) {
+	words := prefixes(q.Text)
+	if words == "" {
+		return nil, false, nil
+	}
+	batch := &pgx.Batch{}
+	batch.Queue(`set local enable_seqscan = off`)
+	batch.Queue(`set local enable_indexscan = off`)
+	batch.Queue(`select id from `+Name+` where words @@ to_tsquery('simple', $1) and ($2 = '' or account = $2) limit $3`,
+		words, q.Account, fewWords+1).Query(func(rows pgx.Rows) (err error) {
+		ids, err = pgx.CollectRows(rows, pgx.RowTo[job.ID])
+		return err
+	})
+	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
+	if err != nil || len(ids) > fewWords {
+		return nil, false, err
+	}
+	return ids, true, nil
+}
+
+// sql reads one job more than the page has, which says whether there is another page. It reads only these jobs where few
+// is set. It is ordered by the table that most of its conditions are about, whose index then leads to the newest jobs.
+func (q Query) sql(ids []job.ID, few bool) (string, []any, error) {
 	var args []any
+	by := "i"
+	if len(q.States) > 0 || len(q.Metadata) > 0 {
+		by = "j"
+	}
 	sql := `select j.submitted, j.job from ` + jobs.Name + ` j join ` + Name + ` i on i.id = j.id where true`
 	and := func(condition string, v any) {
 		args = append(args, v)
 		sql += " and " + strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(args)))
 	}
 	for _, c := range []struct{ condition, value string }{
-		{"j.account = ?", q.Account},
+		{by + ".account = ?", q.Account},
 		{"i.classes @> array[?]", q.Class},
 		{"i.models @> array[?]", q.Model},
 		{"i.servers @> array[?]", q.Server},
@@ -115,7 +153,9 @@ func (q Query) sql() (string, []any, error) {
 			and(c.condition, c.value)
 		}
 	}
-	if words := prefixes(q.Text); words != "" {
+	if few {
+		and("j.id = any(?)", ids)
+	} else if words := prefixes(q.Text); words != "" {
 		and("i.words @@ to_tsquery('simple', ?)", words)
 	}
 	if len(q.States) > 0 {
@@ -129,17 +169,24 @@ func (q Query) sql() (string, []any, error) {
 		and("j.metadata @> ?::jsonb", json.RawMessage(raw))
 	}
 	if !q.Since.IsZero() {
-		and("j.created_at >= ?", q.Since)
+		and("j.created_at >= ? and "+by+".submitted >= "+fmt.Sprintf(firstSince, jobs.Name), q.Since)
 	}
 	if !q.Until.IsZero() {
-		and("j.created_at < ?", q.Until)
+		and("j.created_at < ? and "+by+".submitted <= "+fmt.Sprintf(lastUntil, jobs.Name), q.Until)
 	}
 	if q.Before > 0 {
-		and("j.submitted < ?", q.Before)
+		and(by+".submitted < ?", q.Before)
 	}
 	args = append(args, q.Limit+1)
-	return sql + fmt.Sprintf(" order by j.submitted desc limit $%d", len(args)), args, nil
+	return sql + fmt.Sprintf(" order by "+by+".submitted desc limit $%d", len(args)), args, nil
 }
+
+// Bounds on the positions of jobs that were made since or until a time, so that the index of positions leads to them.
+// Jobs are recorded in the order of their times, up to a minute: clocks of several machines differ.
+const (
+	firstSince = `coalesce((select submitted from %s where created_at >= ?::timestamptz - interval '1 minute' order by created_at, id limit 1), 9223372036854775807)`
+	lastUntil  = `coalesce((select submitted from %s where created_at < ?::timestamptz + interval '1 minute' order by created_at desc, id desc limit 1), 0)`
+)
 
 // prefixes is a query for words that begin as those of text do.
 func prefixes(text string) string {
