@@ -54,3 +54,31 @@ func TestMessagesUnderLoadAreFewAndLarge(t *testing.T) {
 		require.NoError(t, sub.Close())
 	})
 }
+
+// A subscriber that is behind does not wait between full messages: else a view could not follow a log that grows faster.
+func TestSubscriberThatIsBehindDoesNotWait(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+		for range 35 {
+			_, err := log.Append(t.Context(), eventlog.Append{
+				Stream: "note-1", Account: "a", Expected: eventlog.AnyVersion, Events: []eventlog.Event{eventlogtest.Noted("x")},
+			})
+			require.NoError(t, err)
+		}
+		sub, err := eventlog.NewSubscriber(log, eventlog.SubscriberOptions{Batch: 10, Linger: time.Second})
+		require.NoError(t, err)
+		messages, err := sub.Subscribe(t.Context(), eventlog.TopicAll)
+		require.NoError(t, err)
+		began := time.Now()
+		for received := 0; received < 35; {
+			msg := <-messages
+			batch, err := eventlog.BatchOf(msg)
+			require.NoError(t, err)
+			msg.Ack()
+			received += len(batch.Events)
+		}
+		require.Less(t, time.Since(began), time.Second)
+		require.NoError(t, sub.Close())
+	})
+}

@@ -45,7 +45,7 @@ type SubscriberOptions struct {
 	Wants      func(Recorded) bool
 	FromNow    bool          // without a group: start at the end of the log instead of its beginning
 	Batch      int           // the most events of one message, default 1
-	Linger     time.Duration // the least time between two messages, so that under load one has many events; default none
+	Linger     time.Duration // the least time after a message that is not full, so that under load one has many events; default none
 	FirstRetry time.Duration // default 10 ms after a Nack, doubled each time
 	LastRetry  time.Duration // default 5 s: the longest pause
 	Log        *slog.Logger  // default: discard
@@ -144,7 +144,7 @@ type subscription struct {
 	values   context.Context //nolint:containedctx // the caller's context; messages have its values
 	out      chan *message.Message
 	position int64     // of the last event read
-	sent     time.Time // when the last message was acknowledged
+	sent     time.Time // when the last message was acknowledged, zero if it was full
 	saved    int64     // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
 	unsaved  []Mark // of the events read since the checkpoint
@@ -256,7 +256,7 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	return events, err
 }
 
-// linger waits until the next message may be sent. After a quiet time, that is at once.
+// linger waits until the next message may be sent. After a quiet time, and after a full message, that is at once.
 func (s *subscription) linger(ctx context.Context) error {
 	left := s.opts.Linger - time.Since(s.sent)
 	if left <= 0 {
@@ -311,7 +311,9 @@ func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry)
 			return nil
 		}
 		retry.reset()
-		s.sent = time.Now()
+		if s.sent = time.Now(); len(events) == s.opts.Batch {
+			s.sent = time.Time{} // it could not have more events, and others wait
+		}
 	}
 	s.position, s.unsaved = upTo, read
 	return s.save(ctx, held, deliver)
