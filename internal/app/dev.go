@@ -56,7 +56,7 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err != nil {
 		return err
 	}
-	leave, err := leaveAddresses(cfg)
+	leave, err := localstack.Addresses{DatabaseURL: cfg.DatabaseURL, TemporalAddress: cfg.TemporalAddress, Simulator: cfg.Router.Simulator}.Leave(cfg.DataDir)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/localstack"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
@@ -30,16 +31,16 @@ func (s *Shell) findServers() error {
 	if s.Config.DatabaseURL != "" && s.Config.TemporalAddress != "" {
 		return nil
 	}
-	raw, err := os.ReadFile(app.AddressFile(s.Config.DataDir))
+	raw, err := os.ReadFile(localstack.AddressFile(s.Config.DataDir))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	var a app.Addresses
+	var a localstack.Addresses
 	if err := json.Unmarshal(raw, &a); err != nil {
-		return fmt.Errorf("%s: %w", app.AddressFile(s.Config.DataDir), err)
+		return fmt.Errorf("%s: %w", localstack.AddressFile(s.Config.DataDir), err)
 	}
 	if s.Config.DatabaseURL == "" {
 		s.Config.DatabaseURL = a.DatabaseURL

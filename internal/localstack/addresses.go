@@ -1,12 +1,10 @@
-package app
+package localstack
 
 import (
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
-
-	"github.com/millrace-dev/millrace/internal/config"
 )
 
 // Addresses is what a running `millrace dev` leaves in its data directory, so that other commands
@@ -20,13 +18,13 @@ type Addresses struct {
 // AddressFile returns the file in a data directory that names the servers of the millrace dev that runs on it.
 func AddressFile(dir string) string { return filepath.Join(dir, "addresses.json") }
 
-// leaveAddresses writes the file for its owner only; the returned function takes it away.
-func leaveAddresses(cfg config.Config) (func(), error) {
-	raw, err := json.Marshal(Addresses{cfg.DatabaseURL, cfg.TemporalAddress, cfg.Router.Simulator})
+// Leave writes the file in a data directory for its owner only; the returned function takes it away.
+func (a Addresses) Leave(dir string) (func(), error) {
+	raw, err := json.Marshal(a)
 	if err != nil {
 		return nil, err
 	}
-	file := AddressFile(cfg.DataDir)
+	file := AddressFile(dir)
 	if err := os.WriteFile(file, raw, 0o600); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)
 	}
