@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/api/admin"
 	consoleoperators "github.com/millrace-dev/millrace/api/console/operators"
+	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/job"
@@ -26,16 +27,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
+	"github.com/millrace-dev/millrace/internal/telemetry"
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
 // serveOperators serves metrics and the admin API where the configuration has them. What it returns is
 // public with the admin API in front, where that has no address of its own.
 func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, public http.Handler) (http.Handler, error) {
-	if in.cfg.AdminToken == "" && in.cfg.MetricsAddr == "" {
+	if in.cfg.AdminToken == "" && in.cfg.MetricsAddr == "" && !in.cfg.Collector.TakesMetrics() {
 		return public, nil
 	}
-	measured := in.openMetrics(ctx, group).Handler()
+	opened := in.openMetrics(ctx, group)
+	measured := opened.Handler()
+	if in.cfg.Collector.TakesMetrics() {
+		push := telemetry.Push{To: in.collector(), From: opened.Gatherer(), Version: version.Version, Instance: in.name, Log: in.log}
+		group.Go(func() error { return push.Run(ctx) })
+	}
 	if in.cfg.MetricsAddr != "" {
 		mux := http.NewServeMux()
 		mux.Handle("GET /metrics", measured)

@@ -15,10 +15,10 @@ import (
 // openTraces exports traces if a collector is configured, and returns what the engine's client needs for
 // workflows and activities to be part of them.
 func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterceptor, error) {
-	if in.cfg.TracesTo == "" {
+	if !in.cfg.Collector.TakesTraces() {
 		return nil, nil
 	}
-	traces, err := telemetry.Start(ctx, in.cfg.TracesTo, version.Version, in.name)
+	traces, err := telemetry.Start(ctx, in.collector(), version.Version, in.name)
 	if err != nil {
 		return nil, err
 	}
@@ -28,6 +28,10 @@ func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterce
 		return nil, err
 	}
 	return []interceptor.ClientInterceptor{traced}, nil
+}
+
+func (in *Instance) collector() telemetry.Collector {
+	return telemetry.Collector{Endpoint: in.cfg.Collector.Endpoint, Headers: in.cfg.Collector.Headers}
 }
 
 // tracesGrace bounds how long the last spans may take to be exported when a process stops.

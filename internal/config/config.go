@@ -46,7 +46,7 @@ type Config struct {
 	AdminToken        string // MILLRACE_ADMIN_TOKEN, bearer token of the admin API; "" = there is none
 	AdminAddr         string // MILLRACE_ADMIN_ADDR, listen address of the admin API; "" = that of the API
 	MetricsAddr       string // MILLRACE_METRICS_ADDR, listen address of /metrics without a credential; "" = none
-	TracesTo          string // OTEL_EXPORTER_OTLP_ENDPOINT, URL of an OTLP collector; "" = no traces
+	Collector         Collector
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
 	Slots       int           // MILLRACE_SLOTS, jobs of the local account that run at once
@@ -228,7 +228,7 @@ func flag(env string, field func(*Config) *bool) setting {
 	}}
 }
 
-var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings)
+var settings = slices.Concat(generalSettings, temporalSettings, routerSettings, tokenSettings, webhookSettings, serverSettings, telemetrySettings)
 
 var generalSettings = []setting{
 	text("MILLRACE_ROLES", func(c *Config) *string { return &c.Roles }),
@@ -243,7 +243,6 @@ var generalSettings = []setting{
 	text("MILLRACE_ADMIN_TOKEN", func(c *Config) *string { return &c.AdminToken }),
 	text("MILLRACE_ADMIN_ADDR", func(c *Config) *string { return &c.AdminAddr }),
 	text("MILLRACE_METRICS_ADDR", func(c *Config) *string { return &c.MetricsAddr }),
-	text("OTEL_EXPORTER_OTLP_ENDPOINT", func(c *Config) *string { return &c.TracesTo }),
 	text("MILLRACE_DATA", func(c *Config) *string { return &c.DataDir }),
 	text("DATABASE_URL", func(c *Config) *string { return &c.DatabaseURL }),
 	text("DATABASE_DIRECT_URL", func(c *Config) *string { return &c.DirectURL }),

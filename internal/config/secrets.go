@@ -15,7 +15,7 @@ const FileSuffix = "_FILE"
 // secrets are the settings whose value may be in a file.
 var secrets = []string{
 	"DATABASE_URL", "DATABASE_DIRECT_URL", "MILLRACE_TOKEN", "MILLRACE_ADMIN_TOKEN", "MILLRACE_SECRET_KEY", "MILLRACE_FORMER_SECRET_KEYS",
-	"MILLRACE_BUCKET_ACCESS_KEY", "MILLRACE_BUCKET_SECRET_KEY", "MILLRACE_JWT_SECRET",
+	"MILLRACE_BUCKET_ACCESS_KEY", "MILLRACE_BUCKET_SECRET_KEY", "MILLRACE_JWT_SECRET", "OTEL_EXPORTER_OTLP_HEADERS",
 }
 
 // Secrets returns the names of the settings whose value may be in a file.

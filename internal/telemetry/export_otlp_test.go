@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,7 +29,7 @@ func collector(t *testing.T) (base string, requests <-chan received) {
 			t.Errorf("read an export: %v", err)
 		}
 		got <- received{r.URL.Path, r.Header.Get("Content-Type"), r.Header.Get("X-Tenant"), body}
-		if r.URL.Path != "/v1/traces" && r.URL.Path != "/base/v1/traces" && r.URL.Path != "/elsewhere" {
+		if !strings.HasSuffix(r.URL.Path, "/v1/traces") && !strings.HasSuffix(r.URL.Path, "/v1/metrics") && r.URL.Path != "/elsewhere" {
 			w.WriteHeader(http.StatusNotFound)
 		}
 	})
@@ -42,7 +43,7 @@ func TestTracesGoWhereCollectorsTakeThem(t *testing.T) { //nolint:paralleltest /
 	base, requests := collector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Tenant=media")
 	export := func(endpoint string) received {
-		p, err := telemetry.Start(t.Context(), endpoint, "v", "here")
+		p, err := telemetry.Start(t.Context(), telemetry.Collector{Endpoint: endpoint}, "v", "here")
 		require.NoError(t, err)
 		_, span := p.Tracer().Start(t.Context(), "workflow")
 		span.End()

@@ -1,4 +1,4 @@
-// Package telemetry exports traces over OTLP if the environment names a collector, and does nothing otherwise. It promises
+// Package telemetry exports traces and metrics over OTLP if the environment names a collector, and does nothing otherwise. It promises
 // that the trace of a request has the request's id, so that the report of a client, the log, the events and the trace are
 // found by one value. Spans contain no bodies, queries or credentials.
 package telemetry
@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
@@ -37,21 +36,27 @@ type Provider struct{ *sdktrace.TracerProvider }
 // tracesPath is where a collector takes traces, below its base address, as the OpenTelemetry specification says.
 const tracesPath = "v1/traces"
 
-// Start returns a provider that exports to the collector with the base address endpoint, and makes it the global provider
-// of package otel. A variable for traces alone, such as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, is stronger than endpoint and
-// is taken as it is.
-func Start(ctx context.Context, endpoint, version, instance string) (*Provider, error) {
+// Start returns a provider that exports to a collector, and makes it the global provider of package otel. A variable for
+// traces alone, such as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, is stronger than the endpoint in to and is taken as it is.
+func Start(ctx context.Context, to Collector, version, instance string) (*Provider, error) {
 	var options []otlptracehttp.Option
 	if os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
-		address, err := url.JoinPath(endpoint, tracesPath)
+		address, err := to.address(tracesPath)
 		if err != nil {
-			return nil, fmt.Errorf("%s %q is not an address such as http://collector:4318: %w", EndpointEnv, endpoint, err)
+			return nil, err
 		}
 		options = append(options, otlptracehttp.WithEndpointURL(address))
 	}
+	headers, err := to.headers()
+	if err != nil {
+		return nil, err
+	}
+	if headers != nil {
+		options = append(options, otlptracehttp.WithHeaders(headers))
+	}
 	exporter, err := otlptracehttp.New(ctx, options...)
 	if err != nil {
-		return nil, fmt.Errorf("OTLP exporter to %s: %w", endpoint, err)
+		return nil, fmt.Errorf("OTLP exporter of traces to %s: %w", to.Endpoint, err)
 	}
 	p := New(sdktrace.NewBatchSpanProcessor(exporter), version, instance)
 	otel.SetTracerProvider(p.TracerProvider)
@@ -61,10 +66,17 @@ func Start(ctx context.Context, endpoint, version, instance string) (*Provider, 
 // New returns a provider that passes its spans to a processor.
 func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
 	return &Provider{sdktrace.NewTracerProvider(
-		sdktrace.WithSpanProcessor(to), sdktrace.WithIDGenerator(requestIDs{}),
-		sdktrace.WithResource(resource.NewSchemaless(
-			attribute.String("service.name", "millrace"), attribute.String("service.version", version), attribute.String("service.instance.id", instance))),
+		sdktrace.WithSpanProcessor(to), sdktrace.WithIDGenerator(requestIDs{}), sdktrace.WithResource(describe(version, instance)),
 	)}
+}
+
+// describe returns what is exported with everything: the program, the process, and what OTEL_RESOURCE_ATTRIBUTES adds.
+// The latter wins.
+func describe(version, instance string) *resource.Resource {
+	own := []attribute.KeyValue{
+		attribute.String("service.name", "millrace"), attribute.String("service.version", version), attribute.String("service.instance.id", instance),
+	}
+	return resource.NewSchemaless(append(own, resource.Environment().Attributes()...)...)
 }
 
 // Tracer returns the tracer of this program's spans.

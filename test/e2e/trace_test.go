@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	collectormetrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
@@ -22,11 +24,16 @@ type traces struct {
 	mu    sync.Mutex
 	raw   bytes.Buffer    // guarded by mu
 	spans []*tracev1.Span // guarded by mu
+
+	metrics map[string]bool // names, guarded by mu
 }
 
 // theTraces is the collector of the running service.
 var theTraces = sync.OnceValues(func() (*traces, string) {
-	t := &traces{}
+	t := &traces{metrics: map[string]bool{}}
+	if err := os.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "1000"); err != nil { // the exporter's library reads it
+		panic(err)
+	}
 	server := httptest.NewServer(t)
 	stopMu.Lock()
 	defer stopMu.Unlock()
@@ -37,6 +44,10 @@ var theTraces = sync.OnceValues(func() (*traces, string) {
 // ServeHTTP takes one export.
 func (t *traces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
+	if r.URL.Path == "/v1/metrics" {
+		t.takeMetrics(w, raw)
+		return
+	}
 	var export collector.ExportTraceServiceRequest
 	if err != nil || proto.Unmarshal(raw, &export) != nil {
 		w.WriteHeader(http.StatusBadRequest)
@@ -50,6 +61,35 @@ func (t *traces) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			t.spans = append(t.spans, scope.GetSpans()...)
 		}
 	}
+}
+
+func (t *traces) takeMetrics(w http.ResponseWriter, raw []byte) {
+	var export collectormetrics.ExportMetricsServiceRequest
+	if proto.Unmarshal(raw, &export) != nil {
+		w.WriteHeader(http.StatusBadRequest)
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, resource := range export.GetResourceMetrics() {
+		for _, scope := range resource.GetScopeMetrics() {
+			for _, m := range scope.GetMetrics() {
+				t.metrics[m.GetName()] = true
+			}
+		}
+	}
+}
+
+// What operators scrape is exported to the collector as well.
+func TestMetricsReachTheCollector(t *testing.T) {
+	t.Parallel()
+	newClient(t, "pro")
+	collected, _ := theTraces()
+	require.Eventually(t, func() bool {
+		collected.mu.Lock()
+		defer collected.mu.Unlock()
+		return collected.metrics["millrace_workers"] && collected.metrics["millrace_events_total"] && collected.metrics["go_goroutines"]
+	}, patience, 100*time.Millisecond)
 }
 
 // spans are those of one trace that have come so far: parents may come behind their children.
