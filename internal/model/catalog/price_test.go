@@ -113,6 +113,11 @@ func bills() map[string][]bill {
 			exactly(`{"prompt":"x","image_size":{"width":1024,"height":1024}}`, 30_000),
 			{body: `{"prompt":"x","image_size":{"width":1920,"height":1080}}`, low: 45_000, high: 45_000, answer: `{"images":[{"url":"a","width":1920,"height":1080}]}`, settled: 45_000},
 		},
+		"google/gemini-2.5-flash-image": {{
+			body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 38_700, high: 127_400,
+			answer:  `{"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":1300,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":1290},{"modality":"TEXT","tokenCount":10}]}}`,
+			settled: 38_700 + 25 + 30,
+		}},
 		"google/gemini-3.1-flash-image": {
 			{
 				body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400,
@@ -202,9 +207,13 @@ func bills() map[string][]bill {
 			exactly(`{"prompt":"x","width":1024,"height":1024}`, 50_000),
 			{body: `{"prompt":"x","width":1024,"height":1024,"input_image":"a"}`, low: 50_000, high: 250_000, accepted: `{"cost":10}`, settled: 100_000},
 		},
-		"bfl/flux-kontext-pro":   {exactly(`{"prompt":"x"}`, 40_000)},
-		"bfl/flux-kontext-max":   {exactly(`{"prompt":"x"}`, 80_000)},
-		"bfl/flux-pro-1.1-ultra": {exactly(`{"prompt":"x"}`, 60_000)},
+		"bfl/flux-kontext-pro": {exactly(`{"prompt":"x"}`, 40_000)},
+		"bfl/flux-kontext-max": {exactly(`{"prompt":"x"}`, 80_000)},
+		"bfl/flux-pro-1.0-fill": {
+			exactly(`{"image":"x","prompt":"x"}`, 50_000), {body: `{"image":"x"}`, low: 50_000, high: 50_000, accepted: `{"cost":4}`, settled: 40_000},
+		},
+		"bfl/flux-pro-1.0-expand": {exactly(`{"image":"x","left":64}`, 50_000)},
+		"bfl/flux-pro-1.1-ultra":  {exactly(`{"prompt":"x"}`, 60_000)},
 		"byteplus/seedance-1-0-pro-fast-251015": {{
 			body: `{"model":"seedance-1-0-pro-fast-251015","content":[{"type":"text","text":"x"}]}`, low: 9_555, high: 248_050,
 			answer: `{"usage":{"completion_tokens":246840}}`, settled: 246_840,

@@ -34,6 +34,7 @@ type original struct {
 		Says string
 	}
 	Body  map[string]catalog.Expr // member of the request -> its value
+	Blank []string                // names of outputs of pictures that stay black, since the request asks for none
 	Texts map[string][]string     // of outputs of text by name: the pointers to them, where they are not the model's text
 }
 
@@ -148,7 +149,7 @@ func (o original) run(ctx context.Context, call *node.Call, models map[string]*m
 		return node.Result{}, err
 	}
 	defer answer.Content.Close()
-	values, err := p.values(ctx, call, answer, outputs, o.Texts)
+	values, err := p.values(ctx, call, answer, outputs, o)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -161,6 +162,12 @@ func (o original) body(ctx context.Context, args node.Args) (body []byte, choice
 	input := map[string]any{}
 	for name, value := range args {
 		im, ok := value.(*raster.Image)
+		if mask, is := value.(*raster.Mask); is {
+			if im, err = maskPicture(ctx, mask, args["image"]); err != nil {
+				return nil, "", err
+			}
+			ok = true
+		}
 		if !ok {
 			input[name] = value
 			continue
@@ -188,6 +195,19 @@ func (o original) body(ctx context.Context, args node.Args) (body []byte, choice
 		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
 	}
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), o.choice(scope), nil
+}
+
+// maskPicture is a mask as a picture of the size of the picture that it belongs to.
+func maskPicture(ctx context.Context, m *raster.Mask, of node.Value) (*raster.Image, error) {
+	if m.Empty() {
+		return nil, fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask has no pixel")
+	}
+	grey := m.Grey().WithChannels(3)
+	im, ok := of.(*raster.Image)
+	if !ok || im.Width() == m.Width() && im.Height() == m.Height() {
+		return grey, nil
+	}
+	return raster.Engine{}.Resize(ctx, grey, im.Width(), im.Height(), raster.NearestExact)
 }
 
 // choice says which of the models is asked, "" where there is one.
@@ -225,7 +245,7 @@ func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]
 // values makes the values of ComfyUI's outputs from those of the model that have their types: its pictures, its video, which
 // is a file until another node saves it, and its text.
 func (p *model) values(
-	ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output, texts map[string][]string,
+	ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output, o original,
 ) ([]node.Value, error) {
 	r := &reading{model: p, call: call, answer: answer, folder: node.FolderTemp, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
@@ -235,17 +255,24 @@ func (p *model) values(
 	}
 	values := make([]node.Value, len(outputs))
 	for i, out := range outputs {
-		if from := texts[out.Name]; from != nil {
-			values[i] = r.joined(r.found(catalog.NodeOutput{From: from}))
-			continue
-		}
 		var err error
-		if values[i], err = r.original(ctx, out.Type); err != nil {
+		switch from := o.Texts[out.Name]; {
+		case from != nil:
+			values[i] = r.joined(r.found(catalog.NodeOutput{From: from}))
+		case slices.Contains(o.Blank, out.Name):
+			values[i], err = raster.Engine{}.Solid(ctx, 1, blankSide, blankSide, []uint8{0, 0, 0})
+		default:
+			values[i], err = r.original(ctx, out.Type)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return values, nil
 }
+
+// blankSide is the width and height of a picture that was not asked for, as ComfyUI gives it.
+const blankSide = 1024
 
 // original makes the value of one of ComfyUI's outputs.
 func (r *reading) original(ctx context.Context, output node.Type) (node.Value, error) {

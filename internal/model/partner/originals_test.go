@@ -1,9 +1,12 @@
 package partner_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"image/color"
+	"image/png"
 	"os"
 	"strings"
 	"testing"
@@ -54,7 +57,7 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
-	require.GreaterOrEqual(t, len(classes), 37)
+	require.GreaterOrEqual(t, len(classes), 43)
 	for name, c := range classes {
 		choices := []string{""}
 		for _, in := range c.Inputs {
@@ -90,15 +93,20 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 	t.Helper()
 	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
 	require.NoError(t, err)
+	mask, err := raster.NewMask(1, 1, 1, []float32{1})
+	require.NoError(t, err)
 	args := node.Args{}
 	given := func(name string) (any, bool) {
 		if name == "model" && choice != "" {
 			return choice, true
 		}
+		if strings.HasPrefix(name, "keyframes.image_") { // one is required
+			return picture, name == "keyframes.image_0"
+		}
 		if strings.Contains(name, ".image_") {
 			return picture, pictures
 		}
-		return "disabled", name == "multi_shot"
+		return map[string]any{"multi_shot": "disabled", "placement": "spread across the clip"}[name], name == "multi_shot" || name == "placement"
 	}
 	for _, in := range c.Declared(given) {
 		switch {
@@ -111,6 +119,9 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 				args[in.Name] = picture
 			}
 		case in.Type == node.Mask:
+			if in.Section == node.Required {
+				args[in.Name] = mask
+			}
 		case strings.HasSuffix(in.Name, "_asset_id"): // of another service
 		case in.Type == node.String:
 			args[in.Name] = "16:9"
@@ -259,6 +270,58 @@ func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
 	require.ErrorContains(t, err, "neither videos, sounds nor assets")
 }
 
+// A mask is sent as a picture of the size of what it masks; pictures that are not asked for stay black.
+func TestMasksAreSentAndThoughtsStayBlack(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	picture, err := raster.Engine{}.Solid(t.Context(), 1, 6, 4, []uint8{255, 0, 0})
+	require.NoError(t, err)
+	mask, err := raster.NewMask(1, 1, 2, []float32{0, 1})
+	require.NoError(t, err)
+	a := &asked{}
+	_, err = classes["FluxProFillNode"].Run(t.Context(), &node.Call{Args: node.Args{"image": picture, "mask": mask, "prompt": "a"}, Models: a})
+	require.ErrorIs(t, err, errAsked)
+	var sent struct{ Mask []byte }
+	require.NoError(t, json.Unmarshal(a.body, &sent))
+	decoded, err := png.Decode(bytes.NewReader(sent.Mask))
+	require.NoError(t, err)
+	require.Equal(t, picture.Width(), decoded.Bounds().Dx())
+	require.Equal(t, picture.Height(), decoded.Bounds().Dy())
+	require.Equal(t, color.RGBA{A: 255}, color.RGBAModel.Convert(decoded.At(0, 0)))
+	require.Equal(t, color.RGBA{255, 255, 255, 255}, color.RGBAModel.Convert(decoded.At(picture.Width()-1, 0)))
+
+	one := "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+	res, err := classes["GeminiNanoBanana2"].Run(t.Context(), &node.Call{
+		NodeID: "1", Files: nodetest.NewFiles(),
+		Args:   node.Args{"model": "Nano Banana 2 (Gemini 3.1 Flash Image)", "prompt": "a", "aspect_ratio": "auto", "resolution": "1K", "response_modalities": "IMAGE", "thinking_level": "MINIMAL"},
+		Models: &answers{contentType: "application/json", text: `{"candidates":[{"content":{"parts":[{"inlineData":{"data":"` + one + `"}}]}}]}`},
+	})
+	require.NoError(t, err)
+	require.Equal(t, 1, res.Outputs[0].(*raster.Image).Width())
+	black := res.Outputs[2].(*raster.Image)
+	require.Equal(t, []any{1024, 1024, float32(0)}, []any{black.Width(), black.Height(), black.At(0, 5, 5, 1)})
+}
+
+func TestKeyframesArePlacedByTimes(t *testing.T) {
+	t.Parallel()
+	_, classes := originals(t, func(*catalog.Model) bool { return true })
+	two, err := raster.Engine{}.Solid(t.Context(), 2, 2, 2, []uint8{0, 255, 0})
+	require.NoError(t, err)
+	args := node.Args{
+		"prompt": "a", "keyframes.image_0": two, "placement": "at times", "placement.times": "0, 2.5", "aspect_ratio": "auto", "duration": "5",
+		"resolution": "720p", "generate_audio": true, "safety_tolerance": int64(2),
+	}
+	a := &asked{}
+	_, err = classes["Flux3ImageToVideoNode"].Run(t.Context(), &node.Call{Args: args, Models: a})
+	require.ErrorIs(t, err, errAsked)
+	var sent struct{ Images [][]any }
+	require.NoError(t, json.Unmarshal(a.body, &sent), string(a.body))
+	require.Equal(t, []any{0.0, 2.5}, []any{sent.Images[0][0], sent.Images[1][0]})
+	args["placement.times"] = "0"
+	_, err = classes["Flux3ImageToVideoNode"].Run(t.Context(), &node.Call{Args: args, Models: a})
+	require.ErrorContains(t, err, "a time for each")
+}
+
 // Each output of a class has the value of the model's output of that type.
 func TestAnOriginalNodeGivesAPictureAndItsText(t *testing.T) {
 	t.Parallel()
@@ -286,7 +349,7 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 		require.Contains(t, string(definition), `"description": `, "%s: every definition has one, if only an empty one", name)
 	}
 	_, classes := originals(t, func(m *catalog.Model) bool { return m.Provider == "bfl" })
-	require.Len(t, classes, 7)
+	require.Len(t, classes, 10)
 	r, err := node.NewRegistry()
 	require.NoError(t, err)
 	for name, c := range classes {
