@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -62,7 +63,7 @@ func (s *Editor) Routes() []edge.Route {
 func (s *Editor) index(c *gin.Context) error {
 	if _, err := s.edge.SignedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
 		c.Header("Cache-Control", "no-store")
-		c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+editorPath)
+		c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+editorPath+ofJob(c.Query(jobParameter)))
 		return nil
 	} else if err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *Editor) index(c *gin.Context) error {
 func (s *Editor) editorPage(c *gin.Context) error {
 	id, err := s.edge.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
-		s.pages.Ask(c, http.StatusOK, false)
+		s.ask(c, http.StatusOK, c.Query(jobParameter))
 		return nil
 	}
 	if err != nil {
@@ -84,6 +85,27 @@ func (s *Editor) editorPage(c *gin.Context) error {
 	return nil
 }
 
+// jobParameter names the job whose graph the editor opens.
+const jobParameter = "millrace_job"
+
+// ask shows the form that asks for a key. The job whose graph somebody wanted to open is kept for afterwards.
+func (s *Editor) ask(c *gin.Context, status int, wanted string) {
+	sign := &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: status == http.StatusUnauthorized}
+	if id, err := job.ParsePublicID(wanted); err == nil {
+		sign.Job = id
+	}
+	s.pages.Write(c, status, sign)
+}
+
+// ofJob is the query of an address that opens the graph of a job, "" for what is no job's id.
+func ofJob(wanted string) string {
+	id, err := job.ParsePublicID(wanted)
+	if err != nil {
+		return ""
+	}
+	return "?" + jobParameter + "=" + string(id)
+}
+
 // signIn keeps a key in the browser: POST /editor/signin.
 func (s *Editor) signIn(c *gin.Context) error {
 	if err := s.ownForm(c.Request); err != nil {
@@ -91,7 +113,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 	}
 	key := strings.TrimSpace(c.PostForm("key"))
 	if _, err := s.edge.Auth.Authenticate(c.Request.Context(), key); fault.Is(err, fault.Unauthenticated) {
-		s.pages.Ask(c, http.StatusUnauthorized, true)
+		s.ask(c, http.StatusUnauthorized, c.PostForm(jobParameter))
 		return nil
 	} else if err != nil {
 		return err
@@ -101,7 +123,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "This credential is too long for a browser to keep. Use an API key.")
 	}
 	http.SetCookie(c.Writer, cookie)
-	c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+"/")
+	c.Redirect(http.StatusSeeOther, s.pages.Prefix(c)+"/"+ofJob(c.PostForm(jobParameter)))
 	return nil
 }
 

@@ -98,8 +98,16 @@ func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 }
 
 // FromEditor reports whether a page of the editor that is served here sent the request, without a credential of its own.
+// Browsers say so in Sec-Fetch-Site, and over plain HTTP, where they leave that out, by Referer.
 func (e *Edge) FromEditor(c *gin.Context) bool {
-	return e.Cookies != nil && Credential(c.Request) == "" && c.GetHeader("Sec-Fetch-Site") == "same-origin"
+	if e.Cookies == nil || Credential(c.Request) != "" {
+		return false
+	}
+	if site := c.GetHeader("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin"
+	}
+	from := c.Request.Referer()
+	return from != "" && e.ownOrigin(c.Request, from)
 }
 
 // cookiesCount marks requests on routes where a browser's cookie counts as a key.

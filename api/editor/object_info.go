@@ -52,7 +52,7 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 	h := c.Writer.Header()
 	h.Set("ETag", r.etag)
 	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key, Sec-Fetch-Site")
+	h.Set("Vary", "Accept-Encoding, Authorization, X-API-Key, Sec-Fetch-Site, Referer")
 	if edge.Unchanged(c, r.etag) {
 		return nil
 	}

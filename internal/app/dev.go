@@ -19,7 +19,6 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	cfg = fetchEditor(ctx, cfg, log)
 	if err := checkEditor(cfg); err != nil { // before the servers are started for nothing
 		return err
 	}
@@ -52,6 +51,7 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		cfg.Temporal = cfg.Temporal.Private()
 	}
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
+	cfg = fetchEditor(ctx, cfg, log) // after the servers, which make the data directory so that they may enter it
 	simulator, err := withSimulator(&cfg, log)
 	if err != nil {
 		return err

@@ -24,8 +24,8 @@ func fetchEditor(ctx context.Context, cfg config.Config, log *slog.Logger) confi
 
 // openEditor opens the files of the web editor; nil without one.
 func openEditor(cfg config.Config) (*editor.Dir, error) {
-	if cfg.Editor == "" {
-		return nil, nil // a deployment need not have one
+	if cfg.Editor == "" || cfg.Editor == config.EditorAuto {
+		return nil, nil // a deployment need not have one, and one that is fetched is there later
 	}
 	files, err := editor.Open(cfg.Editor)
 	if err != nil {

@@ -56,7 +56,14 @@ func TestTheEditorRunsPartnerNodesAndAsksNobodyElse(t *testing.T) {
 	require.False(t, eval[bool](b, `window.LiteGraph.registered_node_types["Partner_sim_image"].nodeData.api_node`), "to the editor that is served here, whose person has signed in")
 	theirs := p.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "X-API-Key", p.key, "Sec-Fetch-Site", "same-origin")
 	require.Contains(t, theirs.body, `"api_node":true`, "to a client with a key of its own")
+	plain := &person{t: t, s: p.s}
+	plain.signIn(p.key)
+	signed := plain.send(http.MethodPost, "/editor/signin", url.Values{"key": {p.key}}.Encode(), "Origin", p.s.base)
+	plain.cookie = signed.cookies[0]
+	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", p.s.base+"/").body, `"api_node":false`, "over plain HTTP, where browsers leave Sec-Fetch-Site out")
+	require.Contains(t, plain.send(http.MethodGet, "/api/object_info/Partner_sim_image", "", "Referer", "https://other.example/").body, `"api_node":true`)
 	b.await("the end of its start", `document.readyState === "complete" && !document.getElementById("splash-loader")`)
+	b.await("a first graph that runs here", `window.comfyAPI.app.app.graph.nodes.map(n => n.type).sort().join() === "EmptyImage,SaveImage"`)
 	b.picture("editor-first")
 	require.False(t, eval[bool](b, `!!document.querySelector('[role="dialog"]')`), "no dialog stands before the graph: %s", eval[string](b, `(document.querySelector('[role="dialog"]') || {}).innerText || ""`))
 	eval[bool](b, `window.comfyAPI.app.app.loadApiJson(`+partnerGraph+`, "partner"), true`)

@@ -19,6 +19,23 @@ async function open(id) {
   else await app.loadApiJson(prompt[2], name);
 }
 
+// started resolves when the editor has opened a graph by itself, which would replace one that is loaded earlier.
+async function started() {
+  do await new Promise((resolve) => setTimeout(resolve, 50)); while (app.extensionManager.spinner);
+}
+
+// The editor begins with a graph of its own. Where the classes of that are missing, this one takes its place: it runs everywhere.
+const first = {
+  1: { class_type: "EmptyImage", inputs: { width: 512, height: 512, batch_size: 1, color: 3368601 } },
+  2: { class_type: "SaveImage", inputs: { images: ["1", 0], filename_prefix: "first" } },
+};
+
+function beginWithWhatRuns() {
+  const load = app.loadGraphData.bind(app);
+  const lacks = () => !("KSampler" in window.LiteGraph.registered_node_types);
+  app.loadGraphData = (...args) => (args.length === 0 && lacks() ? app.loadApiJson(first, "first") : load(...args));
+}
+
 app.registerExtension({
   name: "Millrace.Console",
   commands: [
@@ -27,12 +44,13 @@ app.registerExtension({
   ],
   menuCommands: [{ path: ["Millrace"], commands: ["Millrace.Job", "Millrace.Jobs"] }],
   async setup() {
+    beginWithWhatRuns();
     api.addEventListener("execution_start", (e) => { if (e.detail && e.detail.prompt_id) last = e.detail.prompt_id; });
     const asked = new URL(document.location.href), id = asked.searchParams.get("millrace_job");
     if (!id) return;
     asked.searchParams.delete("millrace_job");
     history.replaceState(history.state, "", asked);
     const show = () => open(id).then(() => { last = id; }, (error) => app.extensionManager.toast.add({ severity: "error", summary: "Millrace", detail: String(error.message || error) }));
-    setTimeout(show, 0); // after the graph that the editor opens by itself
+    started().then(show);
   },
 });

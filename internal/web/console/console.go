@@ -202,6 +202,7 @@ type Output struct {
 type SignInPage struct {
 	Frame
 	Wrong bool
+	Job   job.PublicID // that the editor opens after the sign-in, "" = none
 }
 
 // Template implements Page.

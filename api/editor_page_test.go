@@ -1,0 +1,24 @@
+package api_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api"
+)
+
+// The sign-in to keep and the job to open are both there after somebody gave a key.
+func TestTheSignInLeadsToTheJobThatWasToBeOpened(t *testing.T) {
+	t.Parallel()
+	h := startEditor(t, api.Options{PublicURL: "https://example.org/mr"})
+	const id = "5c1482e9-cb7d-449b-9d73-e019565028fb"
+	require.Equal(t, "/mr/editor?millrace_job="+id, h.do(t, "GET", "/mr/?millrace_job="+id, "").header.Get("Location"))
+	require.Contains(t, h.do(t, "GET", "/mr/editor?millrace_job="+id, "").body, `name="millrace_job" value="`+id+`"`)
+	require.NotContains(t, h.do(t, "GET", `/mr/editor?millrace_job=%22%3E%3Cscript%3E`, "").body, `name="millrace_job"`)
+	in := func(form string) string {
+		return h.do(t, "POST", "/mr/editor/signin", form, "Content-Type", formType, "Origin", "https://example.org").header.Get("Location")
+	}
+	require.Equal(t, "/mr/?millrace_job="+id, in("key=key-a&millrace_job="+id))
+	require.Equal(t, "/mr/", in("key=key-a&millrace_job=//evil.example"))
+}
