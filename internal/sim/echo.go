@@ -79,6 +79,8 @@ func generation(e *exchange) reply {
 		return ok(map[string]any{"id": t.id(), "status": "running"})
 	case t.Fault == faultPolicy:
 		return ok(map[string]any{"id": t.id(), "status": "refused", "error": map[string]any{"type": "policy", "message": "The result is against the simulator's policy."}})
+	case t.Fault == faultLost:
+		return ok(map[string]any{"id": t.id(), "status": "done", "result": map[string]any{"url": e.file(t.Seed, "gone"), "kind": t.Extra, "seed": t.Seed}})
 	case t.Fault != "":
 		return ok(map[string]any{"id": t.id(), "status": "failed", "error": map[string]any{"type": "internal", "message": "The generation failed as asked."}})
 	}

@@ -21,6 +21,7 @@ const (
 	faultBusy       = "busy"       // 429
 	faultDown       = "down"       // 503
 	faultUnpaid     = "unpaid"     // 402
+	faultLost       = "lost"       // a submitted generation is done, and its file is gone
 	faultFail       = "fail"       // a submitted generation ends without a result
 	faultDrop       = "drop"       // the connection ends without an answer
 	faultBroken     = "broken"     // a good status, and JSON that ends in the middle

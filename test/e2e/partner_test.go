@@ -112,6 +112,7 @@ func TestFailuresOfModelsAreThoseOfTheirNodes(t *testing.T) { // W-62, W-63
 	for prompt, want := range map[string][2]string{
 		"[sim:policy]":      {"ValidationError", "content_policy_violation"},
 		"[sim:late-policy]": {"ValidationError", "content_policy_violation"},
+		"[sim:late-lost]":   {"ImageDownloadError", "partner_fetch"},
 		"[sim:error]":       {"ServiceError", "provider_error"},
 		"[sim:validation]":  {"ValidationError", "The picture is too small"},
 	} {
