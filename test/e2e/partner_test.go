@@ -112,7 +112,7 @@ func TestFailuresOfModelsAreThoseOfTheirNodes(t *testing.T) { // W-62, W-63
 	for prompt, want := range map[string][2]string{
 		"[sim:policy]":      {"ValidationError", "content_policy_violation"},
 		"[sim:late-policy]": {"ValidationError", "content_policy_violation"},
-		"[sim:late-lost]":   {"ImageDownloadError", "partner_fetch"},
+		"[sim:late-lost]":   {"ImageDownloadError", "cannot be fetched from its provider"},
 		"[sim:error]":       {"ServiceError", "provider_error"},
 		"[sim:validation]":  {"ValidationError", "The picture is too small"},
 	} {
@@ -127,7 +127,7 @@ func TestFailuresOfModelsAreThoseOfTheirNodes(t *testing.T) { // W-62, W-63
 			require.Equal(t, id, failure["prompt_id"])
 			require.Equal(t, "1", failure["node_id"])
 			require.Equal(t, want[0], failure["exception_type"])
-			require.Contains(t, failure["exception_message"], "sim/image: ")
+			require.Contains(t, failure["exception_message"], "sim/image")
 			require.Contains(t, failure["exception_message"], want[1])
 		})
 	}
