@@ -113,7 +113,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Pooled: in.cfg.DirectURL != ""}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Direct: in.cfg.DirectURL}); err != nil {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)

@@ -4,6 +4,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -23,7 +24,7 @@ type PoolOptions struct {
 	ConnectTimeout  time.Duration // default 5 s
 	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
 	Name            string        // application_name, default "millrace"
-	Pooled          bool          // the database is reached through a transaction pooler; see PrepareForPooler
+	Direct          string        // connection string of the database itself, where dsn leads through a transaction pooler; "" = it does not
 }
 
 func (o PoolOptions) withDefaults() PoolOptions {
@@ -48,7 +49,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 // Open returns a pool on the database of dsn whose connections have the time-outs of
 // opts. It returns once the database answers, or Unavailable if the database does not.
 func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
-	cfg, err := pgxpool.ParseConfig(dsn)
+	cfg, err := pgxpool.ParseConfig(cmp.Or(opts.Direct, dsn))
 	if err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
 	}
@@ -57,14 +58,12 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	cfg.PingTimeout = opts.ConnectTimeout // of a connection that was not used for a while
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
 	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
-	setDefaults(cfg.ConnConfig, map[string]string{"application_name": opts.Name, "timezone": "UTC"})
-	if opts.Pooled {
-		if err := usePooler(cfg.ConnConfig); err != nil {
+	setDefaults(cfg.ConnConfig, serverKeepsAlive)
+	setDefaults(cfg.ConnConfig, opts.session())
+	if opts.Direct != "" {
+		if err := usePooler(cfg, dsn, opts); err != nil {
 			return nil, err
 		}
-	} else {
-		setDefaults(cfg.ConnConfig, serverKeepsAlive)
-		setDefaults(cfg.ConnConfig, opts.session())
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
 	if err != nil {
@@ -80,6 +79,8 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 // session are the run-time parameters that the statements of a pool rely on.
 func (o PoolOptions) session() map[string]string {
 	return map[string]string{
+		"application_name":                    o.Name,
+		"timezone":                            "UTC",
 		"idle_in_transaction_session_timeout": Millis(o.IdleTransaction),
 		"lock_timeout":                        Millis(o.LockTimeout),
 		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it

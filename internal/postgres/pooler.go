@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -17,13 +18,24 @@ import (
 // of the session. Pools prepare nothing, and rely on parameters of the role that PrepareForPooler sets. Connect must lead to
 // PostgreSQL itself.
 
-// usePooler makes the connections of a pool ones that may pass through a transaction pooler.
-func usePooler(cfg *pgx.ConnConfig) error {
-	if _, given := cfg.RuntimeParams["search_path"]; given {
+// usePooler has the connections of a pool made to the pooler of dsn. The configuration that the pool shows stays that of
+// PostgreSQL itself, for those who need a session of their own beside it.
+func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
+	pooled, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
+	}
+	if _, given := pooled.RuntimeParams["search_path"]; given {
 		return fault.New(fault.Invalid, "", "search_path in DATABASE_URL does not pass a pooler: leave it out, and set it for the role (alter role … set search_path)")
 	}
-	cfg.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
-	cfg.StatementCacheCapacity = 0
+	pooled.ConnectTimeout = opts.ConnectTimeout
+	noticeDeadPeers(&pooled.Config, opts.Silence)
+	setDefaults(pooled, map[string]string{"application_name": opts.Name, "timezone": "UTC"}) // poolers know these
+	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
+	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
+		*c = *pooled.Copy()
+		return nil
+	}
 	return nil
 }
 
@@ -52,6 +64,8 @@ func PrepareForPooler(ctx context.Context, dsn string) error {
 		return classify(err, "read the parameters of the role")
 	}
 	params := PoolOptions{}.withDefaults().session()
+	delete(params, "application_name") // of a client, which a pooler passes on
+	delete(params, "timezone")
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, name+"=") }) {
 			continue // what an operator has set stays

@@ -22,7 +22,7 @@ func TestAPoolWorksBehindATransactionPooler(t *testing.T) {
 	require.NoError(t, postgres.Migrate(t.Context(), direct, nil))
 	require.NoError(t, postgres.PrepareForPooler(t.Context(), direct))
 	require.NoError(t, postgres.PrepareForPooler(t.Context(), direct), "again changes nothing")
-	pool, err := postgres.Open(t.Context(), pooler, postgres.PoolOptions{MaxConns: 24, Pooled: true})
+	pool, err := postgres.Open(t.Context(), pooler, postgres.PoolOptions{MaxConns: 24, Direct: direct})
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
 	for name, want := range map[string]string{
@@ -59,7 +59,8 @@ func TestAPoolWorksBehindATransactionPooler(t *testing.T) {
 // Who names a pooler alone reads what to set.
 func TestAPoolerWithoutADirectAddressIsNamed(t *testing.T) {
 	t.Parallel()
-	pooler := pgtest.NewPooler(t, pgtest.Database(t))
+	direct := pgtest.Database(t)
+	pooler := pgtest.NewPooler(t, direct)
 	_, opened := postgres.Open(t.Context(), pooler, postgres.PoolOptions{})
 	for _, err := range []error{opened, postgres.Migrate(t.Context(), pooler, nil)} {
 		require.Error(t, err)
@@ -67,6 +68,6 @@ func TestAPoolerWithoutADirectAddressIsNamed(t *testing.T) {
 		require.True(t, ok, "%v", err)
 		require.Contains(t, text, "set DATABASE_DIRECT_URL to the address of PostgreSQL itself")
 	}
-	_, err := postgres.Open(t.Context(), pooler+"&search_path=other", postgres.PoolOptions{Pooled: true})
+	_, err := postgres.Open(t.Context(), pooler+"&search_path=other", postgres.PoolOptions{Direct: direct})
 	require.ErrorContains(t, err, "search_path in DATABASE_URL does not pass a pooler")
 }

@@ -79,7 +79,7 @@ func (c *cluster) underLoad(name string, change func(*load.Ledger)) {
 func (c *cluster) judge(phase string, e *load.Entry) {
 	c.t.Helper()
 	switch {
-	case e.Verdict == load.Right, e.Verdict == load.Refused && !e.Accepted, e.Verdict == load.Uncertain && phase == "kills":
+	case e.Verdict == load.Right, e.Verdict == load.Refused && e.Cut, e.Verdict == load.Uncertain && phase == "kills":
 	default:
 		c.t.Errorf("%s %s %s: %s %s", phase, e.Name, e.ID, e.Verdict, e.Why)
 	}

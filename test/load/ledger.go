@@ -37,6 +37,7 @@ type Entry struct {
 	Name     string
 	ID       string
 	Accepted bool // the service said that it keeps it
+	Cut      bool // the load ended while the client asked
 	content  []byte
 
 	Verdict Verdict

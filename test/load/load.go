@@ -54,7 +54,7 @@ func (l *Load) job(ctx context.Context, name string, random *rand.Rand) {
 		graph = painted
 	}
 	id, accepted := l.client.Submit(ctx, graph(name))
-	l.ledger.Add(&Entry{Kind: "jobs", Name: name, ID: id, Accepted: accepted})
+	l.ledger.Add(&Entry{Kind: "jobs", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil})
 	for until := time.Now().Add(jobWithin); accepted && time.Now().Before(until) && Pause(ctx, 100*time.Millisecond); {
 		if state := l.client.State(ctx, id); state == "completed" || state == "failed" {
 			return
@@ -68,7 +68,7 @@ func (l *Load) upload(ctx context.Context, name string, random *rand.Rand) {
 		content[i] = byte(random.Uint32())
 	}
 	id, accepted := l.client.upload(ctx, name+".bin", content)
-	l.ledger.Add(&Entry{Kind: "uploads", Name: name, ID: id, Accepted: accepted, content: content})
+	l.ledger.Add(&Entry{Kind: "uploads", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil, content: content})
 }
 
 // callWithin is how long a request is sent again under its key.
@@ -77,7 +77,10 @@ const callWithin = time.Minute
 // call sends a request under a key until it is answered.
 func (l *Load) call(ctx context.Context, name string, _ *rand.Rand) {
 	e := &Entry{Kind: "calls", Name: name}
-	defer l.ledger.Add(e)
+	defer func() {
+		e.Cut = ctx.Err() != nil
+		l.ledger.Add(e)
+	}()
 	for until := time.Now().Add(callWithin); time.Now().Before(until); {
 		id, again := l.client.order(ctx, name)
 		if e.ID, e.Accepted = id, id != ""; e.Accepted || !again || !Pause(ctx, 200*time.Millisecond) {

@@ -64,22 +64,25 @@ func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
 
 // Database opens the database that a command works on.
 func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
-	return s.open(ctx, func() string { return s.Config.DatabaseURL }, s.Config.DirectURL != "")
+	return s.open(ctx, true)
 }
 
 // DirectDatabase is Database past a pooler.
 func (s *Shell) DirectDatabase(ctx context.Context) (*postgres.Pool, error) {
-	return s.open(ctx, s.Config.SessionURL, false)
+	return s.open(ctx, false)
 }
 
-func (s *Shell) open(ctx context.Context, address func() string, pooled bool) (*postgres.Pool, error) {
+func (s *Shell) open(ctx context.Context, pooled bool) (*postgres.Pool, error) {
 	if err := s.findServers(); err != nil {
 		return nil, err
 	}
 	if s.Config.DatabaseURL == "" {
 		return nil, fmt.Errorf("no database: set DATABASE_URL, or start `millrace dev` with its data in %s (--data)", s.Config.DataDir)
 	}
-	return postgres.Open(ctx, address(), postgres.PoolOptions{MaxConns: 4, Pooled: pooled})
+	if !pooled {
+		return postgres.Open(ctx, s.Config.SessionURL(), postgres.PoolOptions{MaxConns: 4})
+	}
+	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4, Direct: s.Config.DirectURL})
 }
 
 // RunningRules returns what the workers of the deployment go by; not ok without a database or without workers.
