@@ -157,6 +157,9 @@ func bills() map[string][]bill {
 			{body: `{"model_name":"kling-v2-5-turbo","prompt":"x","mode":"pro","duration":"10"}`, low: 700_000, high: 700_000, answer: `{"data":{"final_unit_deduction":"2.5"}}`, settled: 350_000},
 		},
 		"kling/kling-v2-5-turbo-image2video": {exactly(`{"model_name":"kling-v2-5-turbo","image":"x","mode":"pro","duration":"10"}`, 700_000)},
+		"byteplus/seedream-3-0-t2i-250415":   {exactly(`{"model":"seedream-3-0-t2i-250415","prompt":"x"}`, 30_000)},
+		"minimax/t2v-01":                     {exactly(`{"model":"T2V-01-Director","prompt":"x"}`, 430_000)},
+		"minimax/i2v-01":                     {exactly(`{"model":"I2V-01","first_frame_image":"x"}`, 430_000)},
 		"minimax/hailuo-02": {
 			exactly(`{"model":"MiniMax-Hailuo-02","prompt":"x"}`, 280_000),
 			exactly(`{"model":"MiniMax-Hailuo-02","prompt":"x","duration":10}`, 560_000),
