@@ -113,11 +113,6 @@ func bills() map[string][]bill {
 			exactly(`{"prompt":"x","image_size":{"width":1024,"height":1024}}`, 30_000),
 			{body: `{"prompt":"x","image_size":{"width":1920,"height":1080}}`, low: 45_000, high: 45_000, answer: `{"images":[{"url":"a","width":1920,"height":1080}]}`, settled: 45_000},
 		},
-		"google/gemini-2.5-flash-image": {{
-			body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 38_700, high: 127_400,
-			answer:  `{"usageMetadata":{"promptTokenCount":100,"candidatesTokenCount":1300,"candidatesTokensDetails":[{"modality":"IMAGE","tokenCount":1290},{"modality":"TEXT","tokenCount":10}]}}`,
-			settled: 38_700 + 25 + 30,
-		}},
 		"google/gemini-3.1-flash-image": {
 			{
 				body: `{"contents":[{"parts":[{"text":"x"}]}]}`, low: 67_200, high: 184_400,
