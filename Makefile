@@ -49,7 +49,7 @@ bin/millrace:
 # takes minutes the first time, so only when its sources change.
 bin/millrace-temporal: $(TEMPORAL_SOURCES)
 	@mkdir -p $(@D); \
-	installed="$${MILLRACE_TEMPORAL_BINARY:-$$(command -v millrace-temporal || true)}"; \
+	installed="$${MILLRACE_TEMPORAL_BIN:-$$(command -v millrace-temporal || true)}"; \
 	if [ -n "$$installed" ] && [ "$$("$$installed" -version 2>/dev/null)" = "$(TEMPORAL_VERSION)" ]; then \
 	  echo "2/2 taking $$installed, which has the same version"; \
 	  cp "$$installed" $@.new; touch $@.new; \
@@ -65,9 +65,10 @@ release: ## archives, packages, checksums and bills of materials in dist/ (VERSI
 	cd deploy/release && $(GO) run . -version "$(VERSION)" -out $(CURDIR)/dist -root $(CURDIR) -only "$(TARGETS)" -temporal "$(TEMPORAL_VERSION)"
 
 ENGINE ?= docker
+ARCHES ?= amd64 arm64
 .PHONY: images
-images: ## images for both architectures of the binaries in dist/: make release first (ENGINE=docker, IMAGE=millrace)
-	@for arch in amd64 arm64; do \
+images: ## images for both architectures of the binaries in dist/: make release first (ENGINE=docker, IMAGE=millrace, ARCHES=amd64)
+	@for arch in $(ARCHES); do \
 	  [ -x dist/image/$$arch/millrace ] || { echo "dist/image/$$arch/millrace is missing: make release" >&2; exit 1; }; \
 	  $(ENGINE) build --platform linux/$$arch --build-arg BINARIES=release --build-arg TARGETARCH=$$arch -t $(or $(IMAGE),millrace):$(VERSION)-$$arch . || exit 1; \
 	done

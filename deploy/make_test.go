@@ -36,7 +36,7 @@ func makes(t *testing.T, dir, path string, args ...string) string {
 echo "go: downloading example.com/module v1.0.0" >&2; echo compiled > "$to"; chmod +x "$to"; echo "compiled $*"`)
 	cmd := exec.CommandContext(t.Context(), "make", append([]string{"--no-print-directory", "GO=" + compiler}, args...)...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MILLRACE_TEMPORAL_BINARY=", "PATH="+path+":"+os.Getenv("PATH"))
+	cmd.Env = append(os.Environ(), "MAKEFLAGS=", "MILLRACE_TEMPORAL_BIN=", "PATH="+path+":"+os.Getenv("PATH"))
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, string(out))
 	return string(out)
