@@ -42,7 +42,7 @@ LEAN := -gcflags=all=-dwarf=false
 .PHONY: bin/millrace
 bin/millrace:
 	@mkdir -p $(@D)
-	@[ -x $@ ] || echo "1/2 building Millrace, about 3 minutes on two cores the first time"
+	@[ -x $@ ] || echo "1/2 building Millrace, about 2 minutes on two cores the first time"
 	@CGO_ENABLED=0 $(GO) build $(LEAN) -ldflags "-w -X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace $(QUIET)
 
 # The Temporal server of local mode. An installed release of the same version is taken as it is; it is built otherwise, which

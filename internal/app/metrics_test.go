@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -50,6 +51,21 @@ func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
 		require.Contains(t, []string{"page", "ticket"}, rule.Labels["severity"], rule.Alert)
 		require.NotEmpty(t, rule.Annotations["summary"], rule.Alert)
 		require.NotEmpty(t, rule.Annotations["remedy"], rule.Alert)
+	}
+}
+
+// What an operator has to do something about at once has an alert by its name.
+func TestShippedAlertsNameTemporalAndTheDisk(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
+	require.NoError(t, err)
+	for alert, metric := range map[string]string{
+		"MillraceTemporalAway": "millrace_temporal_up", "MillraceDiskReserve": "millrace_disk_reserve_bytes", "MillraceNoWorker": "millrace_workers",
+	} {
+		_, rule, found := strings.Cut(string(raw), "- alert: "+alert+"\n")
+		require.True(t, found, alert)
+		rule, _, _ = strings.Cut(rule, "- alert: ")
+		require.Contains(t, rule, metric)
 	}
 }
 
