@@ -31,7 +31,7 @@ func turned(orientation int) int {
 }
 
 func decodeJPEG(ctx context.Context, data []byte, l layout) (*frames, error) {
-	im, err := jpegplane.Decode(ctx, data)
+	im, err := jpegplane.Decode(ctx, data, image.Pt(l.width, l.height))
 	if err != nil && ctx.Err() == nil {
 		im, err = jpeg.Decode(bytes.NewReader(data)) // another kind of file; of a damaged one it says what is wrong
 	}

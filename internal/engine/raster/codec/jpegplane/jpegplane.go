@@ -57,6 +57,7 @@ type component struct {
 type decoder struct {
 	data          []byte
 	at            int
+	size          image.Point // that is expected
 	width, height int
 	progressive   bool
 	transform     int // of Adobe's marker, -1 without one
@@ -69,9 +70,9 @@ type decoder struct {
 }
 
 // Decode returns the planes of a file: an *image.YCbCr, or an *image.Gray for a file of one plane. Chroma is as the file has
-// it. The caller bounds the size of the file's picture.
-func Decode(ctx context.Context, data []byte) (image.Image, error) {
-	d := &decoder{data: data, transform: -1}
+// it. A picture of another size than the caller expects, and has found room for, is an error before memory is taken.
+func Decode(ctx context.Context, data []byte, size image.Point) (image.Image, error) {
+	d := &decoder{data: data, transform: -1, size: size}
 	if len(data) < 2 || data[0] != 0xFF || data[1] != markerSOI {
 		return nil, damaged("no start of image")
 	}
@@ -172,6 +173,9 @@ func (d *decoder) frame(b []byte, progressive bool) error {
 	d.height, d.width = int(binary.BigEndian.Uint16(b[1:])), int(binary.BigEndian.Uint16(b[3:]))
 	if d.height == 0 || d.width == 0 {
 		return ErrKind // the height may follow the first scan
+	}
+	if d.width != d.size.X || d.height != d.size.Y {
+		return damaged("a picture of %d × %d, not of %d × %d", d.width, d.height, d.size.X, d.size.Y)
 	}
 	for c := b[6:]; len(c) > 0; c = c[3:] {
 		comp := component{id: c[0], h: int(c[1] >> 4), v: int(c[1] & 15), quant: c[2]}

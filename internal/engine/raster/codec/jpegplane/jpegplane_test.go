@@ -31,11 +31,29 @@ func files(t testing.TB) map[string][]byte {
 	return out
 }
 
+func sizeOf(t testing.TB, data []byte) image.Point {
+	t.Helper()
+	config, err := jpeg.DecodeConfig(bytes.NewReader(data))
+	require.NoError(t, err)
+	return image.Pt(config.Width, config.Height)
+}
+
+func decode(t testing.TB, data []byte) (image.Image, error) {
+	t.Helper()
+	return jpegplane.Decode(t.Context(), data, sizeOf(t, data))
+}
+
+func TestAPictureOfAnotherSizeIsAnError(t *testing.T) {
+	t.Parallel()
+	_, err := jpegplane.Decode(t.Context(), files(t)["444_40x28.jpg"], image.Pt(40, 27))
+	require.Error(t, err)
+}
+
 // Planes differ from the standard library's by the rounding of the transform only.
 func TestPlanesAgreeWithTheStandardLibrary(t *testing.T) {
 	t.Parallel()
 	for name, data := range files(t) {
-		got, err := jpegplane.Decode(t.Context(), data)
+		got, err := decode(t, data)
 		require.NoError(t, err, name)
 		want, err := jpeg.Decode(bytes.NewReader(data))
 		if name == "restart_progressive.jpg" {
@@ -66,9 +84,9 @@ func samples(im image.Image, x, y int) []uint8 {
 func TestDamagedFilesAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, data := range files(t) {
-		scan := bytes.LastIndex(data, []byte("\xff\xda"))
+		scan, size := bytes.LastIndex(data, []byte("\xff\xda")), sizeOf(t, data)
 		for n := range scan {
-			_, err := jpegplane.Decode(t.Context(), data[:n])
+			_, err := jpegplane.Decode(t.Context(), data[:n], size)
 			if !bytes.Contains(data[:n], []byte("\xff\xda")) {
 				require.Error(t, err, "%s of %d bytes", name, n)
 			}
@@ -76,7 +94,7 @@ func TestDamagedFilesAreErrors(t *testing.T) {
 		for i := 0; i < len(data); i += 3 {
 			changed := bytes.Clone(data)
 			changed[i] ^= 0x55
-			im, err := jpegplane.Decode(t.Context(), changed)
+			im, err := jpegplane.Decode(t.Context(), changed, size)
 			require.True(t, err != nil || im != nil)
 		}
 	}
@@ -86,7 +104,7 @@ func TestAScanThatEndsEarlyIsAnError(t *testing.T) {
 	t.Parallel()
 	for name, data := range files(t) {
 		scan := bytes.Index(data, []byte("\xff\xda"))
-		_, err := jpegplane.Decode(t.Context(), data[:scan+15])
+		_, err := jpegplane.Decode(t.Context(), data[:scan+15], sizeOf(t, data))
 		if len(data) > 700 {
 			require.Error(t, err, name)
 		}
@@ -98,7 +116,7 @@ func TestAMissingRestartMarkerIsAnError(t *testing.T) {
 	data := files(t)["restart.jpg"]
 	at := bytes.Index(data, []byte("\xff\xd3"))
 	require.Positive(t, at)
-	_, err := jpegplane.Decode(t.Context(), append(bytes.Clone(data[:at]), data[at+2:]...))
+	_, err := jpegplane.Decode(t.Context(), append(bytes.Clone(data[:at]), data[at+2:]...), sizeOf(t, data))
 	require.Error(t, err)
 }
 
@@ -106,14 +124,14 @@ func TestOtherKindsAreLeftToTheCaller(t *testing.T) {
 	t.Parallel()
 	data, err := os.ReadFile(testdata + "cmyk.jpg")
 	require.NoError(t, err)
-	_, err = jpegplane.Decode(t.Context(), data)
+	_, err = decode(t, data)
 	require.ErrorIs(t, err, jpegplane.ErrKind)
 
 	arithmetic := bytes.Clone(files(t)["444_40x28.jpg"])
 	frame := bytes.Index(arithmetic, []byte("\xff\xc2"))
 	require.Positive(t, frame)
 	arithmetic[frame+1] = 0xC9
-	_, err = jpegplane.Decode(t.Context(), arithmetic)
+	_, err = jpegplane.Decode(t.Context(), arithmetic, sizeOf(t, files(t)["444_40x28.jpg"]))
 	require.ErrorIs(t, err, jpegplane.ErrKind)
 }
 
@@ -121,7 +139,7 @@ func TestDecodingStopsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := jpegplane.Decode(ctx, files(t)["444_40x28.jpg"])
+	_, err := jpegplane.Decode(ctx, files(t)["444_40x28.jpg"], image.Pt(40, 28))
 	require.ErrorIs(t, err, context.Canceled)
 }
 
@@ -134,7 +152,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || config.Width*config.Height > 1<<20 {
 			return // the caller bounds the size
 		}
-		im, err := jpegplane.Decode(t.Context(), data)
+		im, err := jpegplane.Decode(t.Context(), data, image.Pt(config.Width, config.Height))
 		require.True(t, im != nil || err != nil)
 		if err == nil {
 			require.Positive(t, im.Bounds().Dx())
@@ -152,7 +170,7 @@ func BenchmarkDecode(b *testing.B) {
 	require.NoError(b, jpeg.Encode(&buf, im, &jpeg.Options{Quality: 85}))
 	b.Run("here", func(b *testing.B) {
 		for b.Loop() {
-			_, err := jpegplane.Decode(b.Context(), buf.Bytes())
+			_, err := jpegplane.Decode(b.Context(), buf.Bytes(), image.Pt(1024, 1024))
 			require.NoError(b, err)
 		}
 	})
