@@ -29,7 +29,7 @@ func (e *exchange) submit(extra string) ticket {
 	if e.scenario.Fault == faultFail {
 		t.Fault = faultFail
 	}
-	if t.Late == faultPolicy || t.Late == faultError || t.Late == faultFail {
+	if t.Late == faultPolicy || t.Late == faultError || t.Late == faultFail || t.Late == faultLost {
 		t.Fault, t.Late = t.Late, ""
 	}
 	return t

@@ -245,8 +245,23 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 
 // kontextSizes are the sizes that the Kontext models of Flux were trained with, narrow ones first.
 var kontextSizes = [][2]int{
-	{672, 1568}, {688, 1504}, {720, 1456}, {752, 1392}, {800, 1328}, {832, 1248}, {880, 1184}, {944, 1104}, {1024, 1024},
-	{1104, 944}, {1184, 880}, {1248, 832}, {1328, 800}, {1392, 752}, {1456, 720}, {1504, 688}, {1568, 672},
+	{672, 1568},
+	{688, 1504},
+	{720, 1456},
+	{752, 1392},
+	{800, 1328},
+	{832, 1248},
+	{880, 1184},
+	{944, 1104},
+	{1024, 1024},
+	{1104, 944},
+	{1184, 880},
+	{1248, 832},
+	{1328, 800},
+	{1392, 752},
+	{1456, 720},
+	{1504, 688},
+	{1568, 672},
 }
 
 // FluxKontextImageScale resizes to the size of a list whose aspect ratio is nearest.
