@@ -2,8 +2,6 @@ package activities
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,18 +58,10 @@ type partnerRun struct {
 	waited time.Duration // in the node's calls, while no provider worked on them
 }
 
-// maxNodeInKey bounds the part of an idempotency key that is a node's id; a longer id is replaced by its hash.
-const maxNodeInKey = 64
-
 // key returns the idempotency key of a call of the node. It is unique to the call and the same on every attempt of
 // the run.
 func (r *partnerRun) key() string {
-	id := r.node
-	if len(id) > maxNodeInKey {
-		sum := sha256.Sum256([]byte(id))
-		id = hex.EncodeToString(sum[:])
-	}
-	return fmt.Sprintf("node:%s:%d:%d:%s", r.ref.Job, r.ref.Run, r.index, id)
+	return call.NodeKey(string(r.ref.Job), r.ref.Run, r.index, r.node)
 }
 
 // Run implements node.Models.

@@ -45,7 +45,7 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	}
 	j := history.State()
 	timeline := history.Timeline(now)
-	drawing, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
+	drawing, g, err := s.drawing(c.Request.Context(), id.Account, j.ID, &timeline)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,11 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	shown.Job, shown.Timeline, shown.Drawing, shown.Events, shown.Outputs, shown.Parts = j, timeline, drawing, history.Events, outputs(j), console.Parts(timeline)
 	if err := s.compare(c, id, shown, history); err != nil {
 		return nil, err
+	}
+	if node := c.Query("node"); node != "" {
+		if shown.Node, err = s.node(c.Request.Context(), node, g, shown, history.Events); err != nil {
+			return nil, err
+		}
 	}
 	if shown.Waiting, err = s.waiting(c.Request.Context(), j); err != nil {
 		return nil, err
@@ -107,22 +112,22 @@ func noJob() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "Th
 
 // drawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
 // that is no longer kept has none.
-func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, error) {
+func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, *graph.Graph, error) {
 	source, err := s.Sources.Load(ctx, owner, id)
 	if fault.Is(err, fault.NotFound) {
-		return console.Drawing{}, nil
+		return console.Drawing{}, nil, nil
 	}
 	if err != nil {
-		return console.Drawing{}, err
+		return console.Drawing{}, nil, err
 	}
 	g, err := graph.Parse(source.Prompt, wide)
 	if err != nil {
-		return console.Drawing{}, err
+		return console.Drawing{}, nil, err
 	}
 	if err := t.NameClasses(&source); err != nil {
-		return console.Drawing{}, err
+		return console.Drawing{}, nil, err
 	}
-	return console.Draw(g, *t), nil
+	return console.Draw(g, *t), g, nil
 }
 
 // outputs are the files and texts of a job, in order.

@@ -75,6 +75,12 @@ func TestTheJobInABrowser(t *testing.T) {
 	b.await("the buttons", `!document.querySelector("[data-zoom=in]").hidden`)
 	before := eval[string](b, `document.getElementById("graph").getAttribute("viewBox")`)
 	require.NotEqual(t, before, eval[string](b, `document.querySelector("[data-zoom=in]").click(), document.getElementById("graph").getAttribute("viewBox")`))
+	b.do(chromedp.Evaluate(`for (var i = 0; i < 4; i++) document.querySelector("[data-zoom=in]").click()`, nil))
+	require.Equal(t, 42, eval[int](b, `document.querySelectorAll("#minimap g").length`), "the minimap has all nodes")
+	require.Equal(t, 1, eval[int](b, `document.querySelectorAll("#minimap rect.view").length`))
+	b.picture("job-minimap")
+	b.do(chromedp.Evaluate(`(function () { var m = document.getElementById("minimap"), r = m.getBoundingClientRect(); m.dispatchEvent(new PointerEvent("pointerdown", {clientX: r.right - 2, clientY: r.bottom - 2, buttons: 1})); })()`, nil))
+	require.NotEqual(t, before, eval[string](b, `document.getElementById("graph").getAttribute("viewBox")`))
 	require.Equal(t, before, eval[string](b, `document.querySelector("[data-zoom=fit]").click(), document.getElementById("graph").getAttribute("viewBox")`))
 	eval[bool](b, `var at = document.getElementById("at"); at.value = 2; at.dispatchEvent(new Event("change")); true`)
 	p.await("the state of then", func() bool { // the page is left meanwhile, which fails what looks into it
@@ -83,4 +89,29 @@ func TestTheJobInABrowser(t *testing.T) {
 		return err == nil && then
 	})
 	b.clean()
+	b.visit("/console/jobs/" + id)
+	b.do(chromedp.Click(`#graph a[href*="node=s"]`, chromedp.ByQuery))
+	b.arrives("the node", `document.getElementById("node") && /chain_00001_\.png/.test(document.getElementById("node").innerText)`)
+	b.picture("job-node")
+	b.accessible("/console/jobs/" + id + "?node=s")
+	b.clean()
+}
+
+func TestANodeOfAJobIsShownWithAllThatIsKnownOfIt(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	partner := p.submit(`{"prompt":` + partnerGraph + `,"extra_data":{"api_key_service":"` + p.key + `"}}`)
+	p.await("the end", func() bool { return strings.Contains(p.page("/console/jobs/"+partner), ">succeeded</span></h1>") })
+	shown := p.page("/console/jobs/" + partner + "?node=1")
+	require.Regexp(t, `<td class="tight">prompt</td><td class="long">a red square</td>`, shown)
+	call := regexp.MustCompile(`Called <a class="mono" href="(/console/calls/[^"]+)">sim/image</a>: succeeded, \$0\.0000`).FindStringSubmatch(shown)
+	require.NotNil(t, call, "its call, with what it cost")
+	require.Contains(t, p.page(call[1]), "sim/image")
+	saved := p.page("/console/jobs/" + partner + "?node=2")
+	require.Regexp(t, `from node <a class="mono" href="\?node=1#node">1</a>`, saved)
+	require.Contains(t, saved, "partner_00001_.png")
+	require.Contains(t, saved, "Its events")
+	require.Contains(t, p.page("/console/jobs/"+partner+"?node=2&at=1"), "It has not run.")
+	require.Equal(t, http.StatusNotFound, p.get("/console/jobs/"+partner+"?node=9").status)
+	require.Equal(t, http.StatusNotFound, newPerson(t).get("/console/jobs/"+partner+"?node=1").status)
 }

@@ -54,6 +54,8 @@ type Calls interface {
 type Record interface {
 	// Load returns a call of an account. An unknown one, or another account's, is NotFound.
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
+	// Key returns the call that a key names, false if the key is free.
+	Key(ctx context.Context, account, key string) (call.KeyRecord, bool, error)
 	// Ahead returns the number of waiting calls of the account before the given one.
 	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
 }

@@ -2,9 +2,24 @@ package call
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
+	"fmt"
 	"time"
 )
+
+// maxNodeInKey bounds the part of an idempotency key that is a node's id; a longer id is replaced by its hash.
+const maxNodeInKey = 64
+
+// NodeKey returns the idempotency key of a call that a node makes: the index-th of a run of a job.
+func NodeKey(job string, run, index int, node string) string {
+	if len(node) > maxNodeInKey {
+		sum := sha256.Sum256([]byte(node))
+		node = hex.EncodeToString(sum[:])
+	}
+	return fmt.Sprintf("node:%s:%d:%d:%s", job, run, index, node)
+}
 
 // StopNode asks the call of a partner node's key to stop, best effort: a generation that has begun may
 // finish and be charged. A key without a call, and a call that has ended, are left alone.

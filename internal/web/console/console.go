@@ -180,7 +180,8 @@ type JobPage struct {
 	AtTime   time.Time    // of that version
 	With     job.PublicID // the job that it is compared with, "" = none
 	Compared *inspect.Comparison
-	Notice   string // what an action came to
+	Node     *NodeDetail // the node that is chosen, nil = none
+	Notice   string      // what an action came to
 	CanRetry bool
 	Waiting  string // why the job waits for a ComfyUI server, with its place; "" = it does not
 }

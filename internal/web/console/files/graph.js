@@ -3,7 +3,30 @@
   "use strict";
   var svg = null, whole = null, box = null;
 
-  function set(next) { box = next; svg.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" ")); }
+  function set(next) { box = next; svg.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" ")); map(); }
+
+  // map draws the whole graph small, with what is seen of it, while that is not all.
+  function map() {
+    var mini = document.getElementById("minimap"), name = "http://www.w3.org/2000/svg", view;
+    if (!mini) return;
+    mini.textContent = "";
+    if (box.w >= whole.w && box.h >= whole.h) return;
+    mini.setAttribute("viewBox", [whole.x, whole.y, whole.w, whole.h].join(" "));
+    svg.querySelectorAll("g[transform]").forEach(function (g) {
+      var copy = g.cloneNode(false);
+      copy.appendChild(g.querySelector("rect").cloneNode(false));
+      mini.appendChild(copy);
+    });
+    view = document.createElementNS(name, "rect");
+    view.setAttribute("class", "view");
+    [["x", box.x], ["y", box.y], ["width", box.w], ["height", box.h]].forEach(function (a) { view.setAttribute(a[0], a[1]); });
+    mini.appendChild(view);
+    mini.onpointerdown = mini.onpointermove = function (e) {
+      if (e.type === "pointermove" && !e.buttons) return;
+      var r = mini.getBoundingClientRect(), scale = Math.max(whole.w / r.width, whole.h / r.height);
+      set({ x: whole.x + whole.w / 2 + (e.clientX - r.left - r.width / 2) * scale - box.w / 2, y: whole.y + whole.h / 2 + (e.clientY - r.top - r.height / 2) * scale - box.h / 2, w: box.w, h: box.h });
+    };
+  }
 
   function zoom(by, cx, cy) {
     var w = Math.min(whole.w * 1.2, Math.max(120, box.w / by)), h = box.h * w / box.w;
@@ -16,7 +39,7 @@
   }
 
   function begin() {
-    var next = document.getElementById("graph"), parts, drag = null;
+    var next = document.getElementById("graph"), parts, drag = null, start = null, moved = false;
     if (!next) return;
     if (next === svg) { ready(); set(box); return; } // new content took away what was set
     svg = next;
@@ -30,9 +53,14 @@
       var p = point(e);
       zoom(e.deltaY < 0 ? 1.2 : 1 / 1.2, p.x, p.y);
     }, { passive: false });
-    svg.addEventListener("pointerdown", function (e) { drag = point(e); svg.setPointerCapture(e.pointerId); });
+    svg.addEventListener("pointerdown", function (e) { drag = point(e); start = e; moved = false; });
+    svg.addEventListener("click", function (e) { if (moved) e.preventDefault(); }); // what was dragged is not followed
+    svg.addEventListener("dragstart", function (e) { e.preventDefault(); });
     svg.addEventListener("pointermove", function (e) {
-      if (!drag) return;
+      if (!drag || !e.buttons) return;
+      if (!moved && Math.abs(e.clientX - start.clientX) + Math.abs(e.clientY - start.clientY) < 5) return;
+      if (!moved) svg.setPointerCapture(e.pointerId);
+      moved = true;
       var p = point(e);
       set({ x: box.x + drag.x - p.x, y: box.y + drag.y - p.y, w: box.w, h: box.h });
     });

@@ -1,0 +1,150 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/millrace-dev/millrace/internal/domain/call"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// Bounds of what is shown of one node.
+const (
+	maxNodeEvents = 100
+	maxNodeValue  = 2000 // bytes of an input
+	maxNodeCalls  = 16
+)
+
+// node returns all that is known of one node of a job: nil if the graph has none of that id.
+func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *console.JobPage, events []inspect.Event) (*console.NodeDetail, error) {
+	at := -1
+	if g != nil {
+		at = slices.IndexFunc(g.Nodes, func(n *graph.Node) bool { return n.ID == id })
+	}
+	if at < 0 {
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "The graph has no such node.")
+	}
+	n := g.Nodes[at]
+	d := &console.NodeDetail{ID: id, Title: n.Title, Class: n.Class, Inputs: nodeInputs(n)}
+	for _, span := range shown.Timeline.Nodes {
+		if span.Node == id {
+			d.Spans = append(d.Spans, span)
+		}
+	}
+	for _, o := range shown.Outputs {
+		if o.Node == id {
+			d.Outputs = append(d.Outputs, o)
+		}
+	}
+	for _, e := range events {
+		f := factsOf(e.Data)
+		if f.Node != id && f.Failure.Node != id && !slices.Contains(f.Nodes, id) {
+			continue
+		}
+		d.Log = append(d.Log, f.Log...)
+		if f.URL != "" {
+			d.Servers = append(d.Servers, serverSpans(shown.Timeline.Servers, f)...)
+		}
+		if len(d.Events) < maxNodeEvents {
+			d.Events = append(d.Events, e)
+		}
+	}
+	var err error
+	d.Calls, err = s.nodeCalls(ctx, shown.Job, id)
+	return d, err
+}
+
+// facts are the members of events that say which nodes they are about.
+type facts struct {
+	Run     int      `json:"run"`
+	Node    string   `json:"node"`
+	Nodes   []string `json:"nodes"`
+	Failure struct {
+		Node string `json:"node"`
+	} `json:"failure"`
+	Log     []string `json:"log"`
+	Segment int      `json:"segment"`
+	Attempt int      `json:"attempt"`
+	URL     string   `json:"url"`
+	Count   int      `json:"count"` // of the nodes of a part that was placed on a server
+}
+
+func factsOf(data json.RawMessage) facts {
+	var f facts
+	if json.Unmarshal(data, &f) != nil {
+		return facts{} // an event of another shape is about no node
+	}
+	return f
+}
+
+// serverSpans returns the attempt on a server that an event placed.
+func serverSpans(all []inspect.ServerSpan, f facts) []inspect.ServerSpan {
+	var found []inspect.ServerSpan
+	for _, s := range all {
+		if f.Count > 0 && s.Run == f.Run && s.Segment == f.Segment && s.Attempt == f.Attempt {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// nodeInputs returns the inputs of a node: values, and the nodes that links lead to.
+func nodeInputs(n *graph.Node) []console.NodeInput {
+	var inputs []console.NodeInput
+	for _, in := range n.Inputs {
+		shown := console.NodeInput{Name: in.Name}
+		if text, ok := formValue(in.Value); ok {
+			shown.Value = cut(text, maxNodeValue)
+		} else if link, ok := in.Value.([]any); ok && len(link) == 2 {
+			shown.From, _ = link[0].(string)
+		}
+		if shown.From == "" && shown.Value == "" {
+			if raw, err := json.Marshal(in.Value); err == nil {
+				shown.Value = cut(string(raw), maxNodeValue)
+			}
+		}
+		inputs = append(inputs, shown)
+	}
+	return inputs
+}
+
+// cut shortens a text to some bytes.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	text = text[:most]
+	for !utf8.ValidString(text) {
+		text = text[:len(text)-1]
+	}
+	return strings.TrimRight(text, " ") + "…"
+}
+
+// nodeCalls returns the calls of partner models that a node of the last run made, as far as they are kept.
+func (s *Surface) nodeCalls(ctx context.Context, j job.Job, node string) ([]call.Call, error) {
+	if s.Models == nil {
+		return nil, nil
+	}
+	var found []call.Call
+	for i := range maxNodeCalls {
+		rec, ok, err := s.Models.Record.Key(ctx, j.Account, call.NodeKey(string(j.ID), j.Run, i, node))
+		if err != nil || !ok {
+			return found, err
+		}
+		one, err := s.Models.Record.Load(ctx, j.Account, rec.Call)
+		if err != nil && !fault.Is(err, fault.NotFound) {
+			return nil, err
+		}
+		if err == nil {
+			found = append(found, one)
+		}
+	}
+	return found, nil
+}
