@@ -1,0 +1,217 @@
+package tutorials_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/child/scratch"
+	"github.com/millrace-dev/millrace/internal/cli"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal"
+	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
+	comfysim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/ports"
+	"github.com/millrace-dev/millrace/test/served"
+)
+
+var update = flag.Bool("update", false, "write the outputs into the pages")
+
+const (
+	patience  = 3 * time.Minute
+	asProgram = "MILLRACE_TEST_AS_PROGRAM" // makes the test binary the program millrace
+	documents = "http://127.0.0.1:8188"    // where the pages have the service
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProgram) == "" {
+		os.Exit(m.Run())
+	}
+	cmd := cli.Command(os.Stdout, os.Stderr, os.LookupEnv)
+	cmd.SetArgs(os.Args[1:])
+	if err := cmd.ExecuteContext(context.Background()); err != nil {
+		_, _ = io.WriteString(os.Stderr, "millrace: "+err.Error()+"\n")
+		os.Exit(1)
+	}
+}
+
+// service is a running service with the directory in which the examples are run.
+type service struct {
+	base, data, work string
+	env              []string
+	names, pages     *strings.Replacer // addresses of the pages to those of this run, and back
+	says             served.Log        // what the service printed
+}
+
+// start starts a service without accounts, two simulated ComfyUI servers, and makes what the pages take for granted: a
+// photograph, and the program millrace on the path.
+func start(t *testing.T) *service {
+	t.Helper()
+	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
+	dir, err := scratch.New("mr-tutorials")
+	require.NoError(t, err)
+	t.Cleanup(func() { dir.Remove() }) // a directory that stays is removed by the next run
+	addr, err := ports.Address()
+	require.NoError(t, err)
+	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), work: t.TempDir()}
+	require.NoError(t, ports.ForServers(s.data))
+	names := []string{documents, s.base}
+	for _, machine := range []string{"http://gpu-1:8188", "http://gpu-2:8188"} {
+		at, err := ports.Address()
+		require.NoError(t, err)
+		gpu, err := comfysim.Start(at, comfysim.Options{})
+		require.NoError(t, err)
+		t.Cleanup(func() { gpu.Close() })
+		names = append(names, machine, "http://"+at)
+	}
+	s.names = strings.NewReplacer(names...)
+	slices.Reverse(names)
+	s.pages = strings.NewReplacer(names...)
+	var log served.Log
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		cmd := cli.Command(&s.says, &log, os.LookupEnv)
+		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--temporal-ui-addr", "127.0.0.1:0"})
+		ended <- cmd.ExecuteContext(ctx)
+	}()
+	t.Cleanup(func() { cancel(); <-ended })
+	require.NoError(t, served.AwaitReady(s.base, patience, ended), log.String())
+	s.prepare(t)
+	return s
+}
+
+func (s *service) prepare(t *testing.T) {
+	t.Helper()
+	photo, err := os.Create(filepath.Join(s.work, "photo.jpg"))
+	require.NoError(t, err)
+	require.NoError(t, jpeg.Encode(photo, gradient(), nil))
+	require.NoError(t, photo.Close())
+	bin, self := t.TempDir(), os.Args[0]
+	if self, err = filepath.Abs(self); err != nil {
+		t.Fatal(err)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "millrace"), []byte("#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n"), 0o755))
+	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.data, "NO_COLOR=1")
+}
+
+// gradient is the photograph.
+func gradient() image.Image {
+	p := image.NewRGBA(image.Rect(0, 0, 1200, 800))
+	for y := range 800 {
+		for x := range 1200 {
+			p.SetRGBA(x, y, color.RGBA{uint8(x / 5), uint8(y / 4), 128, 255})
+		}
+	}
+	return p
+}
+
+// run runs one example and returns what it prints.
+func (s *service) run(t *testing.T, language, text string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	command := []string{"bash", "-euo", "pipefail", "-c", text}
+	switch language {
+	case "python":
+		command = []string{"python3", "-c", text}
+	case "ts": // the example has no types, and Node runs it as it stands
+		command = []string{"node", "--input-type=module", "-e", text}
+	}
+	cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+	cmd.Dir, cmd.Env = s.work, s.env
+	out, err := cmd.CombinedOutput()
+	return strings.ReplaceAll(string(out), "\r", ""), err
+}
+
+var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=[^ \n]+( +#.*)?$`)
+
+// example runs a block until it prints what the page says, for what it asks for may still be under way.
+func (s *service) example(t *testing.T, b block, before string) string {
+	t.Helper()
+	asks := b.language == "sh" && !strings.Contains(b.text, " -d ") && !strings.Contains(b.text, " -F ")
+	deadline, tick := time.Now().Add(30*time.Second), time.NewTicker(200*time.Millisecond)
+	defer tick.Stop()
+	for {
+		out, err := s.run(t, b.language, before+b.text)
+		if err == nil && (b.output == "" || shape(out) == shape(s.names.Replace(b.output))) {
+			return out
+		}
+		if !asks || time.Now().After(deadline) {
+			require.NoError(t, err, "%s\n%s", b.text, out)
+			return out
+		}
+		<-tick.C
+	}
+}
+
+// page runs the examples of a page and compares, or with -update writes, their outputs.
+func (s *service) page(t *testing.T, file string) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	require.NoError(t, err)
+	page := string(raw)
+	all, ran := blocks(page), 0
+	variables, fresh := "", []string{}
+	written := page
+	for _, b := range all {
+		if b.skipped != "" {
+			continue
+		}
+		ran++
+		b.text = strings.NewReplacer(fresh...).Replace(s.names.Replace(b.text))
+		out := s.example(t, b, variables)
+		for _, line := range assignment.FindAllString(b.text, -1) {
+			variables += line + "\n"
+		}
+		old, now := uuids.FindAllString(b.output, -1), uuids.FindAllString(out, -1)
+		for i := range min(len(old), len(now)) {
+			fresh = append(fresh, old[i], now[i])
+		}
+		if *update {
+			if b.output != "" && shape(out) != shape(s.names.Replace(b.output)) {
+				written = strings.Replace(written, b.output, wrapped(strings.TrimRight(s.pages.Replace(out), "\n")+"\n"), 1)
+			}
+			continue
+		}
+		if b.output != "" {
+			require.Equal(t, shape(s.names.Replace(b.output)), shape(out), "%s: what this prints; write it anew with go test ./test/tutorials -update\n%s", file, b.text)
+		}
+	}
+	require.Positive(t, ran, "%s has no example that is run", file)
+	if *update && written != page {
+		require.NoError(t, os.WriteFile(file, []byte(written), 0o644))
+	}
+}
+
+// The pages share one service, as they do for somebody who reads them in this order.
+func TestExamplesDoWhatThePagesSay(t *testing.T) {
+	for _, program := range []string{"bash", "curl", "python3", "node"} {
+		if _, err := exec.LookPath(program); errors.Is(err, exec.ErrNotFound) {
+			t.Skipf("SKIPPED: %s is not installed", program)
+		}
+	}
+	s := start(t)
+	root := filepath.Join("..", "..")
+	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	require.NoError(t, err)
+	banner := regexp.MustCompile("```\n(Millrace is ready.\n(?s:.*?))```").FindSubmatch(readme)
+	require.NotNil(t, banner)
+	require.Equal(t, shape(string(banner[1])), shape(s.says.String()), "what the service prints when it is ready")
+	for _, file := range []string{"README.md", "docs/tutorials/app.md", "docs/tutorials/providers.md", "docs/tutorials/gpus.md", "docs/tutorials/moving.md"} {
+		t.Run(file, func(t *testing.T) { s.page(t, filepath.Join(root, filepath.FromSlash(file))) })
+	}
+}
