@@ -158,7 +158,11 @@ func (q Query) sql(ids []job.ID, few bool) (string, []any, error) {
 	} else if words := prefixes(q.Text); words != "" {
 		and("i.words @@ to_tsquery('simple', ?)", words)
 	}
-	if len(q.States) > 0 {
+	switch len(q.States) {
+	case 0:
+	case 1: // the index of states is ordered within one
+		and("j.state = ?", q.States[0])
+	default:
 		and("j.state = any(?)", q.States)
 	}
 	if len(q.Metadata) > 0 {
@@ -217,15 +221,20 @@ func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, err
 // grouped is how many of the newest failures are grouped.
 const grouped = 5000
 
-// Failures returns the newest failures, at most 5,000 of them, in groups of one cause, the largest first.
+// Failures returns the newest failures of jobs that were made since a time, a minute more or less, at most 5,000 of them,
+// in groups of one cause, the largest first.
 func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
+	args, of := []any{since}, ""
+	if account != "" {
+		args, of = append(args, account), " and i.account = $2"
+	}
 	rows, err := r.pool.Query(ctx, `with newest as (
-			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i where i.code <> '' and ($1 = '' or i.account = $1)
+			select i.code, i.class, i.cause, i.submitted, i.id from `+Name+` i where i.code <> ''`+of+` and i.submitted >= `+
+		strings.ReplaceAll(fmt.Sprintf(firstSince, jobs.Name), "?", "$1")+`
 			order by i.submitted desc limit `+fmt.Sprint(grouped)+`),
-		counted as (select n.code, n.class, n.cause, count(*) as n, max(n.submitted) as last from newest n join `+jobs.Name+` j on j.id = n.id
-			where j.created_at >= $2 group by 1, 2, 3)
+		counted as (select code, class, cause, count(*) as n, max(submitted) as last from newest group by 1, 2, 3)
 		select c.code, c.class, c.cause, c.n, j.job from counted c join newest n on n.submitted = c.last join `+jobs.Name+` j on j.id = n.id
-		order by c.n desc, c.last desc limit 100`, account, since)
+		order by c.n desc, c.last desc limit 100`, args...)
 	if err != nil {
 		return nil, postgres.Classify(err, "group failures")
 	}
