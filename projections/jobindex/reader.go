@@ -219,9 +219,9 @@ func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, err
 }
 
 // grouped is how many of the newest failures are grouped.
-const grouped = 5000
+const grouped = 2500
 
-// Failures returns the newest failures of jobs that were made since a time, a minute more or less, at most 5,000 of them,
+// Failures returns the newest failures of jobs that were made since a time, a minute more or less, at most 2,500 of them,
 // in groups of one cause, the largest first.
 func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
 	args, of := []any{since}, ""
