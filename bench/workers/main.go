@@ -84,6 +84,7 @@ func run(ctx context.Context, o options) (err error) {
 // figures are what one measurement found, for each job.
 type figures struct {
 	rate, cpu, transactions, wal float64
+	idle                         float64 // transactions of a second with nothing to do, which the others leave out
 	connections                  int
 }
 
@@ -125,24 +126,33 @@ func (b *bench) on(ctx context.Context, workers int) (f figures, err error) {
 	if f, err = b.look(ctx); err != nil {
 		return f, err
 	}
-	jobs := float64(b.options.jobs)
-	f.transactions, f.wal = (f.transactions-before.transactions)/jobs, (f.wal-before.wal)/jobs
-	f.rate, f.cpu = jobs/took.Seconds(), (used.Seconds()-idle*took.Seconds())*1000/jobs
+	jobs, seconds := float64(b.options.jobs), took.Seconds()
+	f.transactions, f.wal = (f.transactions-before.transactions-idle.transactions*seconds)/jobs, (f.wal-before.wal)/jobs
+	f.rate, f.cpu, f.idle = jobs/seconds, (float64(used.Milliseconds())-idle.cpu*seconds)/jobs, idle.transactions
 	return f, nil
 }
 
 // idleFor is how long the processes are watched with nothing to do.
 const idleFor = 3 * time.Second
 
-// idle returns the processors that the processes keep busy with nothing to do.
-func (b *bench) idle(ctx context.Context) (float64, error) {
-	before := harness.CPU()
+// idle returns what the processes use in a second with nothing to do.
+func (b *bench) idle(ctx context.Context) (f figures, err error) {
+	before, err := b.look(ctx)
+	if err != nil {
+		return f, err
+	}
+	cpu := harness.CPU()
 	select {
 	case <-time.After(idleFor):
-		return (harness.CPU() - before).Seconds() / idleFor.Seconds(), nil
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return f, ctx.Err()
 	}
+	used := harness.CPU() - cpu
+	if f, err = b.look(ctx); err != nil {
+		return f, err
+	}
+	f.cpu, f.transactions = float64(used.Milliseconds())/idleFor.Seconds(), (f.transactions-before.transactions)/idleFor.Seconds()
+	return f, nil
 }
 
 // look reads the counts of PostgreSQL, of Millrace's and of Temporal's databases. Sessions report theirs with a delay of up to
@@ -166,7 +176,7 @@ func (b *bench) one(ctx context.Context) error {
 func report(o options, found map[int][]figures) error {
 	fmt.Printf("%d jobs of three nodes, %d clients, %d rounds in turns, on %d processors\n", o.jobs, o.clients, o.rounds, runtime.NumCPU())
 	t := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "workers\tjobs/s\tcpu ms\tagainst one\ttransactions\twal kB\tconnections")
+	fmt.Fprintln(t, "workers\tjobs/s\tcpu ms\tagainst one\ttransactions\twal kB\tidle transactions/s\tconnections")
 	missed := false
 	for _, n := range []int{1, 2, 4} {
 		ratios := make([]float64, len(found[n]))
@@ -182,9 +192,10 @@ func report(o options, found map[int][]figures) error {
 			}
 			return harness.Median(all)
 		}
-		fmt.Fprintf(t, "%d\t%.1f\t%.1f\t%.2f\t%.1f\t%.1f\t%.0f\n", n,
+		fmt.Fprintf(t, "%d\t%.1f\t%.1f\t%.2f\t%.1f\t%.1f\t%.0f\t%.0f\n", n,
 			median(func(f figures) float64 { return f.rate }), median(func(f figures) float64 { return f.cpu }), ratio,
 			median(func(f figures) float64 { return f.transactions }), median(func(f figures) float64 { return f.wal / 1000 }),
+			median(func(f figures) float64 { return f.idle }),
 			median(func(f figures) float64 { return float64(f.connections) }))
 	}
 	if err := t.Flush(); err != nil {
