@@ -30,7 +30,6 @@ type field struct {
 	console.ModelField
 	text   bool              // a text that is no JSON is a value
 	values []json.RawMessage // of a choice, in the order of Choices without the empty one
-	given  bool
 }
 
 // property is what a form uses of the schema of an input.
