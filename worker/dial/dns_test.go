@@ -9,10 +9,9 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/api/workflowservice/v1"
 	"golang.org/x/net/dns/dnsmessage"
 	"google.golang.org/grpc"
-
-	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/millrace-dev/millrace/worker/dial"
 )
@@ -86,7 +85,7 @@ func TestNothingIsAskedOfTheDNSOfTheWorld(t *testing.T) { //nolint:paralleltest 
 	require.NoError(t, err)
 	server := grpc.NewServer()
 	workflowservice.RegisterWorkflowServiceServer(server, plain{})
-	go server.Serve(l) //nolint:errcheck // ends with the test
+	go server.Serve(l) // until the test ends
 	t.Cleanup(server.Stop)
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
