@@ -132,8 +132,11 @@ func (c *cluster) killEach(r release, ledger *load.Ledger) {
 		name string
 		kill func()
 	}{
-		{"api", func() { c.apis[0].kill(r) }}, {"worker", func() { c.workers[0].kill(r) }}, {"projector", func() { c.projectors[0].kill(r) }},
-		{"temporal", c.temporal.kill}, {"postgres", c.postgres.Kill},
+		{"api", func() { c.apis[0].kill(r) }},
+		{"worker", func() { c.workers[0].kill(r) }},
+		{"projector", func() { c.projectors[0].kill(r) }},
+		{"temporal", c.temporal.kill},
+		{"postgres", c.postgres.Kill},
 	} {
 		c.awaitMore(ledger)
 		began := time.Now()

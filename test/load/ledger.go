@@ -76,7 +76,7 @@ func (l *Ledger) Settle(ctx context.Context, c *Client, p *Provider) {
 			return nil
 		})
 	}
-	group.Wait() // it returns none
+	_ = group.Wait() // it returns none
 }
 
 // judges is how many entries are judged at once.

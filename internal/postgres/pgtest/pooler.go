@@ -20,11 +20,13 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/child"
 	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/test/ports"
 )
 
 // poolerSessions is how many sessions of the server a pooler has for all its clients: fewer than these have connections.
 const poolerSessions = 8
+
+// poolerPort is only part of the name of its socket: nothing listens on TCP.
+const poolerPort = "6432"
 
 // NewPooler starts a PgBouncer in transaction mode in front of the server of dsn, until the test ends, and returns the
 // connection string of the same database behind it. Without the program the test is skipped.
@@ -38,15 +40,18 @@ func NewPooler(t testing.TB, dsn string) string {
 	}
 	server, err := pgx.ParseConfig(dsn)
 	require.NoError(t, err)
-	address, err := ports.Address()
-	require.NoError(t, err)
 	dir, err := scratch.New("millrace-pooler")
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps what is left
-	settings := writePooler(t, dir.Path, address, server)
+	user, socket := poolerUser(t), filepath.Join(dir.Path, "run")
+	require.NoError(t, os.Mkdir(socket, 0o755))
+	if user != nil {
+		require.NoError(t, os.Chown(socket, int(user.UID), int(user.GID)))
+	}
+	settings := writePooler(t, dir.Path, socket, server)
 	process, err := child.Start(child.Command{
 		Path: program, Args: []string{settings}, Env: []string{"PATH=" + os.Getenv("PATH")}, Dir: dir.Path, Stdout: os.Stderr, Stderr: os.Stderr,
-		User: poolerUser(t), Orphan: syscall.SIGKILL,
+		User: user, Orphan: syscall.SIGKILL,
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {
@@ -55,27 +60,27 @@ func NewPooler(t testing.TB, dsn string) string {
 		_ = process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 5 * time.Second}) // it exits with a status of its own
 	})
 	require.Eventually(t, func() bool {
-		conn, err := net.Dial("tcp", address)
+		conn, err := net.Dial("unix", filepath.Join(socket, ".s.PGSQL."+poolerPort))
 		return err == nil && conn.Close() == nil
 	}, time.Minute, 10*time.Millisecond, "PgBouncer does not listen")
-	return (&url.URL{Scheme: "postgres", User: url.User(server.User), Host: address, Path: "/" + server.Database, RawQuery: "sslmode=disable"}).String()
+	return (&url.URL{Scheme: "postgres", User: url.User(server.User), Path: "/" + server.Database, RawQuery: url.Values{
+		"host": {socket}, "port": {poolerPort}, "sslmode": {"disable"},
+	}.Encode()}).String()
 }
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // writePooler writes the configuration as an operator would have it: nothing is said of what clients may ask for.
-func writePooler(t testing.TB, dir, address string, server *pgx.ConnConfig) string {
+func writePooler(t testing.TB, dir, socket string, server *pgx.ConnConfig) string {
 	t.Helper()
-	host, port, err := net.SplitHostPort(address)
-	require.NoError(t, err)
 	users, settings := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
 	require.NoError(t, os.WriteFile(users, fmt.Appendf(nil, "%q \"\"\n", server.User), 0o644))
 	require.NoError(t, os.WriteFile(settings, fmt.Appendf(nil, `[databases]
 * = host=%s port=%d
 [pgbouncer]
-listen_addr = %s
+listen_addr =
 listen_port = %s
-unix_socket_dir =
+unix_socket_dir = %s
 auth_type = trust
 auth_file = %s
 pool_mode = transaction
@@ -85,7 +90,7 @@ log_connections = 0
 log_disconnections = 0
 verbose = 0
 log_stats = 0
-`, server.Host, server.Port, host, port, users, poolerSessions), 0o644))
+`, server.Host, server.Port, poolerPort, socket, users, poolerSessions), 0o644))
 	return settings
 }
 
