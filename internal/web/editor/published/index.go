@@ -30,7 +30,7 @@ func (f Fetcher) find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("ask the package index: %w", err)
 	}
-	defer body.Close() //nolint:errcheck // read only
+	defer body.Close()
 	list, err := io.ReadAll(io.LimitReader(body, maxPage))
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", page, err)

@@ -73,7 +73,7 @@ func (f Fetcher) Fetch(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("make a file for the editor's archive: %w", err)
 	}
 	defer os.Remove(archive.Name()) //nolint:errcheck // a file that stays is small beside what was asked for, and is not used
-	defer archive.Close()           //nolint:errcheck // it is read to its end before
+	defer archive.Close()
 	if err := f.download(ctx, archive); err != nil {
 		return "", err
 	}
@@ -109,7 +109,7 @@ func (f Fetcher) download(ctx context.Context, to io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer body.Close() //nolint:errcheck // read only
+	defer body.Close()
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(to, sum), io.LimitReader(body, maxArchive+1))
 	if err != nil {
@@ -165,7 +165,7 @@ func (f Fetcher) get(ctx context.Context, address, accept string) (io.ReadCloser
 	if err != nil {
 		return nil, nil, err
 	}
-	if res.StatusCode != http.StatusOK {
+	if res.StatusCode != http.StatusOK { //nolint:forbidigo // a status that is read, not answered
 		return nil, nil, errors.Join(fmt.Errorf("%s answers %s", address, res.Status), res.Body.Close())
 	}
 	return res.Body, res.Header, nil

@@ -43,7 +43,7 @@ func unpack(archive *os.File, dir string, limit bounds) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close() //nolint:errcheck // what was written is closed by itself
+	defer root.Close()
 	left := limit.bytes
 	for _, file := range content.File {
 		if err := check(file); err != nil {
@@ -84,7 +84,7 @@ func write(root *os.Root, file *zip.File, left int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer from.Close() //nolint:errcheck // read only
+	defer from.Close()
 	to, err := root.OpenFile(file.Name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o640)
 	if err != nil {
 		return 0, err
