@@ -86,7 +86,7 @@ func TestTheEditorOpensTheGraphOfAJob(t *testing.T) {
 	b := p.open()
 	b.signInEditor(p)
 	b.do(chromedp.Navigate(p.s.base + "/?millrace_job=" + id))
-	b.await("the graph of the job", `window.comfyAPI && window.comfyAPI.app.app.graph && window.comfyAPI.app.app.graph.nodes.map(n => n.type).sort().join() === "EmptyImage,SaveImage"`)
+	b.await("the graph of the job", `window.comfyAPI && window.comfyAPI.app.app.graph && window.comfyAPI.app.app.graph.nodes.map(n => n.type).sort().join() === "EmptyImage,SaveImage" && window.comfyAPI.app.app.graph.nodes.some(n => (n.widgets_values || []).concat((n.widgets || []).map(w => w.value)).includes("opened"))`)
 	b.picture("editor-job")
 	require.NotContains(t, eval[string](b, `location.href`), "millrace_job")
 	b.await("the link to the job", `window.comfyAPI.app.app.extensionManager.command.commands.some(c => c.id === "Millrace.Job")`)

@@ -50,7 +50,8 @@ app.registerExtension({
     if (!id) return;
     asked.searchParams.delete("millrace_job");
     history.replaceState(history.state, "", asked);
-    const show = () => open(id).then(() => { last = id; }, (error) => app.extensionManager.toast.add({ severity: "error", summary: "Millrace", detail: String(error.message || error) }));
+    last = id; // the menu leads to it also while its graph is fetched
+    const show = () => open(id).catch((error) => app.extensionManager.toast.add({ severity: "error", summary: "Millrace", detail: String(error.message || error) }));
     started().then(show);
   },
 });
