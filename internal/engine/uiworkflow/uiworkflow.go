@@ -58,7 +58,7 @@ type workflow struct {
 	Nodes       []*savedNode `json:"nodes"`
 	Links       []link       `json:"links"`
 	Definitions struct {
-		Subgraphs []json.RawMessage `json:"subgraphs"`
+		Subgraphs []*subgraph `json:"subgraphs"`
 	} `json:"definitions"`
 }
 
@@ -70,12 +70,19 @@ type savedNode struct {
 	Inputs  []savedInput    `json:"inputs"`
 	Outputs []savedOutput   `json:"outputs"`
 	Values  json.RawMessage `json:"widgets_values"`
+
+	Properties struct {
+		Proxies [][]any `json:"proxyWidgets"` // of a subgraph: the node and the name of each widget within that it shows
+	} `json:"properties"`
+
+	set map[string]json.RawMessage // inputs whose values the subgraph around the node gives
 }
 
 type savedInput struct {
-	Name string `json:"name"`
-	Type any    `json:"type"`
-	Link *int64 `json:"link"`
+	Name   string          `json:"name"`
+	Type   any             `json:"type"`
+	Link   *int64          `json:"link"`
+	Widget json.RawMessage `json:"widget"` // of an input that is a field as well
 }
 
 type savedOutput struct {
@@ -88,35 +95,56 @@ const (
 	bypassed = 4
 )
 
-// link is an edge: the editor saves it as [id, from node, from slot, to node, to slot, type].
+// link is an edge: the editor saves it as [id, from node, from slot, to node, to slot, type], within subgraphs as an object.
 type link struct {
-	id   int64
-	from string
-	slot int
+	id     int64
+	from   string
+	slot   int
+	to     string
+	toSlot int
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *link) UnmarshalJSON(raw []byte) error {
-	var parts []json.Number
+	if isObject(raw) {
+		var named struct {
+			ID     json.Number `json:"id"`
+			From   json.Number `json:"origin_id"`
+			Slot   json.Number `json:"origin_slot"`
+			To     json.Number `json:"target_id"`
+			ToSlot json.Number `json:"target_slot"`
+		}
+		if err := json.Unmarshal(raw, &named); err != nil {
+			return fmt.Errorf("a link names nodes and slots by number")
+		}
+		return l.read(named.ID, named.From, named.Slot, named.To, named.ToSlot)
+	}
 	var all []any
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.UseNumber()
 	if err := decoder.Decode(&all); err != nil || len(all) < 5 {
 		return fmt.Errorf("a link is a list of at least five values")
 	}
-	for _, value := range all[:5] {
-		number, ok := value.(json.Number)
+	var parts [5]json.Number
+	for i := range parts {
+		number, ok := all[i].(json.Number)
 		if !ok {
 			return fmt.Errorf("a link names nodes and slots by number")
 		}
-		parts = append(parts, number)
+		parts[i] = number
 	}
-	var err error
-	if l.id, err = parts[0].Int64(); err != nil {
+	return l.read(parts[0], parts[1], parts[2], parts[3], parts[4])
+}
+
+func (l *link) read(id, from, slot, to, toSlot json.Number) (err error) {
+	l.from, l.to = from.String(), to.String()
+	if l.id, err = id.Int64(); err != nil {
 		return err
 	}
-	l.from = parts[1].String()
-	l.slot, err = strconv.Atoi(parts[2].String())
+	if l.slot, err = strconv.Atoi(slot.String()); err != nil {
+		return err
+	}
+	l.toSlot, err = strconv.Atoi(toSlot.String())
 	return err
 }
 
@@ -141,18 +169,19 @@ func convert(data []byte, classes Classes) (json.RawMessage, error) {
 	if err := json.Unmarshal(data, &w); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The workflow is not as the editor saves one: %s.", err.Error())
 	}
-	if len(w.Definitions.Subgraphs) > 0 {
-		return nil, invalid("The workflow has subgraphs, which only the editor can unfold: export it there as API format.")
+	flat, err := unfold(w)
+	if err != nil {
+		return nil, err
 	}
 	c := converter{classes: classes, nodes: map[string]*savedNode{}, links: map[int64]link{}}
-	for _, n := range w.Nodes {
+	for _, n := range flat.Nodes {
 		c.nodes[n.ID.String()] = n
 	}
-	for _, l := range w.Links {
+	for _, l := range flat.Links {
 		c.links[l.id] = l
 	}
 	prompt := map[string]promptNode{}
-	for _, n := range w.Nodes {
+	for _, n := range flat.Nodes {
 		if virtual(n.Type) || n.Mode == muted || n.Mode == bypassed {
 			continue
 		}
@@ -182,6 +211,11 @@ func (c *converter) node(n *savedNode) (promptNode, error) {
 	}
 	if err := values(n, class, made.Inputs); err != nil {
 		return promptNode{}, err
+	}
+	for name, value := range n.set {
+		if isWidget(class, name) {
+			made.Inputs[name] = value
+		}
 	}
 	for _, in := range n.Inputs {
 		if in.Link == nil {

@@ -79,20 +79,68 @@ func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
 	}
 }
 
+// nested has a subgraph that holds another one and stands twice: once with values of its own, once bypassed.
+const nested = `{"nodes":[
+	{"id":1,"type":"Loader","mode":0,"inputs":[],"outputs":[{"type":"MODEL"},{"type":"CLIP"}],"widgets_values":["sd15.safetensors"]},
+	{"id":2,"type":"outer","mode":0,"inputs":[{"name":"model","type":"MODEL","link":1},{"name":"clip","type":"CLIP","link":2},{"name":"text","type":"STRING","widget":{"name":"text"},"link":null}],
+		"outputs":[{"type":"IMAGE"},{"type":"MODEL"}],"widgets_values":["a windmill"]},
+	{"id":3,"type":"Save","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":3}],"widgets_values":["x"]},
+	{"id":4,"type":"outer","mode":4,"inputs":[{"name":"model","type":"MODEL","link":4}],"outputs":[{"type":"IMAGE"},{"type":"MODEL"}]},
+	{"id":5,"type":"Sampler","mode":0,"inputs":[{"name":"model","type":"MODEL","link":5}],"outputs":[{"type":"IMAGE"}],"widgets_values":[1,"fixed",2,"euler",1]}],
+	"links":[[1,1,0,2,0,"MODEL"],[2,1,1,2,1,"CLIP"],[3,2,0,3,0,"IMAGE"],[4,2,1,4,0,"MODEL"],[5,4,1,5,0,"MODEL"]],
+	"definitions":{"subgraphs":[
+	{"id":"outer","name":"Draw","nodes":[
+		{"id":1,"type":"inner","mode":0,"inputs":[{"name":"clip","type":"CLIP","link":1},{"name":"text","type":"STRING","widget":{"name":"text"},"link":2}],"outputs":[{"type":"CONDITIONING"}],"widgets_values":[]},
+		{"id":7,"type":"Sampler","mode":0,"inputs":[{"name":"model","type":"MODEL","link":3},{"name":"positive","type":"CONDITIONING","link":4}],"outputs":[{"type":"IMAGE"}],"widgets_values":[7,"fixed",20,"euler",0.5]}],
+		"links":[{"id":1,"origin_id":-10,"origin_slot":1,"target_id":1,"target_slot":0,"type":"CLIP"},{"id":2,"origin_id":-10,"origin_slot":2,"target_id":1,"target_slot":1,"type":"STRING"},
+			{"id":3,"origin_id":-10,"origin_slot":0,"target_id":7,"target_slot":0,"type":"MODEL"},{"id":4,"origin_id":1,"origin_slot":0,"target_id":7,"target_slot":1,"type":"CONDITIONING"},
+			{"id":5,"origin_id":7,"origin_slot":0,"target_id":-20,"target_slot":0,"type":"IMAGE"},{"id":6,"origin_id":-10,"origin_slot":0,"target_id":-20,"target_slot":1,"type":"MODEL"}]},
+	{"id":"inner","name":"Say","nodes":[
+		{"id":3,"type":"Text","mode":0,"inputs":[{"name":"clip","type":"CLIP","link":9},{"name":"text","type":"STRING","widget":{"name":"text"},"link":8}],"outputs":[{"type":"CONDITIONING"}],"widgets_values":["a mill"]}],
+		"links":[{"id":9,"origin_id":-10,"origin_slot":0,"target_id":3,"target_slot":0,"type":"CLIP"},{"id":8,"origin_id":-10,"origin_slot":1,"target_id":3,"target_slot":1,"type":"STRING"},
+			{"id":7,"origin_id":3,"origin_slot":0,"target_id":-20,"target_slot":0,"type":"CONDITIONING"}]}]}}`
+
+const unfolded = `{
+	"1":{"inputs":{"ckpt_name":"sd15.safetensors"},"class_type":"Loader","_meta":{"title":"Load it"}},
+	"2:1:3":{"inputs":{"text":"a windmill","clip":["1",1]},"class_type":"Text","_meta":{"title":""}},
+	"2:7":{"inputs":{"model":["1",0],"seed":7,"steps":20,"sampler_name":"euler","denoise":0.5,"positive":["2:1:3",0]},"class_type":"Sampler","_meta":{"title":""}},
+	"3":{"inputs":{"images":["2:7",0],"filename_prefix":"x"},"class_type":"Save","_meta":{"title":""}},
+	"5":{"inputs":{"model":["1",0],"seed":1,"steps":2,"sampler_name":"euler","denoise":1},"class_type":"Sampler","_meta":{"title":""}}}`
+
+func TestSubgraphsAreUnfolded(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ file, text string }{
+		"values of the node that stands for it": {nested, "a windmill"},
+		"values within":                         {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":[]`, 1), "a mill"},
+		"a field by proxy of its own":           {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["-1","text"]]}`, 1), "a windmill"},
+		"a field by proxy of a node within":     {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["1","text"]]}`, 1), "a windmill"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := read([]byte(c.file), known)
+			require.NoError(t, err)
+			require.JSONEq(t, strings.Replace(unfolded, "a windmill", c.text, 1), string(got))
+		})
+	}
+}
+
 func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
-		"no JSON":             "GIF89a",
-		"an unknown class":    `{"nodes":[{"id":1,"type":"Odd","mode":0}],"links":[]}`,
-		"subgraphs":           `{"nodes":[],"links":[],"definitions":{"subgraphs":[{"id":"x"}]}}`,
-		"links that are none": `{"nodes":[],"links":[[1,2]]}`,
-		"a link of names":     `{"nodes":[],"links":[["a","b","c","d","e","f"]]}`,
-		"values that are odd": `{"nodes":[{"id":1,"type":"Save","mode":0,"widgets_values":"x"}],"links":[]}`,
-		"an empty picture":    string(picture(t)),
-		"half a picture":      string(picture(t, "tEXt", "workflow\x00"+saved)[:900]),
-		"a broken text":       string(picture(t, "zTXt", "workflow\x00\x00not packed")),
-		"a text too large":    string(picture(t, "zTXt", "workflow\x00\x00"+deflated(t, strings.Repeat(" ", 32<<20+1)))),
-		"nested pictures":     string(picture(t, "tEXt", "workflow\x00"+string(picture(t)))),
+		"no JSON":                         "GIF89a",
+		"an unknown class":                `{"nodes":[{"id":1,"type":"Odd","mode":0}],"links":[]}`,
+		"subgraphs that hold one another": `{"nodes":[{"id":1,"type":"x"}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[{"id":1,"type":"x"},{"id":2,"type":"x"}]}]}}`,
+		"a subgraph within itself":        `{"nodes":[{"id":1,"type":"x"}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[{"id":1,"type":"x"}]}]}}`,
+		"values without fields":           `{"nodes":[{"id":1,"type":"x","widgets_values":[1]}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[]}]}}`,
+		"an odd proxy":                    `{"nodes":[{"id":1,"type":"x","widgets_values":[1],"properties":{"proxyWidgets":[["-1","none"]]}}],"links":[],"definitions":{"subgraphs":[{"id":"x","nodes":[]}]}}`,
+		"links that are none":             `{"nodes":[],"links":[[1,2]]}`,
+		"a link of names":                 `{"nodes":[],"links":[["a","b","c","d","e","f"]]}`,
+		"values that are odd":             `{"nodes":[{"id":1,"type":"Save","mode":0,"widgets_values":"x"}],"links":[]}`,
+		"an empty picture":                string(picture(t)),
+		"half a picture":                  string(picture(t, "tEXt", "workflow\x00"+saved)[:900]),
+		"a broken text":                   string(picture(t, "zTXt", "workflow\x00\x00not packed")),
+		"a text too large":                string(picture(t, "zTXt", "workflow\x00\x00"+deflated(t, strings.Repeat(" ", 32<<20+1)))),
+		"nested pictures":                 string(picture(t, "tEXt", "workflow\x00"+string(picture(t)))),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,6 +164,7 @@ func TestLinksInACircleEnd(t *testing.T) {
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(saved))
 	f.Add([]byte(prompt))
+	f.Add([]byte(nested))
 	f.Add(picture(f, "tEXt", "workflow\x00"+saved))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, err := read(data, known)

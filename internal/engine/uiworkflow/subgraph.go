@@ -1,0 +1,229 @@
+package uiworkflow
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// subgraph is a graph that stands as one node in others. Links within it begin at inlet where they come from outside, and
+// end at outlet where they lead there; their slots are those of the node.
+type subgraph struct {
+	ID    string       `json:"id"`
+	Name  string       `json:"name"`
+	Nodes []*savedNode `json:"nodes"`
+	Links []link       `json:"links"`
+}
+
+const (
+	inlet  = "-10"
+	outlet = "-20"
+)
+
+const (
+	mostUnfolded = 20_000 // nodes with those of unfolded subgraphs: a few that hold one another make very many
+	deepest      = 32     // subgraphs within one another
+)
+
+// unfolder puts the nodes of subgraphs in place of the nodes that stand for them, as the editor does when it queues a
+// workflow: node 3 of the subgraph that is node 12 becomes node 12:3.
+type unfolder struct {
+	definitions map[string]*subgraph
+	flat        workflow
+	links       int64 // ids given so far
+	nodes       int   // visited so far
+}
+
+// unfold returns a workflow without subgraphs. Its links have new ids.
+func unfold(w workflow) (workflow, error) {
+	u := unfolder{definitions: map[string]*subgraph{}}
+	for _, s := range w.Definitions.Subgraphs {
+		if s != nil {
+			u.definitions[s.ID] = s
+		}
+	}
+	err := u.graph("", w.Nodes, w.Links, deepest)
+	return u.flat, err
+}
+
+// graph adds the nodes and links of a graph whose nodes' ids follow path.
+func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth int) error {
+	if depth < 0 {
+		return invalid("The workflow has subgraphs within one another deeper than %d.", deepest)
+	}
+	ids := map[int64]int64{}
+	for _, l := range links {
+		u.links++
+		ids[l.id] = u.links
+	}
+	folded := map[string]bool{}
+	for _, n := range nodes {
+		if n == nil {
+			continue
+		}
+		if u.nodes++; u.nodes > mostUnfolded {
+			return invalid("The workflow has more than %d nodes in its subgraphs.", mostUnfolded)
+		}
+		made := placed(n, path, ids)
+		within := u.definitions[n.Type]
+		if within == nil || n.Mode == muted || n.Mode == bypassed {
+			u.flat.Nodes = append(u.flat.Nodes, made)
+			continue
+		}
+		folded[n.ID.String()] = true
+		if err := u.inside(made, within, depth-1); err != nil {
+			return err
+		}
+	}
+	for _, l := range links {
+		l.id = ids[l.id]
+		switch from := l.from; {
+		case from == inlet:
+			l.from, l.slot = inletOf(path, l.slot), 0
+		case folded[from]:
+			l.from, l.slot = outletOf(path+from+":", l.slot), 0
+		default:
+			l.from = path + from
+		}
+		u.flat.Links = append(u.flat.Links, l)
+	}
+	return nil
+}
+
+// placed returns a copy of a node of a graph with the ids that it and its links have in the unfolded workflow. A link that
+// the graph does not have is none.
+func placed(n *savedNode, path string, ids map[int64]int64) *savedNode {
+	made := *n
+	made.ID = json.Number(path + n.ID.String())
+	made.Inputs = slices.Clone(n.Inputs)
+	for i, in := range made.Inputs {
+		if in.Link != nil {
+			id := ids[*in.Link]
+			made.Inputs[i].Link = &id
+		}
+	}
+	return &made
+}
+
+// The inlets and outlets of a subgraph are reroutes in the unfolded workflow.
+func inletOf(path string, slot int) string  { return fmt.Sprintf("%sin %d", path, slot) }
+func outletOf(path string, slot int) string { return fmt.Sprintf("%sout %d", path, slot) }
+
+func (u *unfolder) reroute(id string, in *int64) {
+	u.flat.Nodes = append(u.flat.Nodes, &savedNode{ID: json.Number(id), Type: "Reroute", Inputs: []savedInput{{Link: in}}})
+}
+
+// inside adds the nodes of a subgraph in place of outer, the node that stands for it.
+func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
+	path := outer.ID.String() + ":"
+	nodes, err := given(outer, s)
+	if err != nil {
+		return err
+	}
+	for slot, in := range outer.Inputs {
+		u.reroute(inletOf(path, slot), in.Link)
+	}
+	first := u.links // the ids of the links of s follow, in their order
+	for i, l := range s.Links {
+		if l.to == outlet {
+			id := first + int64(i) + 1
+			u.reroute(outletOf(path, l.toSlot), &id)
+		}
+	}
+	return u.graph(path, nodes, s.Links, depth)
+}
+
+// given returns the nodes of a subgraph with the values that outer, the node that stands for it, shows as its own fields.
+// Where outer saves no values, those within count.
+func given(outer *savedNode, s *subgraph) ([]*savedNode, error) {
+	listed, err := shownValues(outer)
+	for slot, in := range outer.Inputs { // what is around outer shows the field as its own
+		if value, ok := outer.set[in.Name]; ok {
+			listed = append(listed, shownValue{slot: slot, value: value})
+		}
+	}
+	if err != nil || len(listed) == 0 {
+		return s.Nodes, err
+	}
+	nodes, at := make([]*savedNode, len(s.Nodes)), map[string]*savedNode{}
+	for i, n := range s.Nodes {
+		if n == nil {
+			continue
+		}
+		copied := *n
+		copied.set = map[string]json.RawMessage{}
+		nodes[i], at[n.ID.String()] = &copied, &copied
+	}
+	for _, v := range listed {
+		if v.slot < 0 {
+			if n := at[v.node]; n != nil {
+				n.set[v.name] = v.value
+			}
+			continue
+		}
+		for _, l := range s.Links {
+			if n := at[l.to]; l.from == inlet && l.slot == v.slot && n != nil && l.toSlot >= 0 && l.toSlot < len(n.Inputs) {
+				n.set[n.Inputs[l.toSlot].Name] = v.value
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// shownValue is the value of a field that a subgraph's node shows: of one of its own inputs, or, where slot is negative, of
+// a widget of a node within.
+type shownValue struct {
+	slot       int
+	node, name string
+	value      json.RawMessage
+}
+
+// shownValues returns the values of the fields of a subgraph's node. Versions of the editor save them differently; what
+// does not match the fields is refused.
+func shownValues(outer *savedNode) ([]shownValue, error) {
+	raw := bytes.TrimSpace(outer.Values)
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
+	var values []json.RawMessage
+	if err := json.Unmarshal(raw, &values); err != nil {
+		return nil, invalid("Node %s: the values of the subgraph cannot be read.", outer.ID)
+	}
+	if len(values) == 0 {
+		return nil, nil
+	}
+	var fields []shownValue
+	for slot, in := range outer.Inputs {
+		if len(in.Widget) > 0 && string(in.Widget) != "null" && len(outer.Properties.Proxies) == 0 {
+			fields = append(fields, shownValue{slot: slot})
+		}
+	}
+	for _, proxy := range outer.Properties.Proxies {
+		field, ok := proxied(outer, proxy)
+		if !ok {
+			return nil, invalid("Node %s: the fields of the subgraph cannot be read.", outer.ID)
+		}
+		fields = append(fields, field)
+	}
+	if len(fields) != len(values) {
+		return nil, invalid("Node %s: the subgraph has %d values for %d fields; export the workflow in the editor as API format.", outer.ID, len(values), len(fields))
+	}
+	for i := range fields {
+		fields[i].value = values[i]
+	}
+	return fields, nil
+}
+
+// proxied returns the field that an entry of the proxies names. Node -1 is the subgraph's node itself.
+func proxied(outer *savedNode, proxy []any) (shownValue, bool) {
+	if len(proxy) < 2 {
+		return shownValue{}, false
+	}
+	node, name := fmt.Sprint(proxy[0]), fmt.Sprint(proxy[1])
+	if node != "-1" {
+		return shownValue{slot: -1, node: node, name: name}, true
+	}
+	slot := slices.IndexFunc(outer.Inputs, func(in savedInput) bool { return in.Name == name })
+	return shownValue{slot: slot}, slot >= 0
+}
