@@ -1,10 +1,13 @@
 package console_test
 
 import (
+	"encoding/json"
+	"html"
 	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -92,4 +95,62 @@ func TestTheEditorOpensTheGraphOfAJob(t *testing.T) {
 	b.await("the link to the job", `window.comfyAPI.app.app.extensionManager.command.commands.some(c => c.id === "Millrace.Job")`)
 	b.do(chromedp.Evaluate(`window.open = function (to) { window.opened = to; }; window.comfyAPI.app.app.extensionManager.command.execute("Millrace.Job")`, nil))
 	b.await("the page of the job", `window.opened === "`+p.s.base+`/console/jobs/`+id+`"`)
+}
+
+const foldedGraph = `{"5":{"class_type":"PrimitiveInt","inputs":{"value":64}},"1":{"class_type":"EmptyImage","inputs":{"width":["5",0],"height":32,"batch_size":1,"color":3368652}},
+	"2":{"class_type":"ImageInvert","inputs":{"image":["1",0]}},
+	"3":{"class_type":"ImageScale","inputs":{"image":["2",0],"upscale_method":"bilinear","width":48,"height":24,"crop":"disabled"}},
+	"4":{"class_type":"SaveImage","inputs":{"images":["3",0],"filename_prefix":"folded"}}}`
+
+// fold makes a subgraph of two nodes in the editor, and one of that and a third node, and gives a field of it a value.
+const fold = `(async () => {
+	const app = window.comfyAPI.app.app, graph = app.graph;
+	const of = (...types) => new Set(graph.nodes.filter(n => types.includes(n.type)));
+	const inner = graph.convertToSubgraph(of("ImageInvert", "ImageScale")).node;
+	const outer = graph.convertToSubgraph(new Set([inner, ...of("EmptyImage")])).node;
+	window.linked = JSON.stringify(await app.graphToPrompt());
+	outer.disconnectInput(outer.inputs.findIndex(i => i.name === "width"));
+	graph.remove([...of("PrimitiveInt")][0]);
+	outer.widgets.find(w => w.name === "width").value = 96;
+	const made = await app.graphToPrompt();
+	window.folded = JSON.stringify(made);
+})().catch(e => { window.folded = String(e) })`
+
+func TestSubgraphsAreUnfoldedAsTheEditorDoes(t *testing.T) {
+	t.Parallel()
+	p := startEditor(t).newPerson(t)
+	b := p.open()
+	b.signInEditor(p)
+	b.do(chromedp.Navigate(p.s.base + "/"))
+	b.await("the editor", `window.comfyAPI && window.comfyAPI.app.app.graph && window.LiteGraph && Object.keys(window.LiteGraph.registered_node_types).length > 100`)
+	b.await("a first graph", `document.readyState === "complete" && window.comfyAPI.app.app.graph.nodes.length > 0`)
+	eval[bool](b, `window.comfyAPI.app.app.loadApiJson(`+foldedGraph+`, "folded"), true`)
+	b.await("the graph", `window.comfyAPI.app.app.graph.nodes.length === 5`)
+	b.do(chromedp.Evaluate(fold, nil))
+	b.await("the folded graph", `window.folded`)
+	for _, name := range []string{"linked", "folded"} {
+		p.unfolds(eval[string](b, `window.`+name))
+	}
+}
+
+// unfolds compares the prompt that the editor made of a workflow with that of the Run page.
+func (p *person) unfolds(text string) {
+	p.t.Helper()
+	type prompt map[string]struct {
+		Class  string         `json:"class_type"`
+		Inputs map[string]any `json:"inputs"`
+	}
+	var made struct {
+		Workflow json.RawMessage `json:"workflow"`
+		Output   prompt          `json:"output"`
+	}
+	require.NoError(p.t, json.Unmarshal([]byte(text), &made), text)
+	require.Contains(p.t, string(made.Workflow), `"subgraphs":[{`)
+	form := p.dropped("folded.json", made.Workflow)
+	require.Equal(p.t, http.StatusOK, form.status, "%s\n%s", form.body, made.Workflow)
+	field := regexp.MustCompile(`(?s)<textarea name="prompt"[^>]*>(.*?)</textarea>`).FindStringSubmatch(form.body)
+	require.Len(p.t, field, 2)
+	var ours prompt
+	require.NoError(p.t, json.Unmarshal([]byte(html.UnescapeString(field[1])), &ours))
+	require.Equal(p.t, made.Output, ours, "%s", made.Workflow)
 }

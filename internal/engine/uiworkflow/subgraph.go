@@ -10,10 +10,27 @@ import (
 // subgraph is a graph that stands as one node in others. Links within it begin at inlet where they come from outside, and
 // end at outlet where they lead there; their slots are those of the node.
 type subgraph struct {
-	ID    string       `json:"id"`
-	Name  string       `json:"name"`
+	ID     string `json:"id"`
+	Name   string `json:"name"`
+	Inputs []struct {
+		Name string `json:"name"`
+	} `json:"inputs"`
 	Nodes []*savedNode `json:"nodes"`
 	Links []link       `json:"links"`
+}
+
+// slot returns the slot of an input of the node that stands for s, -1 for none. The node may leave out inputs that nothing
+// is linked to.
+func (s *subgraph) slot(outer *savedNode, name string) int {
+	for i, in := range s.Inputs {
+		if in.Name == name {
+			return i
+		}
+	}
+	if len(s.Inputs) > 0 {
+		return -1
+	}
+	return slices.IndexFunc(outer.Inputs, func(in savedInput) bool { return in.Name == name })
 }
 
 const (
@@ -121,8 +138,8 @@ func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 	if err != nil {
 		return err
 	}
-	for slot, in := range outer.Inputs {
-		u.reroute(inletOf(path, slot), in.Link)
+	for _, in := range outer.Inputs {
+		u.reroute(inletOf(path, s.slot(outer, in.Name)), in.Link)
 	}
 	first := u.links // the ids of the links of s follow, in their order
 	for i, l := range s.Links {
@@ -137,9 +154,9 @@ func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 // given returns the nodes of a subgraph with the values that outer, the node that stands for it, shows as its own fields.
 // Where outer saves no values, those within count.
 func given(outer *savedNode, s *subgraph) ([]*savedNode, error) {
-	listed, err := shownValues(outer)
-	for slot, in := range outer.Inputs { // what is around outer shows the field as its own
-		if value, ok := outer.set[in.Name]; ok {
+	listed, err := shownValues(outer, s)
+	for name, value := range outer.set { // what is around outer shows the field as its own
+		if slot := s.slot(outer, name); slot >= 0 {
 			listed = append(listed, shownValue{slot: slot, value: value})
 		}
 	}
@@ -181,8 +198,16 @@ type shownValue struct {
 
 // shownValues returns the values of the fields of a subgraph's node. Versions of the editor save them differently; what
 // does not match the fields is refused.
-func shownValues(outer *savedNode) ([]shownValue, error) {
-	raw := bytes.TrimSpace(outer.Values)
+func shownValues(outer *savedNode, s *subgraph) (fields []shownValue, err error) {
+	raw, proxies := bytes.TrimSpace(outer.Values), outer.Properties.Proxies
+	if len(outer.Named) > 0 && len(proxies) == 0 {
+		for name, value := range outer.Named {
+			if slot := s.slot(outer, name); slot >= 0 {
+				fields = append(fields, shownValue{slot: slot, value: value})
+			}
+		}
+		return fields, nil
+	}
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil, nil
 	}
@@ -193,30 +218,29 @@ func shownValues(outer *savedNode) ([]shownValue, error) {
 	if len(values) == 0 {
 		return nil, nil
 	}
-	var fields []shownValue
-	for slot, in := range outer.Inputs {
-		if len(in.Widget) > 0 && string(in.Widget) != "null" && len(outer.Properties.Proxies) == 0 {
-			fields = append(fields, shownValue{slot: slot})
+	if len(proxies) == 0 {
+		for _, in := range outer.Inputs {
+			if len(in.Widget) > 0 && string(in.Widget) != "null" {
+				proxies = append(proxies, []any{"-1", in.Name})
+			}
 		}
 	}
-	for _, proxy := range outer.Properties.Proxies {
-		field, ok := proxied(outer, proxy)
+	if len(proxies) != len(values) {
+		return nil, invalid("Node %s: the subgraph has %d values for %d fields; export the workflow in the editor as API format.", outer.ID, len(values), len(proxies))
+	}
+	for i, proxy := range proxies {
+		field, ok := proxied(outer, s, proxy)
 		if !ok {
 			return nil, invalid("Node %s: the fields of the subgraph cannot be read.", outer.ID)
 		}
+		field.value = values[i]
 		fields = append(fields, field)
-	}
-	if len(fields) != len(values) {
-		return nil, invalid("Node %s: the subgraph has %d values for %d fields; export the workflow in the editor as API format.", outer.ID, len(values), len(fields))
-	}
-	for i := range fields {
-		fields[i].value = values[i]
 	}
 	return fields, nil
 }
 
 // proxied returns the field that an entry of the proxies names. Node -1 is the subgraph's node itself.
-func proxied(outer *savedNode, proxy []any) (shownValue, bool) {
+func proxied(outer *savedNode, s *subgraph, proxy []any) (shownValue, bool) {
 	if len(proxy) < 2 {
 		return shownValue{}, false
 	}
@@ -224,6 +248,6 @@ func proxied(outer *savedNode, proxy []any) (shownValue, bool) {
 	if node != "-1" {
 		return shownValue{slot: -1, node: node, name: name}, true
 	}
-	slot := slices.IndexFunc(outer.Inputs, func(in savedInput) bool { return in.Name == name })
+	slot := s.slot(outer, name)
 	return shownValue{slot: slot}, slot >= 0
 }

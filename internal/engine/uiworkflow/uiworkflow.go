@@ -63,13 +63,14 @@ type workflow struct {
 }
 
 type savedNode struct {
-	ID      json.Number     `json:"id"`
-	Type    string          `json:"type"`
-	Title   string          `json:"title"`
-	Mode    int             `json:"mode"`
-	Inputs  []savedInput    `json:"inputs"`
-	Outputs []savedOutput   `json:"outputs"`
-	Values  json.RawMessage `json:"widgets_values"`
+	ID      json.Number                `json:"id"`
+	Type    string                     `json:"type"`
+	Title   string                     `json:"title"`
+	Mode    int                        `json:"mode"`
+	Inputs  []savedInput               `json:"inputs"`
+	Outputs []savedOutput              `json:"outputs"`
+	Values  json.RawMessage            `json:"widgets_values"`
+	Named   map[string]json.RawMessage `json:"widgets_values_named"` // the same by name, from newer versions of the editor
 
 	Properties struct {
 		Proxies [][]any `json:"proxyWidgets"` // of a subgraph: the node and the name of each widget within that it shows

@@ -112,8 +112,12 @@ func TestSubgraphsAreUnfolded(t *testing.T) {
 	for name, c := range map[string]struct{ file, text string }{
 		"values of the node that stands for it": {nested, "a windmill"},
 		"values within":                         {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":[]`, 1), "a mill"},
-		"a field by proxy of its own":           {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["-1","text"]]}`, 1), "a windmill"},
-		"a field by proxy of a node within":     {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["1","text"]]}`, 1), "a windmill"},
+		"values by name, of an input that is left out": {strings.NewReplacer(
+			`,{"name":"text","type":"STRING","widget":{"name":"text"},"link":null}],
+		"outputs"`, `],"widgets_values_named":{"text":"a windmill"},"outputs"`,
+			`"name":"Draw",`, `"inputs":[{"name":"model"},{"name":"clip"},{"name":"text"}],`).Replace(nested), "a windmill"},
+		"a field by proxy of its own":       {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["-1","text"]]}`, 1), "a windmill"},
+		"a field by proxy of a node within": {strings.Replace(nested, `"widgets_values":["a windmill"]`, `"widgets_values":["a windmill"],"properties":{"proxyWidgets":[["1","text"]]}`, 1), "a windmill"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

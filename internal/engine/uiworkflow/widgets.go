@@ -34,20 +34,21 @@ func isWidget(class *node.Class, name string) bool {
 
 // values sets the inputs that the widgets of a node hold. Some nodes save them by name, most in order.
 func values(n *savedNode, class *node.Class, inputs map[string]any) error {
-	raw := bytes.TrimSpace(n.Values)
-	if len(raw) == 0 || string(raw) == "null" {
-		return nil
-	}
+	raw, named := bytes.TrimSpace(n.Values), n.Named
 	if isObject(raw) {
-		var named map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &named); err != nil {
 			return invalid("Node %s: its values cannot be read.", n.ID)
 		}
+	}
+	if len(named) > 0 {
 		for _, in := range widgets(class) {
 			if value, ok := named[in.Name]; ok {
 				inputs[in.Name] = value
 			}
 		}
+		return nil
+	}
+	if len(raw) == 0 || string(raw) == "null" || isObject(raw) {
 		return nil
 	}
 	var listed []json.RawMessage
