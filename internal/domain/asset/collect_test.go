@@ -3,6 +3,7 @@ package asset_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -100,9 +101,10 @@ func TestCollectionRacesUploads(t *testing.T) {
 }
 
 // raceGrace is short, so that blobs are collected between two uploads of them, and long against one. Where uploads
-// take longer it grows, up to mostGrace.
+// take longer it grows, up to mostGrace. The times of new files come from a clock of the kernel that is up to 10 ms late,
+// which half of it must outlast.
 const (
-	raceGrace = 4 * time.Millisecond
+	raceGrace = 24 * time.Millisecond
 	mostGrace = 5 * raceGrace
 )
 
@@ -136,7 +138,7 @@ func (r *race) collect(ctx context.Context, stop <-chan struct{}) {
 
 // upload stores bytes, refers to them, reads them and gives the reference up.
 func (r *race) upload(ctx context.Context, seed int) error {
-	data := []byte{byte(seed % 60)}
+	data := binary.BigEndian.AppendUint16(nil, uint16(seed%360))
 	began, grace := time.Now(), r.graceNow()
 	stored, err := blob.Put(ctx, r.blobs, blob.Relaxed, bytes.NewReader(data))
 	if err != nil {
