@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/api/console/overview"
 	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/api/console/previews"
 	"github.com/millrace-dev/millrace/api/console/thumbs"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -100,9 +101,10 @@ type Index interface {
 // Surface serves the pages of the console.
 type Surface struct {
 	Deps
-	page   *page.Server
-	rooms  []room
-	thumbs *thumbs.Thumbs
+	page     *page.Server
+	rooms    []room
+	thumbs   *thumbs.Thumbs
+	previews *previews.Previews
 }
 
 // room is a family of pages.
@@ -121,7 +123,8 @@ func New(deps Deps) *Surface {
 	if deps.Models != nil {
 		s.rooms = append(s.rooms, models.New(s.page, *deps.Models))
 	}
-	s.rooms = append(s.rooms, own.New(s.page, s.thumbs, deps.Own))
+	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
+	s.rooms = append(s.rooms, s.previews, own.New(s.page, s.thumbs, deps.Own))
 	if deps.Servers != nil {
 		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
 	}

@@ -50,6 +50,12 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	drawing.Show(thumbByNode(j))
+	if shown.At == 0 {
+		if shown.Preview, err = s.previews.Of(c.Request.Context(), j); err != nil {
+			return nil, err
+		}
+		drawing.ShowNow(shown.Preview)
+	}
 	shown.Job, shown.Timeline, shown.Drawing, shown.Events, shown.Outputs, shown.Parts = j, timeline, drawing, history.Events, outputs(j), console.Parts(timeline)
 	if err := s.compare(c, id, shown, history); err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"cmp"
+	ordered "container/list"
 	"slices"
 	"time"
 
@@ -15,15 +16,16 @@ import (
 // accountState is the state of one account's unfinished jobs. Its methods take events and
 // frames and return messages; they do no I/O. It is not safe for concurrent use.
 type accountState struct {
-	jobs   map[job.ID]*watched
-	rename bool // exception types become those of the self-hosted runtime
+	jobs     map[job.ID]*watched
+	previews *previews // of all accounts
+	rename   bool      // exception types become those of the self-hosted runtime
 
 	packing  map[export.ID]bool   // exports between their started and their last event; progress of others is dropped
 	fetching map[download.ID]bool // downloads, in the same way
 }
 
-func newAccountState(rename bool) *accountState {
-	return &accountState{jobs: map[job.ID]*watched{}, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
+func newAccountState(rename bool, kept *previews) *accountState {
+	return &accountState{jobs: map[job.ID]*watched{}, previews: kept, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
 }
 
 // apply folds an event and returns its messages, in order. It returns none for an event that
@@ -38,7 +40,7 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 		if rec.Version != 1 {
 			return nil
 		}
-		w = &watched{nodes: newNodes(), rename: a.rename}
+		w = &watched{nodes: newNodes(), previews: a.previews, rename: a.rename}
 		a.jobs[id] = w
 	}
 	if rec.Version <= w.job.Version {
@@ -47,13 +49,14 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 	w.job = job.Fold(w.job, rec, data)
 	if w.job.State.Final() {
 		delete(a.jobs, id)
+		a.previews.drop(w)
 	}
 	return w.stamp(w.messages(data, rec.RecordedAt, len(a.jobs)))
 }
 
 // adopt adds a job from its folded state. The job must not have been admitted.
 func (a *accountState) adopt(j job.Job) {
-	a.jobs[j.ID] = &watched{job: j, nodes: newNodes(), rename: a.rename}
+	a.jobs[j.ID] = &watched{job: j, nodes: newNodes(), previews: a.previews, rename: a.rename}
 }
 
 // frame returns the messages of a live frame: none, unless the node is running. A frame that arrives before
@@ -103,15 +106,18 @@ func inRunOrder(a, b job.Job) int {
 
 // watched is one unfinished job, and what the messages sent so far said about it.
 type watched struct {
-	job     job.Job
-	nodes   nodes
-	begun   int    // the last run whose start was published
-	last    string // the node last reported as executing
-	cached  bool   // execution_cached was sent in this run
-	high    float64
-	preview *stream.Message
-	buffer  frameBuffer
-	rename  bool
+	job    job.Job
+	nodes  nodes
+	begun  int    // the last run whose start was published
+	last   string // the node last reported as executing
+	cached bool   // execution_cached was sent in this run
+	high   float64
+	buffer frameBuffer
+	rename bool
+
+	previews *previews // which keeps the two fields below
+	preview  *stream.Message
+	kept     *ordered.Element
 }
 
 // messages returns the messages of an event that has just been folded, in the order in which
@@ -160,7 +166,8 @@ func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stre
 	if e.Run != w.job.Run {
 		return nil
 	}
-	w.nodes, w.cached, w.last, w.preview = newNodes(), false, "", nil
+	w.nodes, w.cached, w.last = newNodes(), false, ""
+	w.previews.drop(w)
 	w.begun = e.Run
 	w.buffer.begin(e.Run)
 	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.PublicID(), at.UnixMilli()})}
@@ -206,7 +213,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 	w.nodes.finish(e.Node, e.Class)
 	w.buffer.drop(e.Node)
 	if w.preview != nil && w.preview.Frame.Node == e.Node {
-		w.preview = nil
+		w.previews.drop(w)
 	}
 	return append(messages, w.progressState())
 }
@@ -256,7 +263,7 @@ func (w *watched) frame(f stream.Frame) []*stream.Message {
 func (w *watched) show(f stream.Frame) *stream.Message {
 	m := &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Frame: &f, Broadcast: f.Kind == stream.FrameText}
 	if f.Kind == stream.FramePreview {
-		w.preview = m
+		w.previews.keep(w, m)
 	}
 	return m
 }

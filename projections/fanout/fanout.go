@@ -39,6 +39,7 @@ type Fanout struct {
 	exported   int64      // of the last export event that was handled
 	downloaded int64      // of the last download event that was handled
 	accounts   map[string]*accountEntry
+	previews   *previews // of the accounts
 }
 
 // accountEntry is the state of an account, or one that is being loaded.
@@ -56,7 +57,7 @@ type accountEntry struct {
 func New(jobs ActiveJobs, events eventlog.Streams, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
 		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
-		begun: make(chan struct{}), accounts: map[string]*accountEntry{},
+		begun: make(chan struct{}), accounts: map[string]*accountEntry{}, previews: newPreviews(),
 	}
 }
 
@@ -115,8 +116,16 @@ func (f *Fanout) abandon(rec eventlog.Recorded) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.position = rec.Position
-	delete(f.accounts, rec.Account)
+	f.forget(rec.Account)
 	f.hub.Cut(rec.Account, stream.CloseLost)
+}
+
+// forget discards the state of an account. The caller holds mu.
+func (f *Fanout) forget(account string) {
+	if e := f.accounts[account]; e != nil {
+		f.previews.forget(e.accountState)
+	}
+	delete(f.accounts, account)
 }
 
 // admit reports whether to fold an event now, and returns the state of its account. An event
@@ -139,7 +148,7 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*accountEntry, bool) {
 		return nil, false
 	}
 	if e.joining == 0 && f.hub.Watched(rec.Account) == 0 {
-		delete(f.accounts, rec.Account)
+		f.forget(rec.Account)
 		f.position = rec.Position
 		return nil, false
 	}

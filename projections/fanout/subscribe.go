@@ -46,7 +46,7 @@ func (f *Fanout) enter(account string) (e *accountEntry, mine bool) {
 	defer f.mu.Unlock()
 	e = f.accounts[account]
 	if e == nil {
-		e = &accountEntry{accountState: newAccountState(f.RuntimeNames), ready: make(chan struct{}), loading: true, since: f.position}
+		e = &accountEntry{accountState: newAccountState(f.RuntimeNames, f.previews), ready: make(chan struct{}), loading: true, since: f.position}
 		f.accounts[account], mine = e, true
 	}
 	e.joining++
@@ -73,7 +73,7 @@ func (f *Fanout) load(ctx context.Context, account string, e *accountEntry) {
 	}
 	if err != nil {
 		e.err = err
-		delete(f.accounts, account)
+		f.forget(account)
 	}
 }
 

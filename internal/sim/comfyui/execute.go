@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -337,9 +338,11 @@ type live struct {
 	silent    bool
 }
 
-// live returns what a node tells of itself. Native classes report progress that their originals do not.
+// live returns what a node tells of itself. Native classes report progress that their originals do not; those of the
+// options are nobody's copies.
 func (e *execution) live(id, class string) *live {
-	return &live{e, id, class != classSampler}
+	added := slices.ContainsFunc(e.opts.Classes, func(c *node.Class) bool { return c.Name == class })
+	return &live{e, id, class != classSampler && !added}
 }
 
 var _ node.Live = (*live)(nil)

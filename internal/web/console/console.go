@@ -183,7 +183,14 @@ type JobPage struct {
 	Node     *NodeDetail // the node that is chosen, nil = none
 	Notice   string      // what an action came to
 	CanRetry bool
-	Waiting  string // why the job waits for a ComfyUI server, with its place; "" = it does not
+	Waiting  string   // why the job waits for a ComfyUI server, with its place; "" = it does not
+	Preview  *Preview // what a running node has made so far, nil = nothing is known of it
+}
+
+// Preview is the newest picture that a running node has sent.
+type Preview struct {
+	Node string // as the graph of the job names it
+	Seen string // differs from picture to picture
 }
 
 // Template implements Page.

@@ -38,6 +38,7 @@ type DrawnNode struct {
 	State     string // of inspect.NodeSpan, or waiting, or not run
 	Took      string
 	Thumb     string // id of a picture that it made, "" = none
+	Preview   string // tells pictures apart that it sends while it runs, "" = none
 }
 
 // DrawnLink is a curve between two boxes, as an SVG path.
@@ -59,6 +60,15 @@ const perBand = 8
 func (d *Drawing) Show(thumbs map[string]string) {
 	for i := range d.Nodes {
 		d.Nodes[i].Thumb = thumbs[d.Nodes[i].Whole]
+	}
+}
+
+// ShowNow puts what a running node has made so far on its box; nil is nothing.
+func (d *Drawing) ShowNow(p *Preview) {
+	for i := range d.Nodes {
+		if p != nil && d.Nodes[i].Whole == p.Node {
+			d.Nodes[i].Preview = p.Seen
+		}
 	}
 }
 

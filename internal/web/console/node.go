@@ -38,3 +38,12 @@ func (p *JobPage) NodeQuery(id string) template.URL {
 	}
 	return Query(q)
 }
+
+// PreviewQuery is the query of the newest picture of the job: another one for each picture, so that the browser asks again.
+func (p *JobPage) PreviewQuery() template.URL {
+	q := url.Values{"seen": {p.Preview.Seen}}
+	if p.Query != "" && p.Account != "" {
+		q.Set("account", p.Account)
+	}
+	return "?" + Query(q)
+}
