@@ -176,8 +176,7 @@ func keep(t *testing.T, s *bucket.Store, content []byte) blob.Ref {
 }
 
 // Whatever stores an object asks for the encryption: in one request, in parts, as a copy, the mark of its last use.
-func TestEveryWayToStoreAsksForEncryption(t *testing.T) {
-	t.Parallel()
+func TestEveryWayToStoreAsksForEncryption(t *testing.T) { //nolint:paralleltest // its blobs must not count as memory of TestConformance
 	for name, tc := range map[string]struct {
 		encrypt        bucket.Encryption
 		key, says, kms string
@@ -187,8 +186,7 @@ func TestEveryWayToStoreAsksForEncryption(t *testing.T) {
 		"a key of the KMS":      {encrypt: bucket.SSEKMS, key: "alias/millrace", says: "aws:kms", kms: "alias/millrace"},
 		"the KMS's default key": {encrypt: bucket.SSEKMS, says: "aws:kms"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
+		t.Run(name, func(t *testing.T) { //nolint:paralleltest // as above
 			service := newService(t)
 			s := service.open(t, func(o *bucket.Options) { o.Encrypt, o.KMSKey = tc.encrypt, tc.key })
 			small := keep(t, s, []byte("small"))
