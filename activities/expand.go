@@ -12,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/nodecache"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -203,6 +204,8 @@ func typeOf(value node.Value) node.Type {
 		return node.Audio
 	case *media.Video:
 		return node.Video
+	case *layers.Stack:
+		return node.Layers
 	}
 	return node.Any
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"math"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -47,6 +48,9 @@ func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, 
 
 // Video returns a video argument.
 func (r *Reader) Video(name string) *media.Video { return take[*media.Video](r, name) }
+
+// Layers returns an argument of layers.
+func (r *Reader) Layers(name string) *layers.Stack { return take[*layers.Stack](r, name) }
 
 // String returns a string argument.
 func (r *Reader) String(name string) string { return take[string](r, name) }

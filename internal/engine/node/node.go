@@ -27,6 +27,7 @@ const (
 	Combo       Type = "COMBO"
 	BoundingBox Type = "BOUNDING_BOX"
 	Color       Type = "COLOR"
+	Layers      Type = "LAYERS"
 	Any         Type = "*"
 )
 
@@ -91,8 +92,8 @@ const (
 	FolderTemp   Folder = "temp"
 )
 
-// Value is a value that an edge carries: *raster.Image, *raster.Mask, *media.Sound, *media.Video, int64, float64,
-// string, bool, a List of values, decoded JSON (map[string]any, []any), or a Blocker. Values are immutable once returned.
+// Value is a value that an edge carries: *raster.Image, *raster.Mask, *media.Sound, *media.Video, *layers.Stack, int64,
+// float64, string, bool, a List of values, decoded JSON (map[string]any, []any), or a Blocker. Values are immutable once returned.
 type Value any
 
 // List is the value of an output with IsList. A class that reads it is called for each element.

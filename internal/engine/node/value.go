@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -25,9 +26,9 @@ type Opaque struct {
 
 // A stored value is a kind byte and a body. The body of a number is 8 bytes (little endian); of a string, JSON or a
 // blocker a length as unsigned varint and the bytes; of a list a count and the values; of an image or mask the raster
-// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values; of an
-// Opaque its type as a string, then its bytes. Nil and
-// booleans have no body.
+// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values; of a stack of
+// layers their number, the size of their canvas, and the members of each as values; of an Opaque its type as a string, then
+// its bytes. Nil and booleans have no body.
 const (
 	kindNil    = 'n'
 	kindInt    = 'i'
@@ -42,6 +43,7 @@ const (
 	kindSound  = 'a'
 	kindVideo  = 'v'
 	kindOpaque = 'o'
+	kindLayers = 'y'
 )
 
 const (
@@ -94,6 +96,8 @@ func encode(w io.Writer, value Value) error {
 		return encodeStream(w, kindSound, v)
 	case *media.Video:
 		return encodeVideo(w, v)
+	case *layers.Stack:
+		return encodeLayers(w, v)
 	case Opaque:
 		head := append(binary.AppendUvarint(nil, uint64(len(v.Type))), v.Type...)
 		return put(w, kindOpaque, append(binary.AppendUvarint(head, uint64(len(v.Data))), v.Data...))
@@ -265,6 +269,8 @@ func (d *decoder) value(level int) (Value, error) {
 		return media.ReadSound(d.r)
 	case kindVideo:
 		return d.video(level)
+	case kindLayers:
+		return d.layers(level)
 	case kindRaster:
 		return raster.Engine{MaxPixels: d.maxBytes}.Read(d.r)
 	default:
@@ -431,6 +437,8 @@ func Describe(value Value) string {
 		return fmt.Sprintf("AUDIO %d × %.3f s at %d Hz", v.Channels(), v.Seconds(), v.Rate())
 	case *media.Video:
 		return describeVideo(v)
+	case *layers.Stack:
+		return fmt.Sprintf("LAYERS %d of %d pixels in all", len(v.Layers), v.Pixels())
 	case List:
 		return describeList(v)
 	case bool:

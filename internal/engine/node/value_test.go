@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -35,6 +36,16 @@ func sound(t testing.TB) *media.Sound {
 	return s
 }
 
+func stack(t testing.TB) *layers.Stack {
+	t.Helper()
+	m, err := raster.NewMask(1, 3, 4, make([]float32, 12))
+	require.NoError(t, err)
+	return &layers.Stack{Canvas: layers.Size{Width: 7, Height: 8}, Layers: []layers.Layer{
+		{Image: picture(t), Mask: m, Name: "a", X: -1, Y: 2, Width: 3, Height: 4, Z: -5, Rotation: 0.5, Opacity: 0.25, Mode: "hue", FlipH: true},
+		{Image: picture(t), Opacity: 1, Mode: "normal", FlipV: true},
+	}}
+}
+
 func TestValuesComeBackEqual(t *testing.T) {
 	t.Parallel()
 	values := []node.Value{
@@ -54,6 +65,9 @@ func TestValuesComeBackEqual(t *testing.T) {
 		&media.Video{File: "a.mp4", Start: 1.5, Length: 2},
 		&media.Video{Frames: picture(t), FPS: 12.5, Sound: sound(t)},
 		node.List{&media.Video{Frames: picture(t), FPS: 1}, int64(1)},
+		&layers.Stack{},
+		stack(t),
+		node.List{stack(t), int64(1)},
 	}
 	for _, v := range values {
 		raw := encode(t, v)
@@ -89,7 +103,14 @@ func TestDecodingIsBounded(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "a length without bytes takes no memory")
 	_, err = node.DecodeValue(bytes.NewReader(bytes.Repeat([]byte("l\x01"), 100_000)), 1<<20)
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
-	for _, raw := range []string{"", "x", "i123", "l\x02t", "j\x01{", "r", "rMRv1", "s\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
+	_, err = node.DecodeValue(bytes.NewReader(bytes.Repeat([]byte("y\x01"), 100_000)), 1<<20)
+	require.Equal(t, fault.Invalid, fault.KindOf(err), "layers within layers")
+	_, err = node.DecodeValue(bytes.NewReader([]byte("y\xff\xff\xff\x7f")), 1<<40)
+	require.Equal(t, fault.Exhausted, fault.KindOf(err), "layers beyond counting")
+	damaged := bytes.Replace(encode(t, stack(t)), []byte("s\x01a"), []byte("b\x01a"), 1)
+	_, err = node.DecodeValue(bytes.NewReader(damaged), 1<<20)
+	require.Equal(t, fault.CodeValueDamaged, fault.CodeOf(err), "a name that is none")
+	for _, raw := range []string{"", "x", "y", "y\x01", "y\x00s\x00", "i123", "l\x02t", "j\x01{", "r", "rMRv1", "s\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"} {
 		_, err := node.DecodeValue(bytes.NewReader([]byte(raw)), 1<<20)
 		require.Equal(t, fault.Invalid, fault.KindOf(err), "%q: %v", raw, err)
 	}
@@ -110,7 +131,7 @@ func TestDescribe(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]node.Value{
 		"None": nil, "true": true, "12": int64(12), "0.5": 0.5, "text": "text", `{"a":[1]}`: map[string]any{"a": []any{int64(1)}},
-		"IMAGE 2×3×4×3": picture(t), "[1, x]": node.List{int64(1), "x"}, "[1, 1, 1, 1, 1, 1, 1, 1, … (9 in all)]": ones(9),
+		"IMAGE 2×3×4×3": picture(t), "LAYERS 2 of 48 pixels in all": stack(t), "[1, x]": node.List{int64(1), "x"}, "[1, 1, 1, 1, 1, 1, 1, 1, … (9 in all)]": ones(9),
 	} {
 		require.Equal(t, want, node.Describe(v))
 	}
@@ -129,6 +150,7 @@ func FuzzDecodeValue(f *testing.F) {
 		f.Add(encode(f, v))
 	}
 	f.Add(encode(f, picture(f)))
+	f.Add(encode(f, stack(f)))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		v, err := node.DecodeValue(bytes.NewReader(raw), 1<<16)
 		if err != nil {

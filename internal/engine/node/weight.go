@@ -3,6 +3,7 @@ package node
 import (
 	"encoding/json"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -52,6 +53,8 @@ func bytesOf(value Value) int64 {
 	case *media.Sound:
 		return v.Bytes()
 	case *media.Video:
+		return v.Bytes()
+	case *layers.Stack:
 		return v.Bytes()
 	case string:
 		return int64(len(v))

@@ -51,3 +51,18 @@ func TestTextsOfAListAreBoundedTogether(t *testing.T) {
 	_, err = inv.Run(t.Context(), node.Call{MaxPixels: 1 << 14})
 	require.NoError(t, err)
 }
+
+func TestLayersWeighWhatTheirPicturesDo(t *testing.T) {
+	t.Parallel()
+	class := &node.Class{
+		Name: "Stack", Inputs: []node.Input{{Name: "n", Type: node.Int}}, Outputs: []node.Output{{Type: node.Layers}},
+		Run: func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{Outputs: []node.Value{stack(t)}}, nil
+		},
+	}
+	inv := node.Invocation{Class: class, Inputs: node.Args{"n": node.List{int64(1), int64(2), int64(3)}}}
+	_, err := inv.Run(t.Context(), node.Call{MaxPixels: 30})
+	require.Equal(t, fault.CodeListTooLarge, fault.CodeOf(err), "%v", err)
+	_, err = inv.Run(t.Context(), node.Call{MaxPixels: 300})
+	require.NoError(t, err)
+}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/millrace-dev/millrace/internal/engine/layers"
 	"github.com/millrace-dev/millrace/internal/engine/media"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
@@ -126,7 +127,7 @@ func requireType(t *testing.T, in node.Input, value any) {
 	case bool:
 		require.Equal(t, node.Boolean, in.Type, in.Name)
 	default:
-		require.Contains(t, []node.Type{node.BoundingBox, "CURVE"}, in.Type, "%s: a %T", in.Name, value)
+		require.Contains(t, []node.Type{node.BoundingBox, "CURVE", "COMPOSITOR"}, in.Type, "%s: a %T", in.Name, value)
 	}
 }
 
@@ -270,6 +271,12 @@ func sample(t *testing.T, in node.Input) node.Value {
 			return PictureName
 		}
 		return in.Options[0]
+	case node.Layers:
+		im, err := raster.NewImage(2, 20, 24, 4, ramp(2*20*24*4))
+		require.NoError(t, err)
+		return &layers.Stack{Layers: []layers.Layer{{Image: im, X: 3, Rotation: 0.5, Opacity: 0.75, Mode: "screen"}}}
+	case "BOUNDING_BOX,ARRAY,STRING":
+		return []any{map[string]any{"x": int64(1), "y": int64(2), "width": int64(5), "height": int64(6)}}
 	case node.BoundingBox:
 		return map[string]any{"x": int64(1), "y": int64(2), "width": int64(5), "height": int64(6)}
 	default:
@@ -360,7 +367,7 @@ func requireOutput(t *testing.T, out node.Output, value node.Value) {
 	want := map[node.Type]node.Value{
 		node.Image: &raster.Image{}, node.Mask: &raster.Mask{}, node.Int: int64(0), node.Float: 0.0,
 		node.Audio: &media.Sound{}, node.Video: &media.Video{},
-		node.String: "", node.Boolean: false, node.BoundingBox: map[string]any{},
+		node.String: "", node.Boolean: false, node.BoundingBox: map[string]any{}, node.Layers: &layers.Stack{},
 	}[out.Type]
 	if want != nil {
 		if _, wrapped := value.([]any); wrapped && out.Type == node.String {

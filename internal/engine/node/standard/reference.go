@@ -35,7 +35,7 @@ var references = map[string]Reference{
 	"ImageGrid": Pillow, "ImageDeduplication": Pillow, "ShuffleDataset": Python, "ShuffleImageTextDataset": Python, "ShuffleVideoDataset": Python, "ShuffleVideoTextDataset": Python,
 	"FluxKontextImageScale": Pillow, "ConvertDictionaryToString": Python, "ConvertArrayToString": Python,
 	"NormalizeImages": Formula, "AdjustBrightness": Formula, "AdjustContrast": Formula,
-	"ResizeImageMaskNode": Formula, "ColorTransfer": Formula, "CropByBBoxes": Formula, "VOIDQuadmaskPreprocess": Formula, "BatchMasksNode": Formula, "ImageCropToMask": Formula, "ImageMergeTileList": Formula,
+	"ResizeImageMaskNode": Formula, "ImageCompositor": Formula, "ColorTransfer": Formula, "CropByBBoxes": Formula, "VOIDQuadmaskPreprocess": Formula, "BatchMasksNode": Formula, "ImageCropToMask": Formula, "ImageMergeTileList": Formula,
 	"ImageRGBToYUV": Formula, "ImageYUVToRGB": Formula, "ImageHistogram": Formula, "Canny": Formula, "ImageAddNoise": Formula,
 	"SaveImageWebsocket": Formula, "SaveImageAdvanced": Formula, "ImageCompare": Formula,
 	"TextToLowercase": Python, "TextToUppercase": Python, "StripWhitespace": Python, "ReplaceText": Python,

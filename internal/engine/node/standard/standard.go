@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/colortransfer"
 	"github.com/millrace-dev/millrace/internal/engine/node/dataset"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
+	"github.com/millrace-dev/millrace/internal/engine/node/layered"
 	"github.com/millrace-dev/millrace/internal/engine/node/logic"
 	"github.com/millrace-dev/millrace/internal/engine/node/mask"
 	"github.com/millrace-dev/millrace/internal/engine/node/media"
@@ -28,7 +29,7 @@ type Family struct {
 // video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
-		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), colortransfer.Classes(), dataset.ImageClasses())},
+		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), colortransfer.Classes(), layered.Classes(), dataset.ImageClasses())},
 		{"mask", "Masks", mask.Classes()},
 		{"text", "Text", slices.Concat(text.Classes(), dataset.TextClasses())},
 		{"logic", "Numbers and logic", slices.Concat(logic.Classes(), utility.Classes())},

@@ -1,0 +1,125 @@
+// Package layered holds the node classes of layers: those that stack pictures, and the one that composes them. Results are
+// those of ComfyUI's classes of the same names within rounding. How layers are mixed is left to package layers.
+package layered
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/millrace-dev/millrace/internal/engine/layers"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+const module = "comfy_extras.nodes_compositor"
+
+// Classes returns the package's classes.
+func Classes() []*node.Class {
+	return []*node.Class{ImageCompositor(), AddLayer(), LayersFromBoundingBoxes()}
+}
+
+func below() node.Input {
+	return node.Input{Name: "layers", Type: node.Layers, Section: node.Optional, Tooltip: "The layers before; none begin a new stack."}
+}
+
+func stacked() []node.Output { return []node.Output{{Type: node.Layers, Tooltip: "The layers."}} }
+
+func side(name, tooltip string) node.Input {
+	return declare.Optional(declare.Count(name, 0, 0, layers.MaxSide, tooltip))
+}
+
+func flag(name string, def bool, tooltip string) node.Input {
+	return node.Input{Name: name, Type: node.Boolean, Section: node.Optional, Default: def, Tooltip: tooltip}
+}
+
+// AddLayer puts pictures on a stack of layers.
+func AddLayer() *node.Class {
+	place := func(name, tooltip string) node.Input {
+		return declare.Optional(declare.Count(name, 0, -layers.MaxSide, layers.MaxSide, tooltip))
+	}
+	return &node.Class{
+		Name: "AddLayer", DisplayName: "Add Layer", Category: "image", Module: module, Experimental: true,
+		Description: "Puts pictures on a stack of layers, with their place, their size, their turn and their way of mixing.",
+		Inputs: []node.Input{
+			below(), declare.Image("image", "The pictures; each is a layer of its own."),
+			declare.Optional(declare.Mask("mask", "Where it is 1 the layer is transparent.")),
+			declare.Optional(declare.Preset(declare.Text("name", "What the layer is called."), "")),
+			place("x", "How far to the right the layer begins."), place("y", "How far down the layer begins."),
+			declare.Optional(declare.Stepped(declare.Number("opacity", 1, 0, 1, "0 hides the layer, 1 shows it whole."), 0.01)),
+			declare.Optional(declare.Preset(declare.Choice("blend_mode", layers.Modes(), "How the layer is mixed with those below it."), "normal")),
+			declare.Optional(declare.Stepped(declare.Number("rotation", 0, -360, 360, "By how many degrees the layer is turned clockwise."), 1.0)),
+			side("width", "The width; 0 is the picture's."), side("height", "The height; 0 is the picture's."),
+			declare.Optional(declare.Count("z_index", 0, -1000, 1000, "Layers of a lower number lie below those of a higher one.")),
+			flag("flip_h", false, "Mirrors the layer left to right."), flag("flip_v", false, "Turns the layer upside down."),
+		},
+		Outputs: stacked(),
+		Run:     runAdd,
+	}
+}
+
+func runAdd(_ context.Context, call *node.Call) (node.Result, error) {
+	in := defaults{call.Args.Reader()}
+	layer := layers.Layer{
+		Image: in.Image("image"), Name: in.text("name", ""), X: in.whole("x"), Y: in.whole("y"),
+		Width: max(0, in.whole("width")), Height: max(0, in.whole("height")), Z: in.whole("z_index"),
+		Rotation: in.float("rotation", 0) * (math.Pi / 180), Opacity: in.float("opacity", 1),
+		Mode: in.text("blend_mode", "normal"), FlipH: in.flag("flip_h", false), FlipV: in.flag("flip_v", false),
+	}
+	if in.Has("mask") {
+		layer.Mask = in.Mask("mask")
+	}
+	before := in.before()
+	if err := in.Err(); err != nil {
+		return node.Result{}, err
+	}
+	if !slices.Contains(layers.Modes(), layer.Mode) {
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownMode, "unknown blend mode %.64q", layer.Mode)
+	}
+	for name, v := range map[string]float64{"opacity": layer.Opacity, "rotation": layer.Rotation} {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s is %g", name, v)
+		}
+	}
+	return declare.One(before.Over(call.MaxPixels, layer))
+}
+
+// defaults reads optional inputs.
+type defaults struct{ *node.Reader }
+
+func (d defaults) text(name, or string) string {
+	if !d.Has(name) {
+		return or
+	}
+	return d.String(name)
+}
+
+func (d defaults) whole(name string) int {
+	if !d.Has(name) {
+		return 0
+	}
+	return d.Int(name)
+}
+
+func (d defaults) float(name string, or float64) float64 {
+	if !d.Has(name) {
+		return or
+	}
+	return d.Float(name)
+}
+
+func (d defaults) flag(name string, or bool) bool {
+	if !d.Has(name) {
+		return or
+	}
+	return d.Bool(name)
+}
+
+// before is the layers to go on from, or nil.
+func (d defaults) before() *layers.Stack {
+	if !d.Has("layers") {
+		return nil
+	}
+	return d.Layers("layers")
+}
