@@ -18,6 +18,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
+// layerCost is the nanoseconds that a layer takes for a pixel: it is resized, turned, mixed and written to a file.
+const layerCost = 800
+
 // usualSide is the side of a canvas that estimates take for the largest; larger ones are rare.
 const usualSide = 4096
 
@@ -36,7 +39,7 @@ func ImageCompositor() *node.Class {
 			{Type: node.Image, Tooltip: "The picture, with alpha where something is seen through it."},
 			{Type: node.Mask, Tooltip: "Where the picture is transparent."},
 		},
-		Cost:   declare.PerPixel(400 * layers.MaxLayers),
+		Cost:   declare.PerPixel(layerCost * layers.MaxLayers),
 		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, usualSide*usualSide) },
 		Run:    runCompositor,
 	}
