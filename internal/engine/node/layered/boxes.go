@@ -49,6 +49,9 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
+	if max(canvas.Width, canvas.Height) > layers.MaxSide { // linked values are in no range
+		return node.Result{}, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %d × %d pixels exceeds the largest of %d × %d", canvas.Width, canvas.Height, layers.MaxSide, layers.MaxSide)
+	}
 	boxes, err := boxesOf(call.Args["bboxes"], canvas)
 	if err != nil {
 		return node.Result{}, err

@@ -224,6 +224,9 @@ func TestBoxesThatAreNoneAreRefused(t *testing.T) {
 	args := node.Args{"image": picture(t, "image_pair"), "bboxes": []any{element, map[string]any{"bbox": []any{"x", "y", "z", "w"}}}, "canvas_width": int64(9), "canvas_height": int64(9)}
 	_, err := run(t, layered.LayersFromBoundingBoxes(), args)
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "an element without numbers")
+	args["bboxes"], args["canvas_width"] = " ", int64(layers.MaxSide+1)
+	_, err = run(t, layered.LayersFromBoundingBoxes(), args)
+	require.Equal(t, fault.CodePixelLimit, fault.CodeOf(err), "a canvas that is too wide")
 }
 
 func TestWithoutBoxesLayersLieInTheCornerAboveThoseBefore(t *testing.T) {
@@ -268,6 +271,40 @@ func FuzzSavedComposition(f *testing.F) {
 		}
 		for _, v := range res.Outputs[0].(*raster.Image).Row(nil, 0, 0) {
 			require.True(t, v >= 0 && v <= 1, "a value of %g", v)
+		}
+	})
+}
+
+// FuzzBoxes holds that whatever text the boxes are, there is a layer for each image or the input is refused, and no layer loses
+// its pixels.
+func FuzzBoxes(f *testing.F) {
+	for _, seed := range []string{
+		``, `[]`, `{"x":1,"y":2,"width":3,"height":4,"metadata":{"content_rect":[1,0,9,9],"name":"a","z_index":3}}`,
+		`[[{"x":-1,"y":1e30,"width":3,"height":4}]]`, `[{"bbox":[0,"1",1000,null]}]`, `"[{\"bbox\":[900,500,100,0]}]"`,
+		`[{"x":0,"y":0,"width":0,"height":0,"metadata":{"content_rect":[-5,-5,1e18,2]}},3]`, `[[[[`,
+	} {
+		f.Add(seed, true)
+		f.Add(seed, false)
+	}
+	im, err := raster.NewImage8(2, 2, 3, 3, make([]uint8, 36))
+	require.NoError(f, err)
+	m, err := raster.NewMask(1, 1, 2, []float32{0, 1})
+	require.NoError(f, err)
+	f.Fuzz(func(t *testing.T, text string, canvas bool) {
+		args := node.Args{"image": im, "mask": m, "bboxes": text}
+		if canvas {
+			args["canvas_width"], args["canvas_height"] = int64(layers.MaxSide), int64(layers.MaxSide)
+		}
+		res, err := run(t, layered.LayersFromBoundingBoxes(), args)
+		if err != nil {
+			require.Equal(t, fault.Invalid, fault.KindOf(err))
+			return
+		}
+		stack := res.Outputs[0].(*layers.Stack)
+		require.Len(t, stack.Layers, 2)
+		for _, l := range stack.Layers {
+			require.Positive(t, l.Image.Pixels()*l.Mask.Pixels())
+			require.True(t, l.Width >= 0 && l.Height >= 0)
 		}
 	})
 }
