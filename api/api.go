@@ -80,6 +80,7 @@ type service struct {
 	router    *router.Surface
 	editor    *console.Editor // nil without an editor
 	catalogue *editor.Surface
+	pictures  console.Pictures // nil without files
 	routes    []edge.Route
 }
 
@@ -139,9 +140,11 @@ func (s *service) addFiles(deps Deps, opts Options) {
 	if deps.Files == nil {
 		return
 	}
-	s.add(media.New(media.Deps{Edge: s.edge, Files: deps.Files, Grants: deps.Grants, Links: deps.Links}, media.Options{
+	pictures := media.New(media.Deps{Edge: s.edge, Files: deps.Files, Grants: deps.Grants, Links: deps.Links}, media.Options{
 		MaxImage: opts.MaxImage, UploadIdle: opts.UploadIdle,
-	}))
+	})
+	s.add(pictures)
+	s.pictures = pictures
 	if deps.Assets == nil {
 		return
 	}
@@ -158,7 +161,7 @@ func (s *service) addPages(deps Deps) {
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
 			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
-			Models: consoleModels(deps), Own: consoleOwn(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps),
+			Models: consoleModels(deps), Own: consoleOwn(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps), Pictures: s.pictures,
 		}))
 	}
 	if deps.Editor != nil {

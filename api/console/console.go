@@ -86,6 +86,7 @@ type Deps struct {
 	Now       overview.Now        // with Stats
 	Submit    Submitter           // nil = nothing is submitted from the pages
 	Classes   uiworkflow.Classes  // with Submit
+	Pictures  Pictures            // nil = a picture that is dropped must carry a workflow
 	Models    *models.Deps        // nil = no pages of partner models
 	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = operators change nothing here

@@ -46,20 +46,14 @@ func (s *Surface) runRoutes() []edge.Route {
 
 func runFrame() console.Frame { return console.Frame{Title: "Run", Scripts: []string{"run.js"}} }
 
-// readWorkflow shows the inputs of a workflow as a form: POST /console/run. Nothing runs yet.
-func (s *Surface) readWorkflow(c *gin.Context, _ page.Visitor) (console.Page, error) {
-	data, err := givenWorkflow(c)
+// readWorkflow shows the inputs of a workflow as a form: POST /console/run. Nothing runs yet. A picture that carries no
+// workflow becomes an input of the account, which the graph of the page loads, or a new one.
+func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, error) {
+	given, err := givenWorkflow(c)
 	if err != nil {
 		return nil, err
 	}
-	text, err := uiworkflow.Text(data)
-	if err != nil {
-		return nil, err
-	}
-	if err := request.CheckShape(text, jobio.MaxMembers); err != nil {
-		return nil, err
-	}
-	prompt, err := uiworkflow.Prompt(text, s.Classes)
+	prompt, err := s.promptOf(c, v, given)
 	if err != nil {
 		return nil, err
 	}
@@ -67,27 +61,73 @@ func (s *Surface) readWorkflow(c *gin.Context, _ page.Visitor) (console.Page, er
 	if err != nil {
 		return nil, err
 	}
-	return &console.RunPage{Frame: runFrame(), Prompt: string(prompt), Nodes: formNodes(g)}, nil
+	return &console.RunPage{Frame: runFrame(), Prompt: string(prompt), Nodes: formNodes(g), Loads: loaderOf(g) != ""}, nil
+}
+
+// promptOf returns the graph to which something that was dropped leads.
+func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given dropped) (json.RawMessage, error) {
+	text, err := uiworkflow.Text(given.data)
+	if s.Pictures != nil && given.plainPicture(err) {
+		return s.loading(c, v, given)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := request.CheckShape(text, jobio.MaxMembers); err != nil {
+		return nil, err
+	}
+	return uiworkflow.Prompt(text, s.Classes)
+}
+
+// dropped is a file that was dropped on the page, or a text that was pasted there, which has no name.
+type dropped struct {
+	name string
+	data []byte
+}
+
+// plainPicture reports whether a file is a picture in which no workflow was found; err is what became of the search.
+func (d dropped) plainPicture(err error) bool {
+	kind := http.DetectContentType(d.data)
+	return d.name != "" && strings.HasPrefix(kind, "image/") && (kind != "image/png" || err != nil)
 }
 
 // givenWorkflow returns what was dropped on the page, or pasted.
-func givenWorkflow(c *gin.Context) ([]byte, error) {
+func givenWorkflow(c *gin.Context) (dropped, error) {
 	header, err := c.FormFile("file")
 	if err != nil && !errors.Is(err, http.ErrMissingFile) && !errors.Is(err, http.ErrNotMultipart) {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file has at most %d MiB.", maxWorkflow>>20)
+		return dropped{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file has at most %d MiB.", maxWorkflow>>20)
 	}
 	if err == nil && header.Size > 0 {
 		f, err := header.Open()
 		if err != nil {
-			return nil, err
+			return dropped{}, err
 		}
 		defer f.Close()
-		return io.ReadAll(f)
+		data, err := io.ReadAll(f)
+		return dropped{header.Filename, data}, err
 	}
 	if text := strings.TrimSpace(c.PostForm("text")); text != "" {
-		return []byte(text), nil
+		return dropped{data: []byte(text)}, nil
 	}
-	return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Choose a file, or paste a workflow.")
+	return dropped{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Choose a file, or paste a workflow.")
+}
+
+// filled returns the graph that the page holds, with the inputs that were changed.
+func filled(c *gin.Context) (json.RawMessage, *graph.Graph, error) {
+	prompt := json.RawMessage(c.PostForm("prompt"))
+	if err := request.CheckShape(prompt, jobio.MaxMembers); err != nil {
+		return nil, nil, err
+	}
+	g, err := graph.Parse(prompt, graph.Limits{})
+	if err != nil {
+		return nil, nil, err
+	}
+	set, err := changes(g, c.Request.PostForm)
+	if err != nil {
+		return nil, nil, err
+	}
+	prompt, _, err = job.Assign(prompt, set)
+	return prompt, g, err
 }
 
 // queue submits the graph of the form with the inputs that were changed: POST /console/run/queue.
@@ -95,19 +135,8 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 	if err := s.Edge.CheckSpace(c, v.Account); err != nil {
 		return "", err
 	}
-	prompt := json.RawMessage(c.PostForm("prompt"))
-	if err := request.CheckShape(prompt, jobio.MaxMembers); err != nil {
-		return "", err
-	}
-	g, err := graph.Parse(prompt, graph.Limits{})
+	prompt, _, err := filled(c)
 	if err != nil {
-		return "", err
-	}
-	set, err := changes(g, c.Request.PostForm)
-	if err != nil {
-		return "", err
-	}
-	if prompt, _, err = job.Assign(prompt, set); err != nil {
 		return "", err
 	}
 	reason, err := page.Reason(c)

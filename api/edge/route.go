@@ -126,7 +126,11 @@ type room struct {
 // CheckQuota refuses bytes that the caller may not store beside those it stores already. The room of an account is asked
 // for once a request, and again only before a refusal: the account may have deleted files meanwhile.
 func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
-	id := Caller(c).Account
+	return e.CheckQuotaOf(c, Caller(c).Account, bytes)
+}
+
+// CheckQuotaOf is CheckQuota for the account of somebody whom a page knows by a cookie.
+func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
 	found, _ := c.Get(roomFound)
 	if r, ok := found.(room); ok && r.id == id && r.Fits(bytes) == nil {
 		return nil

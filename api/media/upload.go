@@ -1,6 +1,7 @@
 package media
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -79,7 +80,7 @@ func (s *Surface) postImage(c *gin.Context) error {
 	}
 	overwrite, _ := up.form.Get("overwrite")
 	e, err := s.keep(c, up.w, files.Upload{
-		Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
+		Account: edge.Caller(c).Account, Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
 		ContentType: up.contentType, Width: up.info.Width, Height: up.info.Height,
 	})
 	if err != nil {
@@ -88,10 +89,38 @@ func (s *Surface) postImage(c *gin.Context) error {
 	return s.uploaded(c, e, nil)
 }
 
+// KeepPicture stores a picture as an input of an account, within the bounds of POST /upload/image. Its name is another if
+// the account has a file of that name.
+func (s *Surface) KeepPicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error) {
+	size := int64(len(picture))
+	if size > s.opts.MaxImage {
+		return files.Entry{}, fault.New(fault.Invalid, fault.CodeFileTooLarge, "the image file is too large")
+	}
+	place, err := files.NewPlace(node.FolderInput, path.Base(filename))
+	if err != nil {
+		return files.Entry{}, err
+	}
+	info, err := s.inspect(c.Request.Context(), account, bytes.NewReader(picture), size)
+	if err != nil {
+		return files.Entry{}, err
+	}
+	w, err := s.Files.Create(c.Request.Context())
+	if err != nil {
+		return files.Entry{}, err
+	}
+	defer w.Abort()
+	if _, err := w.Write(picture); err != nil {
+		return files.Entry{}, fmt.Errorf("store a picture: %w", err)
+	}
+	return s.keep(c, w, files.Upload{
+		Account: account, Place: place, ContentType: "image/" + string(info.Format), Width: info.Width, Height: info.Height,
+	})
+}
+
 // keep commits the bytes and records the file.
 func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
 	if _, size := w.Sum(); size > 0 {
-		if err := s.Edge.CheckQuota(c, size); err != nil {
+		if err := s.Edge.CheckQuotaOf(c, u.Account, size); err != nil {
 			return files.Entry{}, err
 		}
 	}
@@ -99,7 +128,7 @@ func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Ent
 	if err != nil {
 		return files.Entry{}, err
 	}
-	u.Account, u.RequestID = edge.Caller(c).Account, edge.RequestID(c)
+	u.RequestID = edge.RequestID(c)
 	u.Hash, u.Size = stored.Ref, stored.Size
 	return s.Files.Upload(c.Request.Context(), u)
 }
@@ -203,7 +232,7 @@ func (s *Surface) postMask(c *gin.Context) error {
 	}
 	defer w.Abort()
 	e, err := s.keep(c, w, files.Upload{
-		Place: up.place, ContentType: "image/png", Width: up.info.Width, Height: up.info.Height,
+		Account: edge.Caller(c).Account, Place: up.place, ContentType: "image/png", Width: up.info.Width, Height: up.info.Height,
 	})
 	if err != nil {
 		return err

@@ -50,6 +50,7 @@ type RunPage struct {
 	Frame
 	Prompt string // "" = none was given yet
 	Nodes  []FormNode
+	Loads  bool // the graph loads a picture
 }
 
 // Template implements Page.
