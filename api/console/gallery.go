@@ -116,7 +116,7 @@ func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.ShownPage{Frame: console.Frame{Title: o.File.Filename}, Job: j, Kind: jobio.OutputType(o.File), Size: o.File.Size, Node: o.Node}
+	shown := &console.ShownPage{Frame: console.Frame{Title: o.File.Filename, Scripts: []string{"shown.js"}}, Job: j, Kind: jobio.OutputType(o.File), Size: o.File.Size, Node: o.Node}
 	shown.Asset, shown.Name = o.File.Asset, o.File.Filename
 	all := jobio.Outputs(j)
 	at := slices.IndexFunc(all, func(one jobio.Output) bool { return one.File.Asset == o.File.Asset })

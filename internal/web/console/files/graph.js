@@ -1,7 +1,7 @@
 // Zooms and moves the drawing of a graph, and shows a state as soon as its event is chosen. The page works without it.
 (function () {
   "use strict";
-  var svg = null, whole = null, box = null;
+  var svg = null, whole = null, box = null, soon = 0;
 
   function set(next) { box = next; svg.setAttribute("viewBox", [box.x, box.y, box.w, box.h].join(" ")); map(); }
 
@@ -83,7 +83,19 @@
     if (!range || range.dataset.ready) return;
     range.dataset.ready = "1";
     range.addEventListener("input", function () { range.form.querySelector("output").textContent = range.value; });
-    range.addEventListener("change", function () { range.form.submit(); });
+    range.addEventListener("change", function () { // each press of an arrow key is one
+      clearTimeout(soon);
+      soon = setTimeout(function () { remember("slider", "1"); range.form.submit(); }, 250);
+    });
+    if (remember("slider")) { remember("slider", ""); range.focus(); } // the reader moves it on
+  }
+
+  // remember keeps a word for the page that comes next in this tab, and returns it where none is given.
+  function remember(name, word) {
+    try {
+      if (word === undefined) return sessionStorage.getItem(name);
+      if (word) sessionStorage.setItem(name, word); else sessionStorage.removeItem(name);
+    } catch (e) { return null; } // the browser keeps nothing
   }
 
   begin(); slide();
