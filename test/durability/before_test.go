@@ -56,7 +56,7 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 
 	// What runs can be replayed before the database is migrated. The workflows of these jobs are forgotten.
 	run := was.Jobs["done-acme-0"].ID
-	for _, selected := range [][]string{{"--since", "24h"}, {"--status", "succeeded"}, {run}} {
+	for _, selected := range [][]string{{"--since", "48h"}, {"--status", "succeeded"}, {run}} {
 		shown, err := c.try(append([]string{"jobs", "replay", "--json"}, selected...)...)
 		require.Error(t, err, "there is no history to replay")
 		require.Contains(t, shown, run, "%v: %v", selected, err)
@@ -89,7 +89,7 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 	require.NotContains(t, c.command("views", "rebuild", "--check"), "differs")
 }
 
-// restore puts the rows into a database and the files into a data directory. Times keep their distance from now, so that
+// restore puts the rows into a database and the files into a data directory. Times move on by whole days, so that
 // nothing has expired meanwhile.
 func (b before) restore(t *testing.T, dsn, dir string) {
 	t.Helper()
@@ -97,7 +97,7 @@ func (b before) restore(t *testing.T, dsn, dir string) {
 	require.NoError(t, err)
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
-	_, err = conn.PgConn().Exec(t.Context(), later(databaseBefore, time.Since(made).Truncate(time.Second))).ReadAll()
+	_, err = conn.PgConn().Exec(t.Context(), later(databaseBefore, time.Since(made).Truncate(24*time.Hour))).ReadAll()
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(t.Context()))
 	for digest, content := range b.Blobs {
