@@ -1,0 +1,116 @@
+package console_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// state is what each page of the navigation shows in one state of an account.
+type state struct {
+	says    string // part of its text
+	address string // "" = the page's own
+	status  int    // 0 = 200
+}
+
+// pageStates is a page in the states that it has; one that takes nothing from its address has no wrong one.
+type pageStates struct{ empty, typical, much, wrong state }
+
+// accountStates are the pages of the navigation of an account.
+var accountStates = map[string]pageStates{
+	"/console/overview": {state{says: "Overview"}, state{says: "Jobs"}, state{says: "Jobs"}, state{"There is no range", "?range=odd", http.StatusBadRequest}},
+	"/console":          {state{says: "No jobs yet"}, state{says: "succeeded"}, state{says: "older jobs"}, state{"Problem", "?status=odd", http.StatusBadRequest}},
+	"/console/gallery":  {state{says: "No job has made a picture yet."}, state{says: "much_"}, state{says: "older"}, state{"Problem", "?before=odd", http.StatusBadRequest}},
+	"/console/run":      {state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{}},
+	"/console/models":   {state{says: "sim/image"}, state{says: "sim/image"}, state{says: "sim/image"}, state{"Problem", "/sim/none", http.StatusNotFound}},
+	"/console/assets":   {state{says: "No assets yet."}, state{says: "much_"}, state{says: "older"}, state{"Problem", "?before=odd", http.StatusBadRequest}},
+	"/console/webhooks": {state{says: "No webhook is registered."}, state{says: "/200"}, state{says: "/207"}, state{"Problem", "/none", http.StatusNotFound}},
+	"/console/keys":     {state{says: "Keys"}, state{says: "Keys"}, state{says: "Revoke"}, state{}},
+	"/console/usage":    {state{says: "Files"}, state{says: "Files"}, state{says: "Files"}, state{}},
+}
+
+// shows opens a page at the width of a phone.
+func (b *browser) shows(page string, s state) {
+	b.t.Helper()
+	b.visit(page + s.address)
+	status := eval[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`)
+	want := s.status
+	if want == 0 {
+		want = http.StatusOK
+	}
+	require.Equal(b.t, want, status, "%s%s: %s", page, s.address, b.text())
+	require.Contains(b.t, eval[string](b, `document.title + " " + document.getElementById("main").innerText`), s.says, "%s%s", page, s.address)
+	b.fits(page + s.address)
+	require.Zero(b.t, eval[int](b, `document.querySelectorAll("main script, main img[src=x], main b.hostile").length`), "%s: a text became markup", page)
+	if want >= 400 { // the browser reports the status of a page that is none
+		b.mu.Lock()
+		b.problems = nil
+		b.mu.Unlock()
+		return
+	}
+	b.clean()
+}
+
+const markup = `<b class="hostile">"><img src=x onerror=alert(1)><script>alert(2)</script>`
+
+// hostileJobs makes jobs whose texts are markup wherever a client may put one: titles, metadata, values, failures.
+func (p *person) hostileJobs() {
+	p.t.Helper()
+	text := fmt.Sprintf("%q", markup)
+	p.submit(`{"prompt":{"1":{"class_type":"RegexReplace","_meta":{"title":` + text + `},"inputs":{"string":` + text + `,"regex_pattern":` + fmt.Sprintf("%q", "("+markup) + `,"replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
+		"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}},"extra_data":{"extra_pnginfo":{"workflow":{"extra":{"title":` + text + `}}}}}`)
+	p.api(http.MethodPost, "/api/v2/jobs", `{"workflow":`+picture(`much`, 7)+`,"metadata":{"note":`+text+`}}`)
+	r := p.send(http.MethodPost, "/console/run", url.Values{"text": {`{"nodes":[{"id":1,"type":` + text + `,"mode":0}],"links":[]}`}}.Encode())
+	require.Equal(p.t, http.StatusUnprocessableEntity, r.status, r.body)
+	require.NotContains(p.t, r.body, `<img src=x`)
+	require.Contains(p.t, r.body, `&lt;img src=x`, "it says which class it does not know")
+}
+
+func TestEachPageOfAnAccountInFourStates(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	nav := regexp.MustCompile(`(?s)<nav.*?</nav>`).FindString(p.page("/console"))
+	var pages []string
+	for _, link := range regexp.MustCompile(`href="(/console[^"]*)"`).FindAllStringSubmatch(nav, -1) {
+		require.Contains(t, accountStates, link[1], "a page of the navigation without its states")
+		pages = append(pages, link[1])
+	}
+	require.GreaterOrEqual(t, len(pages), 9)
+	b := p.open()
+	b.size(390, 900)
+	each := func(of func(pageStates) state) {
+		t.Helper()
+		for _, page := range pages {
+			if s := of(accountStates[page]); s != (state{}) {
+				b.shows(page, s)
+			}
+		}
+	}
+	each(func(s pageStates) state { return s.empty })
+	each(func(s pageStates) state { return s.wrong })
+	p.hostileJobs()
+	p.run(picture("much", 1))
+	hook := func(status int) {
+		r := p.post("/console/webhooks", url.Values{"url": {fmt.Sprintf("%s/%d", theReceiver().server.URL, status)}, "description": {markup}})
+		require.Equal(t, http.StatusOK, r.status, r.body)
+	}
+	hook(http.StatusOK)
+	p.await("the failure", func() bool { return strings.Contains(p.page("/console?status=failed"), "RegexReplace") })
+	each(func(s pageStates) state { return s.typical })
+	for i := range 60 {
+		p.submit(`{"prompt":` + picture("much", 100+i) + `}`)
+	}
+	for i := range 7 {
+		hook(http.StatusCreated + i)
+		p.s.command(t, "keys", "create", "--account", p.account)
+	}
+	p.await("the pictures", func() bool {
+		return strings.Contains(p.page("/console/gallery"), "before=") && strings.Contains(p.page("/console/assets"), "before=") && !strings.Contains(p.page("/console"), `class="state running"`)
+	})
+	each(func(s pageStates) state { return s.much })
+}
