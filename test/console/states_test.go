@@ -114,3 +114,23 @@ func TestEachPageOfAnAccountInFourStates(t *testing.T) {
 	})
 	each(func(s pageStates) state { return s.much })
 }
+
+func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {
+	t.Parallel()
+	newPerson(t).run(strings.ReplaceAll(failing, "%d", "78"))
+	o := newOperator(t)
+	nav := regexp.MustCompile(`(?s)<nav.*?</nav>`).FindString(o.page("/console"))
+	b := o.open()
+	b.size(390, 900)
+	links := regexp.MustCompile(`href="(/console[^"]*)"`).FindAllStringSubmatch(nav, -1)
+	require.GreaterOrEqual(t, len(links), 8)
+	for _, link := range links {
+		b.shows(link[1], state{})
+	}
+	for _, wrong := range []state{
+		{"Problem", "/accounts/none", http.StatusNotFound}, {"Problem", "/deliveries?before=odd", http.StatusBadRequest},
+		{"Problem", "/overview?range=odd", http.StatusBadRequest}, {"Problem", "/jobs/none", http.StatusBadRequest},
+	} {
+		b.shows("/console", wrong)
+	}
+}
