@@ -43,7 +43,7 @@ type Retrier interface {
 
 const (
 	maxEvents = 500 // events on a page
-	pageSize  = 50  // jobs on a page
+	pageSize  = 45  // jobs on a page: less than 60 kB
 )
 
 // Reader reads jobs; what it returns is never behind the log.

@@ -128,8 +128,10 @@ func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {
 		b.shows(link[1], state{})
 	}
 	for _, wrong := range []state{
-		{"Problem", "/accounts/none", http.StatusNotFound}, {"Problem", "/deliveries?before=odd", http.StatusBadRequest},
-		{"Problem", "/overview?range=odd", http.StatusBadRequest}, {"Problem", "/jobs/none", http.StatusBadRequest},
+		{"Problem", "/accounts/none", http.StatusNotFound},
+		{"Problem", "/deliveries?before=odd", http.StatusBadRequest},
+		{"Problem", "/overview?range=odd", http.StatusBadRequest},
+		{"Problem", "/jobs/none", http.StatusBadRequest},
 	} {
 		b.shows("/console", wrong)
 	}
