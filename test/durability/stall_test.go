@@ -47,7 +47,8 @@ func TestAStalledEngineFailsNoJob(t *testing.T) {
 		require.NotEqual(t, "failed", c.state(jobs["stalled"]))
 		attempts = c.attempts(jobs["stalled"])
 	}
-	t.Logf("%d attempts", attempts) // 1 = each heartbeat came in before its timer was read, which is for Temporal to decide
+	require.Greater(t, attempts, 1, "no attempt was lost")
+	t.Logf("%d attempts", attempts)
 	c.await(ids(jobs), "completed")
 	c.checkOutputs(jobs)
 	c.checkLanes()

@@ -11,19 +11,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// cancelWithin is how soon a cancelled job's prompt is cancelled on its server. A cancel that meets the hand-over of a
-// segment waits for the next heartbeat.
-const (
-	cancelWithin    = time.Second
-	cancelOtherwise = 10 * time.Second
-)
+// cancelWithin is how soon a cancelled job's prompt is cancelled on its server.
+const cancelWithin = time.Second
 
-// cancel cancels a job and returns how long it took the cancel of its prompt to reach the server.
-func (s *service) cancel(id string, m *comfyui.Machine, prompt string) (took time.Duration) {
+// cancel cancels a job and requires that the cancel of its prompt reaches the server in time.
+func (s *service) cancel(id string, m *comfyui.Machine, prompt string) {
 	s.t.Helper()
 	asked := time.Now()
 	status, body := s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
 	require.Less(s.t, status, 300, body)
+	var took time.Duration
 	s.await("the cancel of prompt "+prompt, func() bool {
 		at := slices.IndexFunc(m.Stops(), func(stop comfyui.Stop) bool { return stop.ID == prompt })
 		if at >= 0 {
@@ -32,15 +29,13 @@ func (s *service) cancel(id string, m *comfyui.Machine, prompt string) (took tim
 		return at >= 0
 	})
 	s.t.Logf("the cancel reached the server after %s", took.Round(time.Millisecond))
-	require.Less(s.t, took, cancelOtherwise)
+	require.Less(s.t, took, cancelWithin)
 	require.Equal(s.t, "cancelled", s.ended(id))
-	return took
 }
 
 // cancelRunning cancels jobs whose prompts run: in their first moment, while they are handed over, and later.
 func (s *service) cancelRunning() {
 	m := s.machines[0]
-	var slow []time.Duration
 	for i, millis := range []int64{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
 		before := len(m.Runs())
 		id := s.submit(text2img(800+i, 2000))
@@ -48,12 +43,9 @@ func (s *service) cancelRunning() {
 			runs := m.Runs()
 			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() > millis
 		})
-		if took := s.cancel(id, m, m.Runs()[before].ID); took >= cancelWithin {
-			slow = append(slow, took)
-		}
+		s.cancel(id, m, m.Runs()[before].ID)
 		s.await("the prompt to be interrupted", func() bool { return m.Runs()[before].Outcome == "interrupted" })
 	}
-	require.LessOrEqual(s.t, len(slow), 1, "cancels that met a hand-over: %v", slow)
 }
 
 // cancelQueued cancels a job whose prompt waits on its server behind one of somebody else.
@@ -68,7 +60,7 @@ func (s *service) cancelQueued() {
 		queued = pending(s.t, m)
 		return queued != ""
 	})
-	require.Less(s.t, s.cancel(id, m, queued), cancelWithin)
+	s.cancel(id, m, queued)
 	require.Empty(s.t, pending(s.t, m))
 	s.await("the end of the foreign prompt", func() bool { return outcome(m, foreign) == "success" })
 	require.Empty(s.t, outcome(m, queued), "it never ran")
