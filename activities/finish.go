@@ -120,7 +120,7 @@ func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, even
 		g.Partners.StopJob(ctx, p.RunRef)
 	}
 	if p.Outcome != Succeeded && g.Segments != nil {
-		if err := g.Segments.Pool.Store().GiveUpRun(ctx, p.RunRef); err != nil {
+		if err := g.Segments.Pool.GiveUpRun(ctx, p.RunRef); err != nil {
 			g.Log.Warn("prompts of a finished job not given up; they run to their end", "job_id", p.Job, "error", err)
 		}
 	}

@@ -3,6 +3,9 @@ package activities
 import (
 	"context"
 	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/expirable"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -15,17 +18,26 @@ import (
 type Stops struct {
 	mu      sync.Mutex
 	running map[job.ID]map[*context.CancelCauseFunc]struct{}
+	stopped *expirable.LRU[job.ID, struct{}] // while a batch passes from one activity to the next, nothing watches its job
 }
+
+// How many canceled jobs are remembered, and for how long: longer than any batch is between two activities.
+const (
+	keptStops   = 4096
+	keepStopped = time.Minute
+)
 
 // NewStops returns an empty set.
 func NewStops() *Stops {
-	return &Stops{running: map[job.ID]map[*context.CancelCauseFunc]struct{}{}}
+	return &Stops{
+		running: map[job.ID]map[*context.CancelCauseFunc]struct{}{}, stopped: expirable.NewLRU[job.ID, struct{}](keptStops, nil, keepStopped),
+	}
 }
 
 // errStopped is the cause of a context that a cancel request ended.
 var errStopped = fault.New(fault.Canceled, fault.CodeCanceled, "the job was canceled")
 
-// Watch returns a context that ends when the job is canceled. Call release when done.
+// Watch returns a context that ends when the job is canceled, at once if it was a moment ago. Call release when done.
 func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, release func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	key := &cancel
@@ -34,6 +46,9 @@ func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, 
 		s.running[id] = map[*context.CancelCauseFunc]struct{}{}
 	}
 	s.running[id][key] = struct{}{}
+	if s.stopped.Contains(id) {
+		cancel(errStopped)
+	}
 	s.mu.Unlock()
 	return watched, func() {
 		s.mu.Lock()
@@ -61,6 +76,7 @@ func (s *Stops) See(events []eventlog.Recorded) {
 func (s *Stops) stop(id job.ID) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.stopped.Add(id, struct{}{})
 	for cancel := range s.running[id] {
 		(*cancel)(errStopped)
 	}

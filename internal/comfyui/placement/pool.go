@@ -52,7 +52,7 @@ type Leases interface {
 	Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error)
 	Drop(ctx context.Context, l server.Lease) error
 	GiveUp(ctx context.Context, l server.Lease) error
-	GiveUpRun(ctx context.Context, ref job.RunRef) error
+	GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error)
 	Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error
 }
 

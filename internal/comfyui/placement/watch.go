@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/comfyui"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -198,7 +199,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	if err := w.updateClasses(ctx, c, s, returned); err != nil {
 		return err
 	}
-	return w.cancelOrphans(ctx, c, s)
+	return w.cancelOrphans(ctx, c, s.ID)
 }
 
 // count counts the prompts of the server that are not of segments.
@@ -263,21 +264,44 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 }
 
 // cancelOrphans cancels the prompts on the server whose leases were given up.
-func (w *watcher) cancelOrphans(ctx context.Context, c comfyui.Server, s *server.Server) error {
-	prompts, err := w.store.Orphans(ctx, s.ID)
+func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID) error {
+	prompts, err := p.store.Orphans(ctx, id)
 	if err != nil {
 		return err
 	}
-	for _, id := range prompts {
-		if _, err := c.Cancel(ctx, comfyui.PromptID(id)); err != nil {
+	for _, prompt := range prompts {
+		if _, err := c.Cancel(ctx, comfyui.PromptID(prompt)); err != nil {
 			return err
 		}
-		w.opts.Log.Info("orphaned prompt canceled", "url", s.URL, "prompt", id)
-		if err := w.store.ForgetOrphan(ctx, s.ID, id); err != nil {
+		p.opts.Log.Info("orphaned prompt canceled", "server", id, "prompt", prompt)
+		if err := p.store.ForgetOrphan(ctx, id, prompt); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// tellWithin bounds telling the servers of a run that it has ended.
+const tellWithin = 2 * time.Second
+
+// GiveUpRun gives up the leases of a run that has ended without success. Its prompts are canceled at once, without keeping
+// the caller; those on servers that do not answer, when they are next looked at.
+func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
+	servers, err := p.store.GiveUpRun(ctx, ref)
+	for _, id := range servers {
+		c, _, unknown := p.Server(id)
+		if unknown != nil {
+			continue // removed, or not seen yet by this process
+		}
+		go func() {
+			telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+			defer cancel()
+			if err := p.cancelOrphans(telling, c, id); err != nil {
+				p.opts.Log.Warn("prompt of an ended run not canceled yet", "server", id, "job_id", ref.Job, "error", err)
+			}
+		}()
+	}
+	return err
 }
 
 // keptClasses are class definitions as they are kept.

@@ -203,18 +203,20 @@ func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
 	return postgres.Classify(err, "give a lease up")
 }
 
-// GiveUpRun gives up the leases of a run that has ended, as far as they have no result.
-func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) error {
+// GiveUpRun gives up the leases of a run that has ended, as far as they have no result, and returns their servers.
+func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error) {
 	held, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
 	if err != nil {
-		return postgres.Classify(err, "read the leases of a run")
+		return nil, postgres.Classify(err, "read the leases of a run")
 	}
+	var servers []server.ID
 	for _, l := range held {
 		if err := st.GiveUp(ctx, l); err != nil {
-			return err
+			return servers, err
 		}
+		servers = append(servers, l.Server)
 	}
-	return nil
+	return servers, nil
 }
 
 func end(ctx context.Context, tx pgx.Tx, l server.Lease) error {
