@@ -22,7 +22,9 @@ type Engine struct {
 
 // NewEngine starts a worker for a workflow; register adds its activities.
 func NewEngine(address string, workflow any, register func(worker.Registry)) (*Engine, error) {
-	c, err := client.Dial(client.Options{HostPort: address, Logger: silent{}})
+	c, err := client.Dial(client.Options{
+		HostPort: address, Logger: silent{}, ConnectionOptions: client.ConnectionOptions{GrpcCompression: &client.GrpcCompressionNone{}}, // as in the service
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -169,3 +169,19 @@ func issue(t *testing.T, ca *authority.Authority, until time.Time) (cert, key st
 	dir := t.TempDir()
 	return authority.WriteFile(t, filepath.Join(dir, "cert.pem"), certPEM), authority.WriteFile(t, filepath.Join(dir, "key.pem"), keyPEM)
 }
+
+func TestRequestsThatStayOnTheMachineAreNotCompressed(t *testing.T) {
+	t.Parallel()
+	for address, plain := range map[string]bool{
+		"127.0.0.1:7233": true, "[::1]:7233": true, "localhost:7233": true,
+		"10.0.0.1:7233": false, "temporal.internal:7233": false, "127.0.0.1.example.com:7233": false,
+	} {
+		options, err := dial.Settings{Address: address, Namespace: "default"}.Options()
+		require.NoError(t, err)
+		if plain {
+			require.Equal(t, &client.GrpcCompressionNone{}, options.ConnectionOptions.GrpcCompression, address)
+		} else {
+			require.Nil(t, options.ConnectionOptions.GrpcCompression, address)
+		}
+	}
+}

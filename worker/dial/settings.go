@@ -8,6 +8,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 
 	"go.temporal.io/sdk/client"
@@ -38,6 +39,9 @@ func (s Settings) Options() (client.Options, error) {
 		grpc.WithChainUnaryInterceptor(s.explained),
 		grpc.WithDisableServiceConfig(), // which is asked of the DNS of the world: without one, connecting waits until it is too late
 	}
+	if s.local() {
+		options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
+	}
 	if s.encrypted() {
 		options.ConnectionOptions.TLS = s.tlsConfig()
 	}
@@ -48,6 +52,12 @@ func (s Settings) Options() (client.Options, error) {
 		options.Credentials = client.NewAPIKeyStaticCredentials(s.APIKey)
 	}
 	return options, nil
+}
+
+// local reports whether Temporal is on this machine. Compressing what does not leave it costs both sides more than it saves.
+func (s Settings) local() bool {
+	host, _, err := net.SplitHostPort(s.Address)
+	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 // encrypted reports whether connections use TLS. An API key never travels in the clear.
