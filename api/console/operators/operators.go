@@ -48,7 +48,8 @@ type Servers interface {
 // Room serves the pages.
 type Room struct {
 	Services
-	page *page.Server
+	page     *page.Server
+	examined examinations
 }
 
 // New returns the room and adds its pages to the navigation.
@@ -60,7 +61,7 @@ func New(p *page.Server, services Services) *Room {
 		console.Room{Path: "/deliveries", Title: "Deliveries", Operates: true},
 		console.Room{Path: "/doctor", Title: "Doctor", Operates: true},
 	)
-	return &Room{Services: services, page: p}
+	return &Room{Services: services, page: p, examined: examinations{doctor: services.Doctor}}
 }
 
 // Routes returns the routes of the pages and of their forms.
@@ -81,7 +82,8 @@ func (r *Room) Routes() []edge.Route {
 		r.page.Form("/accounts/:id/keys/revoke", page.Operate, r.revokeKey),
 		r.page.Page("/deliveries", page.Operate, r.deliveries),
 		r.page.Form("/deliveries/replay", page.Operate, r.replay),
-		r.page.Page("/doctor", page.Operate, r.doctor),
+		r.page.Page("/doctor", page.Operate, r.showDoctor),
+		r.page.Form("/doctor", page.Operate, r.examineNow),
 	}
 	if r.Servers != nil {
 		routes = append(routes,

@@ -12,7 +12,6 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/operate/doctor"
 	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -75,28 +74,6 @@ func (r *Room) replay(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	_, err = r.Webhooks.Replay(c.Request.Context(), endpoint, &one, by)
 	return "/deliveries?" + url.Values{"status": {c.PostForm("status")}}.Encode(), err
-}
-
-// doctor shows what the doctor finds: GET /console/doctor.
-func (r *Room) doctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
-	answer, err := r.Doctor.Examine(c.Request.Context())
-	if err != nil {
-		return nil, err
-	}
-	found, err := typed[struct{ Checks []console.Finding }](answer)
-	if err != nil {
-		return nil, err
-	}
-	shown := &console.DoctorPage{Frame: console.Frame{Title: "Doctor"}, Checks: found.Checks}
-	for _, f := range found.Checks {
-		switch f.Status {
-		case doctor.Failing:
-			shown.Failing++
-		case doctor.Warning:
-			shown.Warnings++
-		}
-	}
-	return shown, nil
 }
 
 // addServer registers a ComfyUI server: POST /console/servers.

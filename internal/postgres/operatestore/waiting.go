@@ -65,11 +65,17 @@ func (s *Store) SilentJobs(ctx context.Context, age time.Duration, limit int) ([
 		silentSQL, age, limit)
 }
 
+// newestPages is how many of the last pages of the table of files are looked at.
+const newestPages = 200
+
+// newestSQL reads the last pages of the table alone. Their number is a subquery because PostgreSQL seeks a range of pages
+// only where its bounds are known before the scan; a function that may change from row to row is asked for every row.
+const newestSQL = `select distinct hash from (select hash from files
+		where ctid >= (select format('(%s,0)', greatest(pg_relation_size('files') / current_setting('block_size')::bigint - $2, 0))::tid)
+		order by created_at desc limit $1) f`
+
 // NewestHashes returns the hashes of the newest files, each once, of at most limit files. Of a large table it looks at the
 // last pages only, where new rows are unless others have left space before them: no index has files by their time.
 func (s *Store) NewestHashes(ctx context.Context, limit int) ([][]byte, error) {
-	return postgres.Collect(ctx, s.pool, "read the newest files", pgx.RowTo[[]byte],
-		`select distinct hash from (select hash from files
-			where ctid >= format('(%s,0)', greatest(pg_relation_size('files') / current_setting('block_size')::bigint - 200, 0))::tid
-			order by created_at desc limit $1) f`, limit)
+	return postgres.Collect(ctx, s.pool, "read the newest files", pgx.RowTo[[]byte], newestSQL, limit, newestPages)
 }

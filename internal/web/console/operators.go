@@ -3,6 +3,7 @@ package console
 import (
 	"html/template"
 	"net/url"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
@@ -154,10 +155,11 @@ type ShownDelivery struct {
 // Template implements Page.
 func (*DeliveriesPage) Template() string { return "deliveries" }
 
-// DoctorPage shows what the doctor finds.
+// DoctorPage shows what the doctor has found.
 type DoctorPage struct {
 	Frame
 	Checks            []Finding
+	At                time.Time // of the examination
 	Failing, Warnings int
 }
 

@@ -1,0 +1,102 @@
+package operators
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/gin-gonic/gin"
+
+	"github.com/millrace-dev/millrace/api/admin"
+	"github.com/millrace-dev/millrace/api/console/page"
+	"github.com/millrace-dev/millrace/internal/operate/doctor"
+	"github.com/millrace-dev/millrace/internal/web/console"
+)
+
+// examinedFor is how long an examination is shown before a look at the page makes another: it asks every part of the
+// deployment, walks through stored files, and may take seconds.
+const examinedFor = time.Minute
+
+// examinations keeps the last examination of the doctor.
+type examinations struct {
+	doctor  admin.Doctor
+	running sync.Mutex // held while the doctor examines
+
+	mu    sync.Mutex // guards those below
+	found []console.Finding
+	at    time.Time // zero = there is none yet
+}
+
+// latest returns the last examination. It makes one where there is none, or where the last is old and nobody else makes
+// one already.
+func (e *examinations) latest(ctx context.Context) ([]console.Finding, time.Time, error) {
+	if found, at := e.kept(); !at.IsZero() {
+		if time.Since(at) < examinedFor || !e.running.TryLock() {
+			return found, at, nil
+		}
+		defer e.running.Unlock()
+		return e.examine(ctx)
+	}
+	e.running.Lock()
+	defer e.running.Unlock()
+	if found, at := e.kept(); !at.IsZero() { // somebody else has waited for it before
+		return found, at, nil
+	}
+	return e.examine(ctx)
+}
+
+// again makes another examination, after one that is under way.
+func (e *examinations) again(ctx context.Context) error {
+	e.running.Lock()
+	defer e.running.Unlock()
+	_, _, err := e.examine(ctx)
+	return err
+}
+
+func (e *examinations) kept() ([]console.Finding, time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.found, e.at
+}
+
+// examine asks the doctor and keeps what it finds. A visitor who leaves cuts it short, and then it is not kept.
+func (e *examinations) examine(ctx context.Context) ([]console.Finding, time.Time, error) {
+	answer, err := e.doctor.Examine(ctx)
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	found, err := typed[struct{ Checks []console.Finding }](answer)
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.found, e.at = found.Checks, time.Now()
+	return e.found, e.at, nil
+}
+
+// showDoctor shows what the doctor has found: GET /console/doctor.
+func (r *Room) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
+	found, at, err := r.examined.latest(c.Request.Context())
+	if err != nil {
+		return nil, err
+	}
+	shown := &console.DoctorPage{Frame: console.Frame{Title: "Doctor", Live: true, Every: examinedFor}, Checks: found, At: at}
+	for _, f := range found {
+		switch f.Status {
+		case doctor.Failing:
+			shown.Failing++
+		case doctor.Warning:
+			shown.Warnings++
+		}
+	}
+	return shown, nil
+}
+
+// examineNow examines the deployment anew, which changes nothing in it: POST /console/doctor.
+func (r *Room) examineNow(c *gin.Context, _ page.Visitor) (string, error) {
+	return "/doctor", r.examined.again(c.Request.Context())
+}
