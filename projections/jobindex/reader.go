@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 	"unicode"
@@ -62,6 +63,15 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
 // Find returns the jobs that q selects, newest first.
 func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
+	if prefixes(q.Text) == "" {
+		return r.find(ctx, q, among{})
+	}
+	if q.Until.IsZero() {
+		page, err := r.find(ctx, q, among{newest: true})
+		if err != nil || page.Next > 0 {
+			return page, err
+		}
+	}
 	ids, few, err := r.withWords(ctx, q)
 	if err != nil {
 		return Page{}, postgres.Classify(err, "find jobs by their words")
@@ -69,7 +79,19 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	if few && len(ids) == 0 {
 		return Page{}, nil
 	}
-	sql, args, err := q.sql(ids, few)
+	return r.find(ctx, q, among{ids: ids, few: few})
+}
+
+// among are the jobs among which a query looks; its zero value is all.
+type among struct {
+	newest bool     // the newest jobs: words that many jobs have fill a page from these
+	few    bool     // only ids
+	ids    []job.ID // with few
+}
+
+// find returns a page of the jobs that q selects among some.
+func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
+	sql, args, err := q.sql(of)
 	if err != nil {
 		return Page{}, err
 	}
@@ -105,19 +127,15 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 // fewWords is how many jobs with the words of a query are read at most before it is answered from these alone.
 const fewWords = 2000
 
-// withWords returns the ids of the jobs that have the words of q; few is false where there are more than fewWords, or
-// where q has no words. PostgreSQL does not know how rare the beginning of a word is, and would read every job of the
-// account, newest first, to find a word that none has: here it is made to use the index of words.
+// withWords returns the ids of the jobs that have the words of q; few is false where there are more than fewWords.
+// PostgreSQL does not know how rare the beginning of a word is, and would read every job of the account, newest first, to
+// find a word that none has: here it is made to use the index of words.
 func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool, err error) {
-	words := prefixes(q.Text)
-	if words == "" {
-		return nil, false, nil
-	}
 	batch := &pgx.Batch{}
 	batch.Queue(`set local enable_seqscan = off`)
 	batch.Queue(`set local enable_indexscan = off`)
 	batch.Queue(`select id from `+Name+` where words @@ to_tsquery('simple', $1) and ($2 = '' or account = $2) limit $3`,
-		words, q.Account, fewWords+1).Query(func(rows pgx.Rows) (err error) {
+		prefixes(q.Text), q.Account, fewWords+1).Query(func(rows pgx.Rows) (err error) {
 		ids, err = pgx.CollectRows(rows, pgx.RowTo[job.ID])
 		return err
 	})
@@ -128,15 +146,32 @@ func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool
 	return ids, true, nil
 }
 
-// sql reads one job more than the page has, which says whether there is another page. It reads only these jobs where few
-// is set. It is ordered by the table that most of its conditions are about, whose index then leads to the newest jobs.
-func (q Query) sql(ids []job.ID, few bool) (string, []any, error) {
+// newestOf selects the newest jobs of an account, or of all, before a position.
+const newestOf = `(select * from ` + Name + ` where %s order by submitted desc limit %d)`
+
+// sql reads one job more than the page has, which says whether there is another page. It is ordered by the table that
+// most of its conditions are about, whose index then leads to the newest jobs.
+func (q Query) sql(of among) (string, []any, error) {
 	var args []any
 	by := "i"
 	if len(q.States) > 0 || len(q.Metadata) > 0 {
 		by = "j"
 	}
-	sql := `select j.submitted, j.job from ` + jobs.Name + ` j join ` + Name + ` i on i.id = j.id where true`
+	index := Name
+	if of.newest {
+		before := int64(math.MaxInt64)
+		if q.Before > 0 {
+			before = q.Before
+		}
+		args = append(args, before)
+		where := "submitted < $1"
+		if q.Account != "" {
+			args = append(args, q.Account)
+			where += " and account = $2"
+		}
+		index = fmt.Sprintf(newestOf, where, fewWords)
+	}
+	sql := `select j.submitted, j.job from ` + jobs.Name + ` j join ` + index + ` i on i.id = j.id where true`
 	and := func(condition string, v any) {
 		args = append(args, v)
 		sql += " and " + strings.ReplaceAll(condition, "?", fmt.Sprintf("$%d", len(args)))
@@ -153,8 +188,8 @@ func (q Query) sql(ids []job.ID, few bool) (string, []any, error) {
 			and(c.condition, c.value)
 		}
 	}
-	if few {
-		and("j.id = any(?)", ids)
+	if of.few {
+		and("j.id = any(?)", of.ids)
 	} else if words := prefixes(q.Text); words != "" {
 		and("i.words @@ to_tsquery('simple', ?)", words)
 	}
