@@ -159,7 +159,7 @@ func (s *service) addPages(deps Deps) {
 		s.add(console.New(console.Deps{
 			Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Links: deps.Links,
 			Histories: deps.Console.Histories, Retry: deps.Console.Retry, Waits: deps.Waits, Sealer: deps.Console.Sealer,
-			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live,
+			Servers: deps.Console.Servers, Operator: deps.Console.Operator, Live: deps.Live, Media: deps.Console.Media,
 			Index: deps.Console.Index, Stats: deps.Console.Stats, Now: deps.Console.Now, Files: consoleFiles(deps),
 			Models: consoleModels(deps), Own: consoleOwn(deps), Operators: deps.Console.Operators, Submit: deps.Jobs, Classes: consoleClasses(deps), Pictures: s.pictures,
 		}))

@@ -100,6 +100,7 @@ type Console struct {
 	Calls     models.History           // nil in it = no pages of partner models
 	Usage     own.Usage                // nil = no page of usage
 	Operators *operators.Services      // nil = operators change nothing here
+	Media     []string                 // origins of pictures and films beside the service's own, as that of a bucket
 }
 
 // Editor is a web editor that is served beside the API.

@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
@@ -22,12 +23,12 @@ func fetchEditor(ctx context.Context, cfg config.Config, log *slog.Logger) confi
 	return cfg
 }
 
-// openEditor opens the files of the web editor; nil without one.
-func openEditor(cfg config.Config) (*editor.Dir, error) {
+// openEditor opens the files of the web editor, which shows pictures of the service and of some other origins; nil without one.
+func openEditor(cfg config.Config, media ...string) (*editor.Dir, error) {
 	if cfg.Editor == "" || cfg.Editor == config.EditorAuto {
 		return nil, nil // a deployment need not have one, and one that is fetched is there later
 	}
-	files, err := editor.Open(cfg.Editor)
+	files, err := editor.Open(cfg.Editor, media...)
 	if err != nil {
 		return nil, fmt.Errorf("--editor (MILLRACE_EDITOR): %w", err)
 	}
@@ -44,10 +45,20 @@ func checkEditor(cfg config.Config) error {
 }
 
 // editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
-func (in *Instance) editor(sealer edge.Sealer) (*api.Editor, error) {
-	files, err := openEditor(in.cfg)
+func (in *Instance) editor(sealer edge.Sealer, media []string) (*api.Editor, error) {
+	files, err := openEditor(in.cfg, media...)
 	if files == nil {
 		return nil, err
 	}
 	return &api.Editor{Files: files, Sealer: sealer}, nil
+}
+
+// media returns the origins of files beside the service's own: that of the bucket, where files are in one.
+func (in *Instance) media(ctx context.Context) ([]string, error) {
+	p, ok := in.blobs.(blob.Presigner)
+	if !ok {
+		return nil, nil
+	}
+	origin, err := p.Origin(ctx)
+	return []string{origin}, err
 }

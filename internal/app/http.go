@@ -72,7 +72,11 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	page, err := in.editor(sealer)
+	media, err := in.media(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.editor(sealer, media)
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +104,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},
-		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Usage: usage.NewReader(in.pool), Operators: operated},
+		Console:   &api.Console{Histories: apiconsole.LogHistories{Events: in.events, Types: in.types}, Sealer: sealer, Retry: job.Retrier{Service: service, Sources: in.sources()}, Servers: serverstore.New(in.pool, in.events), Operator: in.operates(), Index: jobindex.NewReader(in.pool), Stats: stats.NewReader(in.pool), Now: reader, Calls: models.History{Record: in.calls, Listing: calls.NewReader(in.pool), Bodies: in.blobs}, Usage: usage.NewReader(in.pool), Operators: operated, Media: media},
 		Editor:    page,
 		Router:    router,
 		Webhooks:  &webhooks.Deps{Endpoints: endpoints, Deliveries: webhookstore.New(in.pool, in.events)},

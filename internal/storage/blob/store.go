@@ -98,6 +98,8 @@ type Filer interface{ File() *os.File }
 type Presigner interface {
 	// Presign returns an absolute URL that serves the blob with these headers until expiry.
 	Presign(ctx context.Context, ref Ref, h Headers, ttl time.Duration) (string, error)
+	// Origin returns the scheme and the host of all these URLs, as in https://bucket.example.com.
+	Origin(ctx context.Context) (string, error)
 }
 
 // Headers are response headers that the backend sends for a presigned URL.

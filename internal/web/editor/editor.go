@@ -27,11 +27,14 @@ import (
 const Index = "index.html"
 
 // Dir is a directory with the files of an editor. It is safe for concurrent use.
-type Dir struct{ root *os.Root }
+type Dir struct {
+	root   *os.Root
+	images []string
+}
 
 // Open returns the editor below dir: dir itself when it holds the index page, or where the published package
-// has it.
-func Open(dir string) (*Dir, error) {
+// has it. Its pictures and films come from the service alone, and from the origins that are named.
+func Open(dir string, images ...string) (*Dir, error) {
 	for _, below := range []string{"", "static", "comfyui_frontend_package/static"} {
 		at := filepath.Join(dir, filepath.FromSlash(below))
 		info, err := os.Stat(filepath.Join(at, Index))
@@ -42,7 +45,7 @@ func Open(dir string) (*Dir, error) {
 		if err != nil {
 			return nil, fmt.Errorf("open the editor: %w", err)
 		}
-		return &Dir{root: root}, nil
+		return &Dir{root: root, images: images}, nil
 	}
 	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it holds %s or static/%[2]s", dir, Index)
 }
@@ -61,7 +64,7 @@ func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("read the editor's page: %w", err)
 	}
-	guard(w.Header(), page)
+	d.guard(w.Header(), page)
 	return answer(w, r, Index, bytes.NewReader(page))
 }
 
@@ -69,16 +72,17 @@ func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 const maxIndex = 4 << 20
 
 // guard keeps other sites from framing the editor, and scripts that are not its own from running in it: what
-// a workflow, a file name or a message holds is data. No script asks another host for anything. The scripts that stand in the page itself are named by
-// their hashes.
-func guard(h http.Header, page []byte) {
+// a workflow, a file name or a message holds is data. No script asks another host for anything, and no picture is loaded
+// from one. The scripts that stand in the page itself are named by their hashes.
+func (d *Dir) guard(h http.Header, page []byte) {
 	inline := ""
 	for _, script := range inlineScript.FindAllSubmatch(page, -1) {
 		if sum := sha256.Sum256(script[2]); !bytes.Contains(script[1], []byte("src=")) {
 			inline += " 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 		}
 	}
-	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; connect-src 'self' data: blob:; font-src 'self' data:; worker-src 'self' blob:; frame-src 'self'; object-src 'none'; "+
+	own := strings.Join(append([]string{"'self' data: blob:"}, d.images...), " ")
+	h.Set("Content-Security-Policy", "script-src 'self' 'wasm-unsafe-eval'"+inline+"; connect-src 'self' data: blob:; img-src "+own+"; media-src "+own+"; font-src 'self' data:; worker-src 'self' blob:; frame-src 'self'; object-src 'none'; "+
 		"base-uri 'self'; form-action 'self'; frame-ancestors 'none'")
 	h.Set("X-Frame-Options", "DENY")
 	h.Set("Referrer-Policy", "same-origin")

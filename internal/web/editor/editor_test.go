@@ -132,5 +132,16 @@ func TestOnlyScriptsOfTheEditorRun(t *testing.T) {
 	require.Equal(t, "script-src 'self' 'wasm-unsafe-eval' 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'", scripts)
 	require.Contains(t, policy, "frame-ancestors 'none'")
 	require.Contains(t, policy, "object-src 'none'")
+	require.Contains(t, policy, "; img-src 'self' data: blob:; media-src 'self' data: blob:; ")
 	require.Equal(t, "DENY", w.Header().Get("X-Frame-Options"))
+}
+
+func TestPicturesOfTheEditorComeFromTheServiceAndItsBucket(t *testing.T) {
+	t.Parallel()
+	d, err := editor.Open(write(t, map[string]string{"index.html": "<html>"}), "https://files.example.org")
+	require.NoError(t, err)
+	t.Cleanup(func() { d.Close() })
+	w, err := get(t, d, "")
+	require.NoError(t, err)
+	require.Contains(t, w.Header().Get("Content-Security-Policy"), "; img-src 'self' data: blob: https://files.example.org; media-src 'self' data: blob: https://files.example.org; ")
 }

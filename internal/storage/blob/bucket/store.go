@@ -269,6 +269,15 @@ func (s *Store) Presign(ctx context.Context, ref blob.Ref, h blob.Headers, ttl t
 	return u.String(), nil
 }
 
+// Origin implements blob.Presigner.
+func (s *Store) Origin(ctx context.Context) (string, error) {
+	u, err := s.client.PresignedGetObject(ctx, s.opts.Bucket, s.key(blob.Ref{}), maxPresign, nil)
+	if err != nil {
+		return "", classify(blob.Ref{}, "find the origin of", err)
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
 // classify turns an error of the service into a fault; nil stays nil.
 func classify(ref blob.Ref, verb string, err error) error {
 	if err == nil {
