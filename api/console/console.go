@@ -80,6 +80,7 @@ type Deps struct {
 	Retry     Retrier                  // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
 	Live      page.Source
+	Media     []string            // origins of pictures and films beside the service's own
 	Index     Index               // nil = jobs are listed by their state alone
 	Files     Files               // nil = no thumbnails and no archives
 	Stats     overview.Stats      // nil = no overview
@@ -113,7 +114,7 @@ type room interface{ Routes() []edge.Route }
 
 // New returns the surface.
 func New(deps Deps) *Surface {
-	s := &Surface{Deps: deps, thumbs: thumbs.New(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live}, page.Base)}
+	s := &Surface{Deps: deps, thumbs: thumbs.New(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media}, page.Base)}
 	if deps.Stats != nil && deps.Index != nil {
 		s.rooms = append(s.rooms, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
 	}

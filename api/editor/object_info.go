@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -57,7 +56,7 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 		return nil
 	}
 	body := r.plain
-	if acceptsGzip(c.GetHeader("Accept-Encoding")) {
+	if edge.AcceptsGzip(c.Request) {
 		h.Set("Content-Encoding", "gzip")
 		body = r.zipped
 	}
@@ -142,13 +141,6 @@ func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, erro
 		names[folder] = list
 	}
 	return names, nil
-}
-
-func acceptsGzip(header string) bool {
-	return slices.ContainsFunc(strings.Split(header, ","), func(coding string) bool {
-		name, quality, _ := strings.Cut(strings.TrimSpace(coding), ";")
-		return name == "gzip" && strings.ReplaceAll(quality, " ", "") != "q=0"
-	})
 }
 
 // offeredFiles is the part of node.Files that definitions need, already read.

@@ -216,6 +216,15 @@ func (p *person) page(path string) string {
 	return r.body
 }
 
+// wire returns how many bytes of a page a browser reads.
+func (p *person) wire(path string) int {
+	p.t.Helper()
+	r := p.send(http.MethodGet, path, "", "Accept-Encoding", "gzip")
+	require.Equal(p.t, http.StatusOK, r.status, path)
+	require.Equal(p.t, "gzip", r.header.Get("Content-Encoding"), path)
+	return len(r.body)
+}
+
 // api calls the API with the person's key.
 func (p *person) api(method, path, body string) map[string]any {
 	p.t.Helper()

@@ -113,6 +113,9 @@ func TestEachPageOfAnAccountInFourStates(t *testing.T) {
 		return strings.Contains(p.page("/console/gallery"), "before=") && strings.Contains(p.page("/console/assets"), "before=") && !strings.Contains(p.page("/console"), `class="state running"`)
 	})
 	each(func(s pageStates) state { return s.much })
+	for _, page := range pages {
+		require.Less(t, p.wire(page), 20_000, "bytes of %s with more than a page's worth", page)
+	}
 }
 
 func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {

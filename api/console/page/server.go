@@ -46,7 +46,8 @@ type Deps struct {
 	Sealer   edge.Sealer
 	Operator func(secret string) bool // whether a credential is the operators'; nil = none is
 	Live     Source
-	MaxOpen  int // pages that one account keeps open on this process, default 64
+	Media    []string // origins of pictures and films beside the service's own
+	MaxOpen  int      // pages that one account keeps open on this process, default 64
 }
 
 // Server serves pages below one path.
@@ -273,8 +274,11 @@ func (s *Server) Routes() []edge.Route {
 		return edge.Route{Method: http.MethodGet, Path: s.base + path, Access: edge.Public, Handle: func(c *gin.Context) error {
 			c.Header("Cache-Control", "no-cache")
 			c.Header("X-Content-Type-Options", "nosniff")
-			c.Data(http.StatusOK, kind, content)
-			return nil
+			body, err := compressed(c, content)
+			if err == nil {
+				c.Data(http.StatusOK, kind, body)
+			}
+			return err
 		}}
 	}
 	sign := func(path string, handle func(*gin.Context)) edge.Route {

@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -33,9 +34,28 @@ func (s *Server) write(c *gin.Context, status int, p console.Page, v *Visitor) {
 		c.Status(http.StatusInternalServerError)
 		return
 	}
-	console.Guard(c.Writer.Header(), p.Outer().Nonce)
+	body := b.Bytes()
+	if c.Request.Method == http.MethodGet { // the answer to a form may hold a secret, whose length compression would tell
+		var err error
+		if body, err = compressed(c, body); err != nil {
+			s.Edge.Logger.Error("page not compressed", "request_id", edge.RequestID(c), "error", err)
+			c.Status(http.StatusInternalServerError)
+			return
+		}
+	}
+	console.Guard(c.Writer.Header(), p.Outer().Nonce, s.media(c)...)
 	c.Status(status)
-	c.Writer.Write(b.Bytes()) // the browser is gone
+	c.Writer.Write(body) // the browser is gone
+}
+
+// media returns the origins from which the pictures and films of a page may come beside its own: that under which the
+// service names files, and that of a bucket to which requests for files are sent on.
+func (s *Server) media(c *gin.Context) []string {
+	origins := slices.Clone(s.Media)
+	if base, err := url.Parse(s.Edge.BaseURL(c.Request)); err == nil && base.Host != "" {
+		origins = append(origins, base.Scheme+"://"+base.Host)
+	}
+	return origins
 }
 
 // frame fills in what surrounds the content of a page; v is nil where nobody has signed in.

@@ -232,11 +232,12 @@ type ProblemPage struct {
 // Template implements Page.
 func (*ProblemPage) Template() string { return "problem" }
 
-// Guard sets the headers that keep a page to itself: nothing is loaded from elsewhere but pictures, no
-// script but ours runs, nobody frames it, and nothing stays in a cache.
-func Guard(h http.Header, nonce string) {
+// Guard sets the headers that keep a page to itself: nothing is loaded from elsewhere but pictures and films from the
+// origins that are named, no script but ours runs, nobody frames it, and nothing stays in a cache.
+func Guard(h http.Header, nonce string, media ...string) {
+	own := strings.Join(append([]string{"'self'"}, media...), " ")
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'nonce-"+nonce+"'; script-src 'nonce-"+nonce+"'; "+
-		"img-src 'self' https:; media-src 'self' https:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
+		"img-src "+own+"; media-src "+own+"; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "same-origin") // with no-referrer the forms of these pages say Origin: null
