@@ -22,9 +22,9 @@ func TestAFullDiskIsAClearErrorAndTheServiceLives(t *testing.T) {
 	h := startFilesIn(t, root, api.Options{})
 	for range 2 {
 		full := h.post(t, "/api/v2/assets", "key-a", upload(strings.Repeat("x", 8<<20))...)
-		require.Equal(t, http.StatusInternalServerError, full.status, string(full.body))
+		require.Equal(t, http.StatusInternalServerError, full.status, full.body)
 		require.Equal(t, "upstream_error", code(t, full))
-		require.NotContains(t, string(full.body), root, "the answer names no path")
+		require.NotContains(t, full.body, root, "the answer names no path")
 		stored, staged := h.blobs(t)
 		require.Zero(t, stored)
 		require.Zero(t, staged, "no part of it stays")

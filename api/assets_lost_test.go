@@ -53,7 +53,7 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 			lost := lose(proxy)
 			res := h.postKeyed(t, "k", "key-a", upload("1")...)
 			<-lost
-			require.Equal(t, http.StatusCreated, res.status, string(res.body))
+			require.Equal(t, http.StatusCreated, res.status, res.body)
 			first := res.json(t)
 			require.Equal(t, true, first["created_new"])
 			require.Equal(t, all(1), h.made(t))
@@ -102,7 +102,7 @@ func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
 	lost := proxy.LoseStatement("begin")
 	res := h.postKeyed(t, "k", "key-a", upload("1")...)
 	<-lost
-	require.Equal(t, http.StatusInternalServerError, res.status, string(res.body))
+	require.Equal(t, http.StatusInternalServerError, res.status, res.body)
 	require.Equal(t, "upstream_error", code(t, res))
 	require.Equal(t, all(0), h.made(t))
 	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("1")...).status)
@@ -112,7 +112,7 @@ func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
 // The other ways in have no key. What a client repeats must not be made twice by them either.
 func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 	t.Parallel()
-	fromHash := func(h *fileHarness, t *testing.T) answer {
+	fromHash := func(h *fileHarness, t *testing.T) reply {
 		body := fmt.Sprintf(`{"hash": %q, "file_path": "other.png", "tags": ["x"]}`, hashOf("1"))
 		req := h.request(t, http.MethodPost, "/api/v2/assets/from-hash", "key-a", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
@@ -120,21 +120,21 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 	}
 	shelved := uuid.NewString()
 	for name, c := range map[string]struct {
-		post        func(*fileHarness, *testing.T) answer
+		post        func(*fileHarness, *testing.T) reply
 		first, then int // statuses
 		id          []string
 	}{
 		"a reference": {fromHash, 201, 200, []string{"id"}},
-		"an image": {func(h *fileHarness, t *testing.T) answer {
+		"an image": {func(h *fileHarness, t *testing.T) reply {
 			return h.post(t, "/api/upload/image", "key-a", part{"image", "a.png", picture(t, 3, 2, 1)})
 		}, 200, 200, []string{"asset", "id"}},
-		"an image over another": {func(h *fileHarness, t *testing.T) answer {
+		"an image over another": {func(h *fileHarness, t *testing.T) reply {
 			return h.post(t, "/api/upload/image", "key-a", part{"image", "photo.png", picture(t, 3, 2, 1)}, part{"overwrite", "", "true"})
 		}, 200, 200, []string{"asset", "id"}},
-		"a file of the library": {func(h *fileHarness, t *testing.T) answer {
+		"a file of the library": {func(h *fileHarness, t *testing.T) reply {
 			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"file", "b.png", "2"})
 		}, 201, 200, []string{"id"}},
-		"one with an id": {func(h *fileHarness, t *testing.T) answer {
+		"one with an id": {func(h *fileHarness, t *testing.T) reply {
 			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"id", "", shelved}, part{"file", "b.png", "2"})
 		}, 201, 200, []string{"id"}},
 	} {
@@ -149,10 +149,10 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 				lost := lose(proxy)
 				res := c.post(h, t)
 				<-lost
-				require.Equal(t, c.first, res.status, string(res.body))
+				require.Equal(t, c.first, res.status, res.body)
 				require.Equal(t, all(2), h.made(t))
 				again := c.post(h, t)
-				require.Equal(t, c.then, again.status, string(again.body))
+				require.Equal(t, c.then, again.status, again.body)
 				require.Equal(t, dig(t, res, c.id), dig(t, again, c.id), "the same one")
 				require.Equal(t, all(2), h.made(t))
 			})
@@ -161,10 +161,10 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 }
 
 // dig returns what an answer says at a path.
-func dig(t *testing.T, a answer, path []string) string {
+func dig(t *testing.T, a reply, path []string) string {
 	t.Helper()
 	var v any
-	require.NoError(t, json.Unmarshal(a.body, &v))
+	require.NoError(t, json.Unmarshal([]byte(a.body), &v))
 	for _, name := range path {
 		v = v.(map[string]any)[name]
 	}

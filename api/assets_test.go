@@ -52,18 +52,18 @@ func upload(data string, change ...part) []part {
 }
 
 // bearer sends requests of the v2 API with key-a.
-func (h *fileHarness) bearer(t *testing.T, method, target, body string) answer {
+func (h *fileHarness) bearer(t *testing.T, method, target, body string) reply {
 	t.Helper()
 	req := h.request(t, method, target, "", strings.NewReader(body))
 	req.Header.Set("Authorization", "Bearer key-a")
 	return h.do(t, req)
 }
 
-func code(t *testing.T, a answer) string {
+func code(t *testing.T, a reply) string {
 	t.Helper()
 	body := a.json(t)
 	e, ok := body["error"].(map[string]any)
-	require.True(t, ok, string(a.body))
+	require.True(t, ok, a.body)
 	require.NotEmpty(t, e["message"])
 	c, _ := e["code"].(string)
 	return c
@@ -76,7 +76,7 @@ func TestAnUploadBecomesAnAsset(t *testing.T) { // A-01, A-03, A-04, A-13, A-20,
 	h := startFiles(t, api.Options{})
 	data := strings.Repeat("some bytes ", 1000)
 	res := h.post(t, "/api/v2/assets", "key-a", upload(data)...)
-	require.Equal(t, http.StatusCreated, res.status, string(res.body))
+	require.Equal(t, http.StatusCreated, res.status, res.body)
 	a := res.json(t)
 	_, err := uuid.Parse(a["id"].(string))
 	require.NoError(t, err)
@@ -98,7 +98,7 @@ func TestAnUploadBecomesAnAsset(t *testing.T) { // A-01, A-03, A-04, A-13, A-20,
 	require.True(t, u.IsAbs())
 	got := h.get(t, a["url"].(string), "")
 	require.Equal(t, http.StatusOK, got.status)
-	require.Equal(t, data, string(got.body))
+	require.Equal(t, data, got.body)
 
 	again := h.get(t, "/api/v2/assets/"+a["id"].(string), "key-a")
 	require.Equal(t, http.StatusOK, again.status)
@@ -146,7 +146,7 @@ func TestTheHashIsBLAKE3(t *testing.T) { // A-07, A-26
 			input[i] = byte(i % 251)
 		}
 		made := h.post(t, "/api/v2/assets", "key-a", upload(string(input), part{"expected_hash", "", "blake3:" + want})...)
-		require.Equal(t, http.StatusCreated, made.status, string(made.body))
+		require.Equal(t, http.StatusCreated, made.status, made.body)
 		require.Equal(t, "blake3:"+want, made.json(t)["hash"])
 		require.EqualValues(t, size, made.json(t)["size_bytes"])
 	}
@@ -168,7 +168,7 @@ func TestPartsComeInAnyOrder(t *testing.T) { // A-14
 	for shift := range fields {
 		rotated := append(append([]part{}, fields[shift:]...), fields[:shift]...)
 		res := h.post(t, "/api/v2/assets", "key-a", rotated...)
-		require.Contains(t, []int{200, 201}, res.status, string(res.body))
+		require.Contains(t, []int{200, 201}, res.status, res.body)
 	}
 }
 
@@ -216,7 +216,7 @@ func TestUploadValidation(t *testing.T) { // A-02 to A-06, A-11, A-14, A-15, A-6
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			res := h.post(t, "/api/v2/assets", "key-a", c.parts...)
-			require.Equal(t, c.status, res.status, string(res.body))
+			require.Equal(t, c.status, res.status, res.body)
 			require.Equal(t, c.code, code(t, res))
 		})
 	}
@@ -256,7 +256,7 @@ func TestMalformedBodies(t *testing.T) { // A-15
 			req.Header.Set("Content-Type", c.contentType)
 			req.Header.Set("Idempotency-Key", name)
 			res := h.do(t, req)
-			require.Equal(t, 422, res.status, string(res.body))
+			require.Equal(t, 422, res.status, res.body)
 			require.Equal(t, "invalid_body", code(t, res))
 			retry := h.postKeyed(t, name, "key-a", upload(name)...)
 			require.Equal(t, http.StatusCreated, retry.status, "the key was released")
@@ -269,7 +269,7 @@ func TestMalformedBodies(t *testing.T) { // A-15
 }
 
 // postKeyed uploads with an Idempotency-Key.
-func (h *fileHarness) postKeyed(t *testing.T, key, credential string, parts ...part) answer {
+func (h *fileHarness) postKeyed(t *testing.T, key, credential string, parts ...part) reply {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -381,9 +381,9 @@ func TestExpectedHash(t *testing.T) { // A-07 to A-09
 func (h *fileHarness) list(t *testing.T, query string) []map[string]any {
 	t.Helper()
 	res := h.get(t, "/api/v2/assets"+query, "key-a")
-	require.Equal(t, http.StatusOK, res.status, string(res.body))
+	require.Equal(t, http.StatusOK, res.status, res.body)
 	var body struct{ Assets []map[string]any }
-	require.NoError(t, json.Unmarshal(res.body, &body))
+	require.NoError(t, json.Unmarshal([]byte(res.body), &body))
 	return body.Assets
 }
 
@@ -477,7 +477,7 @@ func TestRetention(t *testing.T) { // A-11, A-12, A-40
 	}
 	post := func(data, seconds string) map[string]any {
 		res := h.post(t, "/api/v2/assets", "key-a", upload(data, part{"expires_in", "", seconds})...)
-		require.Contains(t, []int{200, 201}, res.status, string(res.body))
+		require.Contains(t, []int{200, 201}, res.status, res.body)
 		return res.json(t)
 	}
 	for _, seconds := range []int{60, 61, 604800} { // to the millisecond
@@ -503,7 +503,7 @@ func TestRetention(t *testing.T) { // A-11, A-12, A-40
 	require.Equal(t, 7*24*time.Hour, until(again.json(t)), "and never shortened")
 }
 
-func (h *fileHarness) fromHash(t *testing.T, body string) answer {
+func (h *fileHarness) fromHash(t *testing.T, body string) reply {
 	t.Helper()
 	return h.bearer(t, http.MethodPost, "/api/v2/assets/from-hash", body)
 }
@@ -515,12 +515,12 @@ func TestFromHash(t *testing.T) {
 	h.post(t, "/api/v2/assets", "key-b", upload("theirs")...)
 
 	same := h.fromHash(t, fmt.Sprintf(`{"hash":%q,"file_path":"in/photo.png","tags":["a","b"]}`, hashOf("x")))
-	require.Equal(t, http.StatusOK, same.status, string(same.body))
+	require.Equal(t, http.StatusOK, same.status, same.body)
 	require.Equal(t, first["id"], same.json(t)["id"], "an identical reference is returned as it is")
 	require.Equal(t, false, same.json(t)["created_new"])
 	for _, other := range []string{`"file_path":"b.png","tags":["a","b"]`, `"file_path":"in/photo.png","tags":["a"]`, `"tags":["a","b"]`} {
 		res := h.fromHash(t, fmt.Sprintf(`{"hash":%q,%s}`, hashOf("x"), other))
-		require.Equal(t, http.StatusCreated, res.status, string(res.body))
+		require.Equal(t, http.StatusCreated, res.status, res.body)
 		require.NotEqual(t, first["id"], res.json(t)["id"])
 		require.Equal(t, "image/png", res.json(t)["content_type"])
 		require.EqualValues(t, 1, res.json(t)["size_bytes"])
@@ -573,16 +573,16 @@ func TestContent(t *testing.T) {
 	link := redirected.header.Get("Location")
 	require.True(t, strings.HasPrefix(link, h.url+"/"), link)
 	full := h.get(t, strings.TrimPrefix(link, h.url), "") // without a credential
-	require.Equal(t, "0123456789", string(full.body))
+	require.Equal(t, "0123456789", full.body)
 	require.Equal(t, "text/plain", full.header.Get("Content-Type"))
 	require.Equal(t, `"`+hashOf("0123456789")+`"`, full.header.Get("ETag"))
 	require.Equal(t, "inline; filename=photo.png", full.header.Get("Content-Disposition"))
 	link = strings.TrimPrefix(link, h.url)
-	require.Equal(t, "234", string(h.get(t, link, "", "Range", "bytes=2-4").body))
+	require.Equal(t, "234", h.get(t, link, "", "Range", "bytes=2-4").body)
 	require.Equal(t, 304, h.get(t, link, "", "If-None-Match", full.header.Get("ETag")).status)
 	bad := h.get(t, link, "", "Range", "bytes=10-")
 	require.Equal(t, 416, bad.status)
-	require.Contains(t, string(bad.body), `"range_not_satisfiable"`)
+	require.Contains(t, bad.body, `"range_not_satisfiable"`)
 	require.Equal(t, "10", h.bearer(t, http.MethodHead, target, "").header.Get("Content-Length"))
 	for _, id := range []string{"nonsense", uuid.NewString(), strings.ToUpper(a["id"].(string))} {
 		require.Equal(t, 404, h.get(t, "/api/v2/assets/"+id+"/content", "key-a").status)
@@ -600,12 +600,12 @@ func TestDelete(t *testing.T) {
 	gone := h.do(t, h.request(t, http.MethodDelete, target, "key-a", nil))
 	require.Equal(t, 204, gone.status)
 	require.Empty(t, gone.body)
-	for _, res := range []answer{h.do(t, h.request(t, http.MethodDelete, target, "key-a", nil)), h.get(t, target, "key-a"), h.get(t, target+"/content", "key-a")} {
+	for _, res := range []reply{h.do(t, h.request(t, http.MethodDelete, target, "key-a", nil)), h.get(t, target, "key-a"), h.get(t, target+"/content", "key-a")} {
 		require.Equal(t, 404, res.status)
 		require.Equal(t, "not_found", code(t, res))
 	}
 	require.Equal(t, 404, h.get(t, a["url"].(string), "").status, "its link is dead at once")
-	require.Equal(t, "x", string(h.get(t, b["url"].(string), "").body), "the bytes stay for the other asset")
+	require.Equal(t, "x", h.get(t, b["url"].(string), "").body, "the bytes stay for the other asset")
 	require.Len(t, h.list(t, ""), 1)
 	require.Equal(t, 404, h.do(t, h.request(t, http.MethodDelete, "/api/v2/assets/nonsense", "key-a", nil)).status)
 }

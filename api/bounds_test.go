@@ -179,7 +179,7 @@ func TestPrivateHostNamesAnswerLikeUnknownOnes(t *testing.T) {
 	answer := func(address string) string {
 		got := h.get(t, "/api/assets/remote-metadata?url="+url.QueryEscape(address), "key-a")
 		require.Equal(t, http.StatusBadRequest, got.status)
-		return string(got.body)
+		return got.body
 	}
 	require.Equal(t, answer("https://does-not-exist.invalid/x"), answer("https://localhost:1/x"))
 }

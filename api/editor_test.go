@@ -19,7 +19,7 @@ import (
 )
 
 // put stores a file of an editor.
-func (h *fileHarness) put(t *testing.T, key, path, body string) answer {
+func (h *fileHarness) put(t *testing.T, key, path, body string) reply {
 	t.Helper()
 	return h.do(t, h.request(t, http.MethodPost, path, key, strings.NewReader(body)))
 }
@@ -30,17 +30,17 @@ func TestFilesOfEditors(t *testing.T) {
 	flow := "/userdata/" + url.PathEscape("workflows/a b+c.json")
 	kept := h.put(t, "key-a", "/api"+flow, `{"x":1}`)
 	require.Equal(t, http.StatusOK, kept.status)
-	require.JSONEq(t, `"workflows/a b+c.json"`, string(kept.body))
+	require.JSONEq(t, `"workflows/a b+c.json"`, kept.body)
 
 	got := h.get(t, flow, "key-a")
 	require.Equal(t, http.StatusOK, got.status)
-	require.Equal(t, `{"x":1}`, string(got.body))
+	require.Equal(t, `{"x":1}`, got.body)
 	require.Equal(t, "application/octet-stream", got.header.Get("Content-Type"), "nothing is shown in place")
 	require.Equal(t, http.StatusNotModified, h.get(t, flow, "key-a", "If-None-Match", got.header.Get("ETag")).status)
 
 	require.Equal(t, http.StatusConflict, h.put(t, "key-a", flow+"?overwrite=false", "new").status)
 	require.Equal(t, http.StatusOK, h.put(t, "key-a", flow, "new").status, "overwriting is what clients expect")
-	require.Equal(t, "new", string(h.get(t, flow, "key-a").body))
+	require.Equal(t, "new", h.get(t, flow, "key-a").body)
 
 	info := h.put(t, "key-a", "/userdata/"+url.PathEscape("workflows/deep/er.json")+"?full_info=true", "12345").json(t)
 	require.Equal(t, "workflows/deep/er.json", info["path"])
@@ -49,7 +49,7 @@ func TestFilesOfEditors(t *testing.T) {
 
 	for _, prefix := range []string{"", "/api"} {
 		var all []map[string]any
-		require.NoError(t, json.Unmarshal(h.get(t, prefix+"/v2/userdata", "key-a").body, &all))
+		require.NoError(t, json.Unmarshal([]byte(h.get(t, prefix+"/v2/userdata", "key-a").body), &all))
 		var paths []any
 		for _, e := range all {
 			paths = append(paths, fmt.Sprint(e["type"], " ", e["path"], " ", e["size"]))
@@ -57,8 +57,8 @@ func TestFilesOfEditors(t *testing.T) {
 		}
 		require.Equal(t, []any{"directory workflows/deep <nil>", "directory workflows <nil>", "file workflows/a b+c.json 3", "file workflows/deep/er.json 5"}, paths)
 		below := h.get(t, prefix+"/v2/userdata?path=workflows/deep", "key-a")
-		require.Contains(t, string(below.body), `"path":"workflows/deep/er.json"`)
-		require.NotContains(t, string(below.body), "directory")
+		require.Contains(t, below.body, `"path":"workflows/deep/er.json"`)
+		require.NotContains(t, below.body, "directory")
 		require.Equal(t, http.StatusUnauthorized, h.get(t, prefix+"/v2/userdata", "").status)
 		require.Equal(t, http.StatusBadRequest, h.get(t, prefix+"/v2/userdata?path=../x", "key-a").status)
 	}
@@ -70,18 +70,18 @@ func TestFilesOfEditors(t *testing.T) {
 		"/userdata?dir=":                                  `[]`,
 	}
 	for path, want := range lists {
-		require.JSONEq(t, want, string(h.get(t, path, "key-a").body), path)
+		require.JSONEq(t, want, h.get(t, path, "key-a").body, path)
 	}
 	require.Equal(t, http.StatusBadRequest, h.get(t, "/userdata", "key-a").status, "dir is required")
 	require.Equal(t, http.StatusNotFound, h.get(t, "/userdata?dir=none", "key-a").status)
 
 	moved := h.put(t, "key-a", flow+"/move/"+url.PathEscape("workflows/deep/er.json")+"?overwrite=false", "")
 	require.Equal(t, http.StatusConflict, moved.status)
-	require.Equal(t, "new", string(h.get(t, flow, "key-a").body), "a refused move changes nothing")
+	require.Equal(t, "new", h.get(t, flow, "key-a").body, "a refused move changes nothing")
 	moved = h.put(t, "key-a", flow+"/move/z.json", "")
-	require.JSONEq(t, `"z.json"`, string(moved.body))
+	require.JSONEq(t, `"z.json"`, moved.body)
 	require.Equal(t, http.StatusNotFound, h.get(t, flow, "key-a").status)
-	require.Equal(t, "new", string(h.get(t, "/userdata/z.json", "key-a").body))
+	require.Equal(t, "new", h.get(t, "/userdata/z.json", "key-a").body)
 	require.Equal(t, http.StatusNotFound, h.put(t, "key-a", flow+"/move/y.json", "").status)
 
 	del := func(path string) int { return h.do(t, h.request(t, http.MethodDelete, path, "key-a", nil)).status }
@@ -100,9 +100,9 @@ func TestFilesOfEditorsAreTheirAccounts(t *testing.T) {
 	} {
 		require.Equal(t, http.StatusNotFound, h.do(t, req).status, req.Method)
 	}
-	require.JSONEq(t, `[]`, string(h.get(t, "/userdata?dir=&recurse=1", "key-b").body))
+	require.JSONEq(t, `[]`, h.get(t, "/userdata?dir=&recurse=1", "key-b").body)
 	require.Equal(t, http.StatusOK, h.put(t, "key-b", "/userdata/mine.json?overwrite=false", "other").status)
-	require.Equal(t, "secret", string(h.get(t, "/userdata/mine.json", "key-a").body))
+	require.Equal(t, "secret", h.get(t, "/userdata/mine.json", "key-a").body)
 	require.Equal(t, http.StatusForbidden, h.put(t, "read", "/userdata/x", "").status, "a key that reads only")
 }
 
@@ -135,10 +135,10 @@ func TestMaskLayers(t *testing.T) {
 		stored := h.post(t, "/upload/image", "key-a", part{"image", name, picture(t, 4, 4, uint8(i))})
 		require.Equal(t, http.StatusOK, stored.status)
 	}
-	layers := func(name, key string) answer { return h.get(t, "/api/files/mask-layers?filename="+name, key) }
+	layers := func(name, key string) reply { return h.get(t, "/api/files/mask-layers?filename="+name, key) }
 	require.JSONEq(t, `{"mask":"clipspace-mask-7.png","paint":null,"painted":null,"painted_masked":"clipspace-painted-masked-7.png"}`,
-		string(layers("clipspace-painted-masked-7.png", "key-a").body))
-	require.JSONEq(t, `{"mask":null,"paint":null,"painted":null,"painted_masked":null}`, string(layers("plain.png", "key-a").body))
+		layers("clipspace-painted-masked-7.png", "key-a").body)
+	require.JSONEq(t, `{"mask":null,"paint":null,"painted":null,"painted_masked":null}`, layers("plain.png", "key-a").body)
 	require.Equal(t, http.StatusNotFound, layers("clipspace-paint-7.png", "key-a").status)
 	require.Equal(t, http.StatusNotFound, layers("plain.png", "key-b").status)
 	require.Equal(t, http.StatusBadRequest, layers("", "key-a").status)

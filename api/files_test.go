@@ -3,7 +3,6 @@ package api_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
@@ -144,28 +143,14 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	return h
 }
 
-// answer is a response that was read.
-type answer struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-func (a answer) json(t *testing.T) map[string]any {
-	t.Helper()
-	var m map[string]any
-	require.NoError(t, json.Unmarshal(a.body, &m), string(a.body))
-	return m
-}
-
-func (h *fileHarness) do(t *testing.T, req *http.Request) answer {
+func (h *fileHarness) do(t *testing.T, req *http.Request) reply {
 	t.Helper()
 	res, err := h.client.Do(req)
 	require.NoError(t, err)
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	return answer{res.StatusCode, res.Header, body}
+	return reply{res.StatusCode, res.Header, string(body)}
 }
 
 func (h *fileHarness) request(t *testing.T, method, target, key string, body io.Reader) *http.Request {
@@ -181,7 +166,7 @@ func (h *fileHarness) request(t *testing.T, method, target, key string, body io.
 	return req
 }
 
-func (h *fileHarness) get(t *testing.T, target, key string, headers ...string) answer {
+func (h *fileHarness) get(t *testing.T, target, key string, headers ...string) reply {
 	t.Helper()
 	req := h.request(t, http.MethodGet, target, key, nil)
 	for i := 0; i < len(headers); i += 2 {
@@ -193,7 +178,7 @@ func (h *fileHarness) get(t *testing.T, target, key string, headers ...string) a
 // part is one part of a multipart request; it is a file when it has a filename.
 type part struct{ name, filename, value string }
 
-func (h *fileHarness) post(t *testing.T, target, key string, parts ...part) answer {
+func (h *fileHarness) post(t *testing.T, target, key string, parts ...part) reply {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -252,7 +237,7 @@ func TestAnUploadedImageIsViewedThroughASignedLink(t *testing.T) { // W-10, W-11
 	h := startFiles(t, api.Options{})
 	data := picture(t, 8, 6, 0)
 	up := h.post(t, "/api/upload/image", "key-a", part{"image", "photo.png", data}, part{"type", "", "input"}, part{"overwrite", "", "false"})
-	require.Equal(t, http.StatusOK, up.status, string(up.body))
+	require.Equal(t, http.StatusOK, up.status, up.body)
 	require.Equal(t, "photo.png", up.json(t)["name"])
 	require.Equal(t, "", up.json(t)["subfolder"])
 	require.Equal(t, "input", up.json(t)["type"])
@@ -264,7 +249,7 @@ func TestAnUploadedImageIsViewedThroughASignedLink(t *testing.T) { // W-10, W-11
 		require.True(t, strings.HasPrefix(link, h.url+"/files/"), link)
 		got := h.get(t, link, "")
 		require.Equal(t, http.StatusOK, got.status)
-		require.Equal(t, data, string(got.body))
+		require.Equal(t, data, got.body)
 		require.Equal(t, "image/png", got.header.Get("Content-Type"))
 		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 		require.Contains(t, got.header.Get("Content-Security-Policy"), "sandbox")
@@ -277,7 +262,7 @@ func TestAnUploadedImageIsViewedThroughASignedLink(t *testing.T) { // W-10, W-11
 func (h *fileHarness) link(t *testing.T, name string) string {
 	t.Helper()
 	res := h.get(t, h.view(name), "key-a")
-	require.Equal(t, http.StatusFound, res.status, string(res.body))
+	require.Equal(t, http.StatusFound, res.status, res.body)
 	return res.header.Get("Location")
 }
 
@@ -293,10 +278,10 @@ func TestSignedLinksServeRangesAndConditions(t *testing.T) {
 	require.Equal(t, fmt.Sprint(len(data)), full.header.Get("Content-Length"))
 	ranged := h.get(t, link, "", "Range", "bytes=10-19")
 	require.Equal(t, http.StatusPartialContent, ranged.status)
-	require.Equal(t, data[10:20], string(ranged.body))
+	require.Equal(t, data[10:20], ranged.body)
 	require.Equal(t, fmt.Sprintf("bytes 10-19/%d", len(data)), ranged.header.Get("Content-Range"))
 	tail := h.get(t, link, "", "Range", "bytes=-5")
-	require.Equal(t, data[len(data)-5:], string(tail.body))
+	require.Equal(t, data[len(data)-5:], tail.body)
 	require.Equal(t, http.StatusNotModified, h.get(t, link, "", "If-None-Match", full.header.Get("ETag")).status)
 	require.Equal(t, http.StatusOK, h.get(t, link, "", "If-Range", `"other"`, "Range", "bytes=0-1").status)
 	require.Equal(t, http.StatusPartialContent, h.get(t, link, "", "If-Range", full.header.Get("ETag"), "Range", "bytes=0-1").status)
@@ -396,12 +381,12 @@ func TestChannelsAndPreviewsAnswerWithTheImage(t *testing.T) { // W-36
 	rgb := h.get(t, h.view("photo.png", "channel", "rgb"), "key-a")
 	require.Equal(t, http.StatusOK, rgb.status)
 	require.Equal(t, "image/png", rgb.header.Get("Content-Type"))
-	img, err := png.Decode(bytes.NewReader(rgb.body))
+	img, err := png.Decode(strings.NewReader(rgb.body))
 	require.NoError(t, err)
 	require.Equal(t, uint8(255), color.NRGBAModel.Convert(img.At(3, 3)).(color.NRGBA).A)
 	small := h.get(t, h.view("photo.png", "preview", "webp;50"), "key-a")
 	require.Equal(t, "image/webp", small.header.Get("Content-Type"))
-	_, err = webp.Decode(bytes.NewReader(small.body))
+	_, err = webp.Decode(strings.NewReader(small.body))
 	require.NoError(t, err)
 	bare := h.get(t, h.view("photo.png")+"&preview=webp;50", "key-a")
 	require.Equal(t, small.body, bare.body, "a bare semicolon, as editors send it")
@@ -413,14 +398,14 @@ func TestSoundsAndVideosAreUploadedByTheirNames(t *testing.T) {
 	h := startFiles(t, api.Options{})
 	for name, want := range map[string]string{"a.WAV": "audio/wav", "b.mp4": "video/mp4", "c.avi": "application/octet-stream"} {
 		res := h.post(t, "/api/upload/image", "key-a", part{"image", name, "sound"})
-		require.Equal(t, http.StatusOK, res.status, string(res.body))
+		require.Equal(t, http.StatusOK, res.status, res.body)
 		got := h.get(t, "/api/view?type=input&filename="+name, "key-a")
 		require.Equal(t, want, h.get(t, got.header.Get("Location"), "").header.Get("Content-Type"), name)
 	}
 	original := h.post(t, "/api/upload/image", "key-a", part{"image", "o.png", picture(t, 8, 8, 1)})
 	require.Equal(t, http.StatusOK, original.status)
 	res := h.post(t, "/api/upload/mask", "key-a", part{"image", "mask.mp4", "no picture"}, part{"original_ref", "", `{"filename":"o.png","subfolder":"","type":"input"}`})
-	require.Equal(t, http.StatusBadRequest, res.status, string(res.body))
+	require.Equal(t, http.StatusBadRequest, res.status, res.body)
 }
 
 func TestUploadRefusals(t *testing.T) { // W-12, W-16
@@ -445,7 +430,7 @@ func TestUploadRefusals(t *testing.T) { // W-12, W-16
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			res := h.post(t, "/api/upload/image", "key-a", parts...)
-			require.Equal(t, http.StatusBadRequest, res.status, string(res.body))
+			require.Equal(t, http.StatusBadRequest, res.status, res.body)
 			require.NotEmpty(t, res.json(t)["code"])
 		})
 	}
@@ -477,14 +462,14 @@ func TestUploadNamesThroughTheAPI(t *testing.T) { // W-13
 	h := startFiles(t, api.Options{})
 	name := func(seed uint8, more ...part) string {
 		res := h.post(t, "/api/upload/image", "key-a", append([]part{{"image", "p.png", picture(t, 8, 8, seed)}}, more...)...)
-		require.Equal(t, http.StatusOK, res.status, string(res.body))
+		require.Equal(t, http.StatusOK, res.status, res.body)
 		return res.json(t)["name"].(string)
 	}
 	require.Equal(t, "p.png", name(1))
 	require.Equal(t, "p.png", name(1))
 	require.Equal(t, "p (1).png", name(2))
 	require.Equal(t, "p.png", name(3, part{"overwrite", "", "true"}))
-	require.Equal(t, picture(t, 8, 8, 3), string(h.get(t, h.link(t, "p.png"), "").body))
+	require.Equal(t, picture(t, 8, 8, 3), h.get(t, h.link(t, "p.png"), "").body)
 }
 
 func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-14 to W-16
@@ -501,10 +486,10 @@ func TestAMaskedImageHasTheOriginalsColourAndTheMasksAlpha(t *testing.T) { // W-
 	ref := `{"filename":"photo.png","subfolder":"","type":"input"}`
 	res := h.post(t, "/api/upload/mask", "key-a", part{"image", "mask.png", b.String()},
 		part{"type", "", "input"}, part{"subfolder", "", "clipspace"}, part{"original_ref", "", ref})
-	require.Equal(t, http.StatusOK, res.status, string(res.body))
+	require.Equal(t, http.StatusOK, res.status, res.body)
 	require.Equal(t, "mask.png", res.json(t)["name"])
 	require.Equal(t, "", res.json(t)["subfolder"])
-	got, err := png.Decode(bytes.NewReader(h.get(t, h.link(t, "mask.png"), "").body))
+	got, err := png.Decode(strings.NewReader(h.get(t, h.link(t, "mask.png"), "").body))
 	require.NoError(t, err)
 	was, err := png.Decode(strings.NewReader(original))
 	require.NoError(t, err)

@@ -40,7 +40,7 @@ func (h *fileHarness) libraryAs(t *testing.T, key string, status int, method, ta
 func (h *fileHarness) shelve(t *testing.T, name, data string, parts ...part) map[string]any {
 	t.Helper()
 	res := h.post(t, "/api/assets", "key-a", append(parts, part{"file", name, data})...)
-	require.Equal(t, http.StatusCreated, res.status, string(res.body))
+	require.Equal(t, http.StatusCreated, res.status, res.body)
 	return res.json(t)
 }
 
@@ -73,10 +73,10 @@ func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 	require.Equal(t, a, h.library(t, http.StatusOK, "GET", "/assets/"+strings.ToUpper(a["id"].(string)), ""), "without the prefix, in upper case")
 
 	content := h.get(t, at(a)+"/content", "key-a")
-	require.Equal(t, "bytes", string(content.body))
+	require.Equal(t, "bytes", content.body)
 	require.Contains(t, content.header.Get("Content-Disposition"), "attachment")
 	require.Contains(t, h.get(t, at(a)+"/content?disposition=inline", "key-a").header.Get("Content-Disposition"), "inline")
-	require.Equal(t, "bytes", string(h.get(t, h.url+a["preview_url"].(string), "").body), "a link that needs no credential")
+	require.Equal(t, "bytes", h.get(t, h.url+a["preview_url"].(string), "").body, "a link that needs no credential")
 	require.Equal(t, http.StatusFound, h.get(t, "/api/view?filename=photo.png&type=input", "key-a").status, "graphs find it by its name")
 	require.Equal(t, http.StatusOK, h.bearer(t, "GET", "/api/v2/assets/"+a["id"].(string), "").status, "it is an asset of v2")
 
@@ -138,7 +138,7 @@ func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 	same := h.library(t, http.StatusOK, "POST", "/assets/from-hash", body)
 	require.Equal(t, made["id"], same["id"])
 	onlyHash := h.post(t, "/api/assets", "key-a", part{"hash", "", a["hash"].(string)}, part{"name", "", "third.png"})
-	require.Equal(t, http.StatusCreated, onlyHash.status, string(onlyHash.body))
+	require.Equal(t, http.StatusCreated, onlyHash.status, onlyHash.body)
 
 	for target, want := range map[string]int{
 		"/api/assets/hash/" + a["hash"].(string):                 http.StatusOK,
@@ -176,7 +176,7 @@ func TestLibraryFilesAreChanged(t *testing.T) {
 	require.Equal(t, map[string]any{"a": 1.0, "b": 2.0}, b["user_metadata"])
 	require.Equal(t, []any{"input", "three", "two"}, b["tags"])
 	require.Equal(t, thumb["id"], b["preview_id"])
-	require.Equal(t, "thumb", string(h.get(t, h.url+b["preview_url"].(string), "").body))
+	require.Equal(t, "thumb", h.get(t, h.url+b["preview_url"].(string), "").body)
 	require.Equal(t, "a.png", b["loader_path"], "graphs find it as before")
 	require.Equal(t, b, h.library(t, http.StatusOK, "GET", at(a), ""))
 	require.Equal(t, b, h.library(t, http.StatusOK, "PUT", at(a), change), "twice is once")
@@ -215,11 +215,11 @@ func TestLibraryTags(t *testing.T) {
 		h.library(t, http.StatusBadRequest, "DELETE", at(a)+"/tags", bad)
 	}
 	require.JSONEq(t, `{"tags":[{"name":"input","count":2},{"name":"new","count":1},{"name":"one","count":1},{"name":"two","count":1}],"total":4,"has_more":false}`,
-		string(h.get(t, "/api/tags", "key-a").body))
-	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`, string(h.get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").body))
-	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, string(h.get(t, "/tags?prefix=t", "key-a").body))
-	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, string(h.get(t, "/api/assets/tags/refine?include_tags=two", "key-a").body))
-	require.JSONEq(t, `{"tag_counts":{}}`, string(h.get(t, "/api/assets/tags/refine", "key-b").body))
+		h.get(t, "/api/tags", "key-a").body)
+	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`, h.get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").body)
+	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, h.get(t, "/tags?prefix=t", "key-a").body)
+	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, h.get(t, "/api/assets/tags/refine?include_tags=two", "key-a").body)
+	require.JSONEq(t, `{"tag_counts":{}}`, h.get(t, "/api/assets/tags/refine", "key-b").body)
 	for _, bad := range []string{"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/tags?prefix=%ff", "/api/assets/tags/refine?limit=9999"} {
 		h.library(t, http.StatusBadRequest, "GET", bad, "")
 	}
@@ -235,7 +235,7 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 	require.Equal(t, []any{"models", "loras", "sdxl"}, model["tags"])
 	require.Equal(t, model["updated_at"], model["last_access_time"], "reads are not recorded")
 	require.Equal(t, "y.safetensors", model["loader_path"])
-	require.JSONEq(t, `["y.safetensors"]`, string(h.get(t, "/models/loras", "key-a").body), "nodes of the category load it")
+	require.JSONEq(t, `["y.safetensors"]`, h.get(t, "/models/loras", "key-a").body, "nodes of the category load it")
 	for query, want := range map[string][]string{
 		"include_public=false&limit=100&sort=created_at&tags_any=input&tags_none=missing":         {"dog.png", "cat.png"},
 		"include_public=false&limit=100&sort=created_at&tags_any=output%2Ctemp&tags_none=missing": {"shown.png"},
@@ -343,7 +343,7 @@ func TestALoaderPathLeadsToItsFile(t *testing.T) {
 	fresh := h.shelve(t, "same.png", "new")
 	require.Equal(t, "same.png", fresh["loader_path"])
 	require.Nil(t, h.library(t, http.StatusOK, "GET", at(old), "")["loader_path"])
-	require.Equal(t, "old", string(h.get(t, at(old)+"/content", "key-a").body))
+	require.Equal(t, "old", h.get(t, at(old)+"/content", "key-a").body)
 }
 
 // An editor's page loads its scripts from /assets; this API then stands under /api only, where editors call it.

@@ -30,7 +30,7 @@ func TestContentOnBucketStorageIsARedirect(t *testing.T) {
 	target := "/api/v2/assets/" + page["id"].(string)
 	for _, link := range []string{target + "/content", page["url"].(string)} {
 		res := h.get(t, link, "key-a")
-		require.Equal(t, http.StatusFound, res.status, string(res.body))
+		require.Equal(t, http.StatusFound, res.status, res.body)
 		require.Equal(t, "private, no-store", res.header.Get("Cache-Control"))
 		to, err := url.Parse(res.header.Get("Location"))
 		require.NoError(t, err)

@@ -15,20 +15,20 @@ import (
 func TestSettingsOfEditors(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
-	require.JSONEq(t, `{}`, string(h.get(t, "/api/settings", "key-a").body), "none before any were kept")
-	require.JSONEq(t, `null`, string(h.get(t, "/settings/Comfy.Locale", "key-a").body))
+	require.JSONEq(t, `{}`, h.get(t, "/api/settings", "key-a").body, "none before any were kept")
+	require.JSONEq(t, `null`, h.get(t, "/settings/Comfy.Locale", "key-a").body)
 
 	require.Equal(t, http.StatusOK, h.put(t, "key-a", "/api/settings/Comfy.Locale", `"de"`).status)
 	require.Equal(t, http.StatusOK, h.put(t, "key-a", "/settings", `{"Comfy.Minimap":false,"Comfy.Keys":[{"k":1}]}`).status)
 	kept := h.put(t, "key-a", "/settings/Comfy.Locale", `"fr"`)
 	require.Equal(t, http.StatusOK, kept.status)
 	require.Empty(t, kept.body)
-	require.JSONEq(t, `{"Comfy.Locale":"fr","Comfy.Minimap":false,"Comfy.Keys":[{"k":1}]}`, string(h.get(t, "/settings", "key-a").body))
-	require.JSONEq(t, `[{"k":1}]`, string(h.get(t, "/settings/Comfy.Keys", "key-a").body))
+	require.JSONEq(t, `{"Comfy.Locale":"fr","Comfy.Minimap":false,"Comfy.Keys":[{"k":1}]}`, h.get(t, "/settings", "key-a").body)
+	require.JSONEq(t, `[{"k":1}]`, h.get(t, "/settings/Comfy.Keys", "key-a").body)
 	require.JSONEq(t, `{"Comfy.Locale":"fr","Comfy.Minimap":false,"Comfy.Keys":[{"k":1}]}`,
-		string(h.get(t, "/userdata/comfy.settings.json", "key-a").body), "the file that the self-hosted runtime keeps")
+		h.get(t, "/userdata/comfy.settings.json", "key-a").body, "the file that the self-hosted runtime keeps")
 
-	require.JSONEq(t, `{}`, string(h.get(t, "/settings", "key-b").body), "another's")
+	require.JSONEq(t, `{}`, h.get(t, "/settings", "key-b").body, "another's")
 	require.Equal(t, http.StatusForbidden, h.put(t, "read", "/settings/x", `1`).status, "a key that reads only")
 	require.Equal(t, http.StatusUnauthorized, h.get(t, "/settings", "").status)
 }
@@ -46,12 +46,12 @@ func TestInvalidSettings(t *testing.T) {
 	half := `"` + strings.Repeat("x", 600<<10) + `"`
 	require.Equal(t, http.StatusOK, h.put(t, "key-a", "/settings/one", half).status)
 	require.Equal(t, http.StatusRequestEntityTooLarge, h.put(t, "key-a", "/settings/two", half).status, "all together are bounded")
-	require.JSONEq(t, half, string(h.get(t, "/settings/one", "key-a").body), "what was kept stays")
+	require.JSONEq(t, half, h.get(t, "/settings/one", "key-a").body, "what was kept stays")
 
 	require.Equal(t, http.StatusOK, h.put(t, "key-b", "/userdata/comfy.settings.json", "no JSON").status)
 	require.Equal(t, http.StatusBadRequest, h.get(t, "/settings", "key-b").status)
 	require.Equal(t, http.StatusBadRequest, h.put(t, "key-b", "/settings/a", `1`).status, "and nothing of it is lost")
-	require.Equal(t, "no JSON", string(h.get(t, "/userdata/comfy.settings.json", "key-b").body))
+	require.Equal(t, "no JSON", h.get(t, "/userdata/comfy.settings.json", "key-b").body)
 }
 
 // An editor stores a handful of settings at once when it opens.
@@ -77,24 +77,24 @@ func TestConcurrentSettingsChangesAreAllKept(t *testing.T) {
 		require.Equal(t, http.StatusOK, statuses[i])
 		want = append(want, fmt.Sprintf(`"s%d":%d`, i, i))
 	}
-	require.JSONEq(t, "{"+strings.Join(want, ",")+"}", string(h.get(t, "/settings", "key-a").body))
+	require.JSONEq(t, "{"+strings.Join(want, ",")+"}", h.get(t, "/settings", "key-a").body)
 }
 
 func TestEditorSystemRoutes(t *testing.T) {
 	t.Parallel()
 	h := startFiles(t, api.Options{})
-	require.JSONEq(t, `{"storage":"server","migrated":true}`, string(h.get(t, "/api/users", "").body))
-	require.JSONEq(t, `{}`, string(h.get(t, "/api/i18n", "").body))
+	require.JSONEq(t, `{"storage":"server","migrated":true}`, h.get(t, "/api/users", "").body)
+	require.JSONEq(t, `{}`, h.get(t, "/api/i18n", "").body)
 
 	for i, name := range []string{"b.png", "a.png"} {
 		require.Equal(t, http.StatusOK, h.post(t, "/upload/image", "key-a", part{"image", name, picture(t, 4, 4, uint8(i))}).status)
 	}
-	require.JSONEq(t, `["a.png","b.png"]`, string(h.get(t, "/internal/files/input", "key-a").body))
-	require.JSONEq(t, `[]`, string(h.get(t, "/internal/files/output", "key-a").body))
-	require.JSONEq(t, `[]`, string(h.get(t, "/internal/files/input", "key-b").body), "another's")
+	require.JSONEq(t, `["a.png","b.png"]`, h.get(t, "/internal/files/input", "key-a").body)
+	require.JSONEq(t, `[]`, h.get(t, "/internal/files/output", "key-a").body)
+	require.JSONEq(t, `[]`, h.get(t, "/internal/files/input", "key-b").body, "another's")
 	require.Equal(t, http.StatusBadRequest, h.get(t, "/internal/files/etc", "key-a").status)
 	require.Equal(t, http.StatusUnauthorized, h.get(t, "/internal/files/input", "").status)
-	require.JSONEq(t, `{}`, string(h.get(t, "/internal/folder_paths", "key-a").body))
+	require.JSONEq(t, `{}`, h.get(t, "/internal/folder_paths", "key-a").body)
 	require.Equal(t, http.StatusUnauthorized, h.get(t, "/internal/folder_paths", "").status)
 }
 

@@ -95,7 +95,7 @@ func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 		require.Equal(t, "60", res.header.Get("Retry-After"))
 	}
 	require.Equal(t, http.StatusServiceUnavailable, h.post(t, "/api/upload/image", "key-a", part{"image", "a.png", "x"}).status)
-	require.Equal(t, "kept", string(h.get(t, kept["url"].(string), "").body))
+	require.Equal(t, "kept", h.get(t, kept["url"].(string), "").body)
 	target := "/api/v2/assets/" + kept["id"].(string)
 	require.Equal(t, http.StatusNoContent, h.do(t, h.request(t, http.MethodDelete, target, "key-a", strings.NewReader(""))).status)
 	h.room.full.Store(false)
