@@ -2,7 +2,6 @@ package api_test
 
 import (
 	"net/http"
-	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -10,33 +9,24 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
 )
 
-// documented checks every answer of a handler under test against the OpenAPI document.
-func documented(t testing.TB, opts api.Options, next http.Handler) http.Handler {
-	t.Helper()
-	mount := ""
-	if u, err := url.Parse(opts.PublicURL); err == nil {
-		mount = strings.TrimRight(u.Path, "/")
-	}
-	return openapitest.Handler(t, mount, next)
-}
-
 func TestTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	got := h.do(t, "GET", "/openapi.json", "")
-	require.Equal(t, http.StatusOK, got.status)
-	require.Contains(t, got.json(t)["paths"], "/api/v2/jobs/{id}/logs")
-	require.Equal(t, http.StatusNotModified, h.do(t, "GET", "/openapi.json", "", "If-None-Match", got.header.Get("ETag")).status)
+	h := apitest.Start(t, api.Options{})
+	got := h.Do(t, "GET", "/openapi.json", "")
+	require.Equal(t, http.StatusOK, got.Status)
+	require.Contains(t, got.JSON(t)["paths"], "/api/v2/jobs/{id}/logs")
+	require.Equal(t, http.StatusNotModified, h.Do(t, "GET", "/openapi.json", "", "If-None-Match", got.Header.Get("ETag")).Status)
 
-	page := h.do(t, "GET", "/docs", "")
-	require.Equal(t, http.StatusOK, page.status)
-	require.Contains(t, page.body, "/api/v2/jobs/{id}/logs")
-	require.NotContains(t, page.body, "<script")
-	require.NotContains(t, page.body, "src=", "the page loads nothing")
-	require.Contains(t, page.header.Get("Content-Security-Policy"), "default-src 'none'")
+	page := h.Do(t, "GET", "/docs", "")
+	require.Equal(t, http.StatusOK, page.Status)
+	require.Contains(t, page.Body, "/api/v2/jobs/{id}/logs")
+	require.NotContains(t, page.Body, "<script")
+	require.NotContains(t, page.Body, "src=", "the page loads nothing")
+	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
 }
 
 // TestEveryRouteIsDocumentedAndEveryOperationServed compares the router's table with the document.
@@ -94,7 +84,7 @@ func TestMalformedQueryIsRefusedAsDocumented(t *testing.T) {
 	t.Parallel()
 	doc, err := openapitest.Load()
 	require.NoError(t, err)
-	files, models := startFiles(t, api.Options{}), startRouter(t, api.Options{}, refusing{})
+	files, models := apitest.StartFiles(t, api.Options{}), apitest.StartRouter(t, api.Options{}, apitest.Refusing{})
 	parameter := regexp.MustCompile(`\{[a-z]+\}`)
 	refused := 0
 	for _, op := range doc.Operations() {
@@ -103,9 +93,9 @@ func TestMalformedQueryIsRefusedAsDocumented(t *testing.T) {
 				continue
 			}
 			path := parameter.ReplaceAllString(route, "x") + "?x=%00"
-			status := files.do(t, files.request(t, op.Method, path, "key-a", nil)).status
+			status := files.Do(t, files.Request(t, op.Method, path, "key-a", nil)).Status
 			if strings.HasPrefix(route, "/v1/") || strings.HasPrefix(route, "/v2/") {
-				status = models.do(t, op.Method, path, "").status
+				status = models.Do(t, op.Method, path, "").Status
 			}
 			if status != http.StatusNotFound { // of the parts that the harness lacks
 				require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, status, "%s %s", op.Method, route)
@@ -114,4 +104,14 @@ func TestMalformedQueryIsRefusedAsDocumented(t *testing.T) {
 		}
 	}
 	require.Greater(t, refused, 50)
+}
+
+// What is wrapped with a credential is wrapped with the check of where a cookie comes from, so no route that
+// changes something may go without; the forms of pages check for themselves.
+func TestAdminChangesNeedACredential(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{
+		"POST /console/assets/:id/delete", "POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/run", "POST /console/run/queue", "POST /console/signin", "POST /console/signout", "POST /console/webhooks", "POST /console/webhooks/:id/:change",
+		"POST /editor/signin", "POST /editor/signout",
+	}, api.OpenChanges(t))
 }

@@ -1,47 +1,21 @@
-package api_test
+package assets_test
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/internal/outbound"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
-
-// sources is the guarded way out, with servers of the test that it may reach.
-type sources struct {
-	*outbound.Client
-	allow []string
-}
-
-func (s *sources) Fetch(ctx context.Context, address string, b outbound.Bounds, _ []string) (*outbound.Content, error) {
-	return s.Client.Fetch(ctx, address, b, s.allow)
-}
-
-func (s *sources) Stat(ctx context.Context, address string, _ []string) (outbound.Resource, error) {
-	return s.Client.Stat(ctx, address, s.allow)
-}
-
-// source serves files to the library.
-func (h *fileHarness) source(t *testing.T, handler http.HandlerFunc) string {
-	t.Helper()
-	server := httptest.NewServer(handler)
-	t.Cleanup(server.Close)
-	h.sources.allow = append(h.sources.allow, strings.TrimPrefix(server.URL, "http://"))
-	return server.URL
-}
 
 func TestLibraryFilesAreFetched(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
-	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/dir/cat.png":
 			w.Header().Set("Content-Type", "image/png")
@@ -74,21 +48,21 @@ func TestLibraryFilesAreFetched(t *testing.T) {
 			http.NotFound(w, r)
 		}
 	})
-	a := h.library(t, http.StatusCreated, "POST", "/api/assets", `{"url":"`+from+`/moved","name":"cat.png","tags":["input","pet"],"user_metadata":{"a":1}}`)
-	require.Equal(t, hashOf("meow"), a["hash"])
+	a := library(t, h, http.StatusCreated, "POST", "/api/assets", `{"url":"`+from+`/moved","name":"cat.png","tags":["input","pet"],"user_metadata":{"a":1}}`)
+	require.Equal(t, apitest.HashOf("meow"), a["hash"])
 	require.Equal(t, "image/png", a["mime_type"])
 	require.Equal(t, []any{"input", "pet"}, a["tags"])
 	require.Equal(t, "cat.png", a["loader_path"])
-	require.Equal(t, a["id"], h.library(t, http.StatusOK, "POST", "/assets", `{"source_url":"`+from+`/dir/cat.png","tags":["pet"],"user_metadata":{"a":1}}`)["id"])
+	require.Equal(t, a["id"], library(t, h, http.StatusOK, "POST", "/assets", `{"source_url":"`+from+`/dir/cat.png","tags":["pet"],"user_metadata":{"a":1}}`)["id"])
 
-	about := h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(from+"/moved"), "")
+	about := library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(from+"/moved"), "")
 	require.EqualValues(t, 4, about["content_length"])
 	require.Equal(t, from+"/dir/cat.png", about["final_url"])
 	require.Equal(t, "cat.png", about["filename"])
 	require.Equal(t, "image/png", about["content_type"])
-	require.Equal(t, "other.bin", h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/named"), "")["filename"])
-	require.EqualValues(t, 77, h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/get-only"), "")["content_length"])
-	large := h.library(t, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/large"), "")
+	require.Equal(t, "other.bin", library(t, h, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/named"), "")["filename"])
+	require.EqualValues(t, 77, library(t, h, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/get-only"), "")["content_length"])
+	large := library(t, h, http.StatusOK, "GET", "/assets/remote-metadata?url="+url.QueryEscape(from+"/large"), "")
 	require.Equal(t, false, large["validation"].(map[string]any)["is_valid"])
 
 	for address, code := range map[string]string{
@@ -98,10 +72,10 @@ func TestLibraryFilesAreFetched(t *testing.T) {
 	} {
 		body, err := json.Marshal(map[string]string{"url": address})
 		require.NoError(t, err)
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "POST", "/api/assets", string(body))["code"], address)
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(address), "")["code"], address)
+		require.Equal(t, code, library(t, h, http.StatusBadRequest, "POST", "/api/assets", string(body))["code"], address)
+		require.Equal(t, code, library(t, h, http.StatusBadRequest, "GET", "/api/assets/remote-metadata?url="+url.QueryEscape(address), "")["code"], address)
 	}
-	h.library(t, http.StatusRequestEntityTooLarge, "POST", "/api/assets", `{"url":"`+from+`/large"}`)
-	h.library(t, http.StatusBadRequest, "POST", "/api/assets", `{"url":"`+from+`/untouched%00"}`)
-	require.Equal(t, []string{"cat.png"}, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
+	library(t, h, http.StatusRequestEntityTooLarge, "POST", "/api/assets", `{"url":"`+from+`/large"}`)
+	library(t, h, http.StatusBadRequest, "POST", "/api/assets", `{"url":"`+from+`/untouched%00"}`)
+	require.Equal(t, []string{"cat.png"}, named(t, library(t, h, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
 }

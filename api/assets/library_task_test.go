@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 
 	"github.com/millrace-dev/millrace/activities/upkeep"
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/outbound"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -25,18 +26,18 @@ type silentBus struct{}
 func (silentBus) Publish(_ context.Context, f stream.Frame) error { return f.Validate() }
 
 // fetchTask runs the activity of a download once, as the first attempt.
-func (h *fileHarness) fetchTask(t *testing.T, id string) error {
+func fetchTask(t *testing.T, h *apitest.FileHarness, id string) error {
 	t.Helper()
-	return h.fetchTaskOver(t, id, h.downloads)
+	return fetchTaskOver(t, h, id, h.Downloads)
 }
 
-func (h *fileHarness) fetchTaskOver(t *testing.T, id string, records upkeep.DownloadRecords) error {
+func fetchTaskOver(t *testing.T, h *apitest.FileHarness, id string, records upkeep.DownloadRecords) error {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestActivityEnvironment()
 	x := &upkeep.Downloads{
-		Records: records, Assets: h.assets, Find: h.find, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
-		Fetch: h.sources.Sources(outbound.Bounds{Bytes: 100}, h.sources.allow...),
+		Records: records, Assets: h.Assets, Find: h.Find, Bus: silentBus{}, Log: slog.New(slog.DiscardHandler),
+		Fetch: h.Sources.Sources(outbound.Bounds{Bytes: 100}, h.Sources.Allow...),
 		Fits:  func(context.Context, string, int64) error { return nil },
 	}
 	env.RegisterActivity(x.FetchDownload)
@@ -46,9 +47,9 @@ func (h *fileHarness) fetchTaskOver(t *testing.T, id string, records upkeep.Down
 
 func TestLibraryDownloadBecomesAnAsset(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
 	var served atomic.Int64
-	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "image/png")
 		if r.Method == http.MethodGet && r.URL.Query().Get("token") == "1" {
 			served.Add(1)
@@ -56,31 +57,31 @@ func TestLibraryDownloadBecomesAnAsset(t *testing.T) {
 		}
 	})
 	body := `{"source_url":"` + from + `/dir/cat.png?token=1","tags":["input","pet"],"user_metadata":{"a":1}}`
-	task := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", body)
+	task := library(t, h, http.StatusAccepted, "POST", "/api/assets/download", body)
 	require.Equal(t, "created", task["status"])
 	id, _ := task["task_id"].(string)
-	require.Equal(t, id, h.library(t, http.StatusAccepted, "POST", "/api/assets/download", body)["task_id"], "an equal request joins it")
-	seen := h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")
+	require.Equal(t, id, library(t, h, http.StatusAccepted, "POST", "/api/assets/download", body)["task_id"], "an equal request joins it")
+	seen := library(t, h, http.StatusOK, "GET", "/api/tasks/"+id, "")
 	require.Equal(t, "task:download", seen["task_name"])
 	require.NotContains(t, fmt.Sprint(task, seen), "token", "the query of an address may be a credential")
 	require.Zero(t, served.Load(), "nothing is fetched before the task runs")
 
-	require.NoError(t, h.fetchTask(t, id))
-	done := h.library(t, http.StatusOK, "GET", "/tasks/"+strings.ToUpper(id), "")
+	require.NoError(t, fetchTask(t, h, id))
+	done := library(t, h, http.StatusOK, "GET", "/tasks/"+strings.ToUpper(id), "")
 	require.Equal(t, "completed", done["status"])
 	result, _ := done["result"].(map[string]any)
 	require.EqualValues(t, 4, result["bytes_downloaded"])
 	made, _ := result["asset_id"].(string)
-	a := h.library(t, http.StatusOK, "GET", "/api/assets/"+made, "")
-	require.Equal(t, hashOf("meow"), a["hash"])
+	a := library(t, h, http.StatusOK, "GET", "/api/assets/"+made, "")
+	require.Equal(t, apitest.HashOf("meow"), a["hash"])
 	require.Equal(t, "image/png", a["mime_type"])
 	require.Equal(t, "cat.png", a["name"])
 	require.Equal(t, []any{"input", "pet"}, a["tags"])
 	require.Equal(t, map[string]any{"a": 1.0}, a["user_metadata"])
 
-	require.NoError(t, h.fetchTask(t, id), "an attempt after the end changes nothing")
+	require.NoError(t, fetchTask(t, h, id), "an attempt after the end changes nothing")
 	require.EqualValues(t, 1, served.Load())
-	h.libraryAs(t, "key-b", http.StatusNotFound, "GET", "/api/tasks/"+id, "")
+	libraryAs(t, h, "key-b", http.StatusNotFound, "GET", "/api/tasks/"+id, "")
 }
 
 // lostEnd are records whose connection breaks when the download ends.
@@ -92,22 +93,22 @@ func (lostEnd) Complete(context.Context, download.Ref, download.CompletedV1) err
 
 func TestRepeatedAttemptOfADownloadMakesOneAsset(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
-	from := h.source(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("once")) })
-	task := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/a.bin"}`)
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	from := h.Source(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("once")) })
+	task := library(t, h, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/a.bin"}`)
 	id, _ := task["task_id"].(string)
-	require.Error(t, h.fetchTaskOver(t, id, lostEnd{h.downloads}))
-	require.Equal(t, "running", h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
-	require.NoError(t, h.fetchTask(t, id))
-	require.Equal(t, "completed", h.library(t, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
-	require.Equal(t, []string{"a.bin"}, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")))
+	require.Error(t, fetchTaskOver(t, h, id, lostEnd{h.Downloads}))
+	require.Equal(t, "running", library(t, h, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
+	require.NoError(t, fetchTask(t, h, id))
+	require.Equal(t, "completed", library(t, h, http.StatusOK, "GET", "/api/tasks/"+id, "")["status"])
+	require.Equal(t, []string{"a.bin"}, named(t, library(t, h, http.StatusOK, "GET", "/assets", "")))
 }
 
 func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
 	var gone atomic.Bool
-	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/large":
 			w.Header().Set("Content-Length", "101")
@@ -124,38 +125,38 @@ func TestLibraryDownloadRefusesWhatIsKnownToFail(t *testing.T) {
 		"": "INVALID_URL", "x": "INVALID_URL_FORMAT", "https://a:b@example.com/x": "INVALID_URL_FORMAT",
 		"https://127.0.0.1:1/x": "UNSUPPORTED_SOURCE", from + "/none": "RESOURCE_NOT_FOUND",
 	} {
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "POST", "/api/assets/download", `{"source_url":"`+address+`"}`)["code"], address)
+		require.Equal(t, code, library(t, h, http.StatusBadRequest, "POST", "/api/assets/download", `{"source_url":"`+address+`"}`)["code"], address)
 	}
-	h.library(t, http.StatusRequestEntityTooLarge, "POST", "/api/assets/download", `{"source_url":"`+from+`/large"}`)
+	library(t, h, http.StatusRequestEntityTooLarge, "POST", "/api/assets/download", `{"source_url":"`+from+`/large"}`)
 
 	// A source that fails for the moment is asked again by the task; one that is gone by then ends it.
-	broken, _ := h.library(t, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/broken"}`)["task_id"].(string)
-	require.Error(t, h.fetchTask(t, broken), "a later attempt may succeed")
-	require.Equal(t, "running", h.library(t, http.StatusOK, "GET", "/api/tasks/"+broken, "")["status"])
+	broken, _ := library(t, h, http.StatusAccepted, "POST", "/api/assets/download", `{"source_url":"`+from+`/broken"}`)["task_id"].(string)
+	require.Error(t, fetchTask(t, h, broken), "a later attempt may succeed")
+	require.Equal(t, "running", library(t, h, http.StatusOK, "GET", "/api/tasks/"+broken, "")["status"])
 	gone.Store(true)
-	require.NoError(t, h.fetchTask(t, broken))
-	failed := h.library(t, http.StatusOK, "GET", "/api/tasks/"+broken, "")
+	require.NoError(t, fetchTask(t, h, broken))
+	failed := library(t, h, http.StatusOK, "GET", "/api/tasks/"+broken, "")
 	require.Equal(t, "failed", failed["status"])
 	require.Equal(t, "RESOURCE_NOT_FOUND", failed["result"].(map[string]any)["error_code"])
-	require.Empty(t, named(t, h.library(t, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
+	require.Empty(t, named(t, library(t, h, http.StatusOK, "GET", "/assets", "")), "what failed left nothing")
 }
 
 func TestLibraryImportKnowsFilesOfTheAccount(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	mine, _ := h.shelve(t, "a.png", "a")["id"].(string)
-	got := h.library(t, http.StatusOK, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)["assets"].([]any)
+	h := apitest.StartFiles(t, api.Options{})
+	mine, _ := shelve(t, h, "a.png", "a")["id"].(string)
+	got := library(t, h, http.StatusOK, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)["assets"].([]any)
 	require.Len(t, got, 1)
 	require.Equal(t, mine, got[0].(map[string]any)["id"])
 	require.Equal(t, true, got[0].(map[string]any)["in_library"])
-	h.libraryAs(t, "key-b", http.StatusNotFound, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)
-	h.library(t, http.StatusBadRequest, "POST", "/api/assets/import", `{"published_asset_ids":[]}`)
+	libraryAs(t, h, "key-b", http.StatusNotFound, "POST", "/api/assets/import", `{"published_asset_ids":["`+mine+`"]}`)
+	library(t, h, http.StatusBadRequest, "POST", "/api/assets/import", `{"published_asset_ids":[]}`)
 }
 
 func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
-	from := h.source(t, func(w http.ResponseWriter, r *http.Request) {
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	from := h.Source(t, func(w http.ResponseWriter, r *http.Request) {
 		kinds := map[string]string{"/cat.png": "image/png; q=1", "/text": "text/plain", "/odd": "image/png\" onerror=\"x"}
 		w.Header().Set("Content-Type", kinds[r.URL.Path])
 		w.Header().Set("Content-Length", "4")
@@ -163,8 +164,8 @@ func TestRemoteMetadataShowsASmallPicture(t *testing.T) {
 			_, _ = w.Write([]byte("meow"))
 		}
 	})
-	require.Equal(t, "data:image/png;base64,bWVvdw==", h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
+	require.Equal(t, "data:image/png;base64,bWVvdw==", library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+"/cat.png", "")["preview_image"])
 	for _, path := range []string{"/text", "/odd"} {
-		require.NotContains(t, h.library(t, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+path, ""), "preview_image", path)
+		require.NotContains(t, library(t, h, http.StatusOK, "GET", "/api/assets/remote-metadata?url="+from+path, ""), "preview_image", path)
 	}
 }

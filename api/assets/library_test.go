@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"fmt"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -18,30 +19,53 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 )
 
-// library sends a request of the account of key-a and returns the answer, which must have that status.
-func (h *fileHarness) library(t *testing.T, status int, method, target, body string) map[string]any {
-	t.Helper()
-	return h.libraryAs(t, "key-a", status, method, target, body)
+// A null among tags is refused, and takes none away.
+func TestANullTagIsRefused(t *testing.T) {
+	t.Parallel()
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "pet"))
+	for _, body := range []string{`{"tags":[null]}`, `{"tags":["a",null]}`} {
+		library(t, h, http.StatusBadRequest, "PUT", at(a), body)
+		library(t, h, http.StatusBadRequest, "POST", at(a)+"/tags", body)
+	}
+	require.Equal(t, []any{"input", "pet"}, library(t, h, http.StatusOK, "GET", at(a), "")["tags"])
 }
 
-func (h *fileHarness) libraryAs(t *testing.T, key string, status int, method, target, body string) map[string]any {
+// The last zero bytes of a file are a range that no file satisfies.
+func TestAnEmptySuffixIsNotSatisfiable(t *testing.T) {
+	t.Parallel()
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "0123456789")
+	for header, want := range map[string]int{"bytes=-0": 416, "bytes=-00": 416, "bytes=-1": 206, "bytes=0-0": 206, "bytes=20-": 416, "items=-0": 200} {
+		res := h.Get(t, at(a)+"/content", "key-a", "Range", header)
+		require.Equal(t, want, res.Status, "%s: %s", header, res.Body)
+	}
+}
+
+// library sends a request of the account of key-a and returns the answer, which must have that status.
+func library(t *testing.T, h *apitest.FileHarness, status int, method, target, body string) map[string]any {
 	t.Helper()
-	req := h.request(t, method, target, key, strings.NewReader(body))
+	return libraryAs(t, h, "key-a", status, method, target, body)
+}
+
+func libraryAs(t *testing.T, h *apitest.FileHarness, key string, status int, method, target, body string) map[string]any {
+	t.Helper()
+	req := h.Request(t, method, target, key, strings.NewReader(body))
 	req.Header.Set("Content-Type", "application/json")
-	res := h.do(t, req)
-	require.Equal(t, status, res.status, "%s %s: %s", method, target, res.body)
-	if len(res.body) == 0 {
+	res := h.Do(t, req)
+	require.Equal(t, status, res.Status, "%s %s: %s", method, target, res.Body)
+	if len(res.Body) == 0 {
 		return nil
 	}
-	return res.json(t)
+	return res.JSON(t)
 }
 
 // shelve uploads a file to the library and returns its asset.
-func (h *fileHarness) shelve(t *testing.T, name, data string, parts ...part) map[string]any {
+func shelve(t *testing.T, h *apitest.FileHarness, name, data string, parts ...apitest.Part) map[string]any {
 	t.Helper()
-	res := h.post(t, "/api/assets", "key-a", append(parts, part{"file", name, data})...)
-	require.Equal(t, http.StatusCreated, res.status, res.body)
-	return res.json(t)
+	res := h.Post(t, "/api/assets", "key-a", append(parts, apitest.File("file", name, data))...)
+	require.Equal(t, http.StatusCreated, res.Status, res.Body)
+	return res.JSON(t)
 }
 
 // named lists what the files of an answer are called.
@@ -58,10 +82,10 @@ func at(a map[string]any) string { return "/api/assets/" + a["id"].(string) }
 
 func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "photo.png", "bytes", part{"tags", "", `["input","pet"]`}, part{"user_metadata", "", `{"rating": 5}`})
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "photo.png", "bytes", apitest.Field("tags", `["input","pet"]`), apitest.Field("user_metadata", `{"rating": 5}`))
 	require.Equal(t, "photo.png", a["name"])
-	require.Equal(t, hashOf("bytes"), a["hash"])
+	require.Equal(t, apitest.HashOf("bytes"), a["hash"])
 	require.Equal(t, a["hash"], a["asset_hash"])
 	require.Equal(t, []any{"input", "pet"}, a["tags"])
 	require.Equal(t, "photo.png", a["loader_path"])
@@ -69,76 +93,76 @@ func TestALibraryFileIsMadeReadAndDeleted(t *testing.T) {
 	require.Equal(t, map[string]any{"rating": 5.0}, a["user_metadata"])
 	require.Equal(t, true, a["created_new"])
 	delete(a, "created_new")
-	require.Equal(t, a, h.library(t, http.StatusOK, "GET", at(a), ""))
-	require.Equal(t, a, h.library(t, http.StatusOK, "GET", "/assets/"+strings.ToUpper(a["id"].(string)), ""), "without the prefix, in upper case")
+	require.Equal(t, a, library(t, h, http.StatusOK, "GET", at(a), ""))
+	require.Equal(t, a, library(t, h, http.StatusOK, "GET", "/assets/"+strings.ToUpper(a["id"].(string)), ""), "without the prefix, in upper case")
 
-	content := h.get(t, at(a)+"/content", "key-a")
-	require.Equal(t, "bytes", content.body)
-	require.Contains(t, content.header.Get("Content-Disposition"), "attachment")
-	require.Contains(t, h.get(t, at(a)+"/content?disposition=inline", "key-a").header.Get("Content-Disposition"), "inline")
-	require.Equal(t, "bytes", h.get(t, h.url+a["preview_url"].(string), "").body, "a link that needs no credential")
-	require.Equal(t, http.StatusFound, h.get(t, "/api/view?filename=photo.png&type=input", "key-a").status, "graphs find it by its name")
-	require.Equal(t, http.StatusOK, h.bearer(t, "GET", "/api/v2/assets/"+a["id"].(string), "").status, "it is an asset of v2")
+	content := h.Get(t, at(a)+"/content", "key-a")
+	require.Equal(t, "bytes", content.Body)
+	require.Contains(t, content.Header.Get("Content-Disposition"), "attachment")
+	require.Contains(t, h.Get(t, at(a)+"/content?disposition=inline", "key-a").Header.Get("Content-Disposition"), "inline")
+	require.Equal(t, "bytes", h.Get(t, h.URL+a["preview_url"].(string), "").Body, "a link that needs no credential")
+	require.Equal(t, http.StatusFound, h.Get(t, "/api/view?filename=photo.png&type=input", "key-a").Status, "graphs find it by its name")
+	require.Equal(t, http.StatusOK, h.Bearer(t, "GET", "/api/v2/assets/"+a["id"].(string), "").Status, "it is an asset of v2")
 
-	require.Equal(t, http.StatusOK, h.get(t, "/api/features", "").status)
-	require.Equal(t, true, h.get(t, "/api/features", "").json(t)["assets"])
-	other := h.get(t, at(a), "key-b")
-	require.Equal(t, http.StatusNotFound, other.status)
-	require.Equal(t, "not_found", other.json(t)["code"], "in the envelope of this surface")
-	h.library(t, http.StatusNoContent, "DELETE", at(a), "")
-	h.library(t, http.StatusNotFound, "DELETE", at(a), "")
-	h.library(t, http.StatusNotFound, "GET", at(a), "")
-	require.Equal(t, http.StatusNotFound, h.get(t, h.url+a["preview_url"].(string), "").status)
+	require.Equal(t, http.StatusOK, h.Get(t, "/api/features", "").Status)
+	require.Equal(t, true, h.Get(t, "/api/features", "").JSON(t)["assets"])
+	other := h.Get(t, at(a), "key-b")
+	require.Equal(t, http.StatusNotFound, other.Status)
+	require.Equal(t, "not_found", other.JSON(t)["code"], "in the envelope of this surface")
+	library(t, h, http.StatusNoContent, "DELETE", at(a), "")
+	library(t, h, http.StatusNotFound, "DELETE", at(a), "")
+	library(t, h, http.StatusNotFound, "GET", at(a), "")
+	require.Equal(t, http.StatusNotFound, h.Get(t, h.URL+a["preview_url"].(string), "").Status)
 }
 
 func TestTheSameLibraryFileIsNotMadeTwice(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "x", part{"tags", "", "pet, big"})
-	again := h.post(t, "/api/assets", "key-a", part{"file", "a.png", "x"}, part{"tags", "", "big"}, part{"tags", "", "pet"})
-	require.Equal(t, http.StatusOK, again.status, "whatever the order of parts and tags")
-	require.Equal(t, a["id"], again.json(t)["id"])
-	require.Equal(t, false, again.json(t)["created_new"])
-	for name, parts := range map[string][]part{
-		"another name": {{"file", "b.png", "x"}, {"tags", "", "pet,big"}}, "other tags": {{"file", "a.png", "x"}, {"tags", "", "pet"}},
-		"metadata":      {{"file", "a.png", "x"}, {"tags", "", "pet,big"}, {"user_metadata", "", `{"a":1}`}},
-		"another title": {{"file", "a.png", "x"}, {"tags", "", "pet,big"}, {"name", "", "Title"}},
-		"another type":  {{"file", "a.png", "x"}, {"tags", "", "pet,big"}, {"mime_type", "", "image/gif"}},
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "pet, big"))
+	again := h.Post(t, "/api/assets", "key-a", apitest.File("file", "a.png", "x"), apitest.Field("tags", "big"), apitest.Field("tags", "pet"))
+	require.Equal(t, http.StatusOK, again.Status, "whatever the order of parts and tags")
+	require.Equal(t, a["id"], again.JSON(t)["id"])
+	require.Equal(t, false, again.JSON(t)["created_new"])
+	for name, parts := range map[string][]apitest.Part{
+		"another name": {apitest.File("file", "b.png", "x"), apitest.Field("tags", "pet,big")}, "other tags": {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet")},
+		"metadata":      {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("user_metadata", `{"a":1}`)},
+		"another title": {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("name", "Title")},
+		"another type":  {apitest.File("file", "a.png", "x"), apitest.Field("tags", "pet,big"), apitest.Field("mime_type", "image/gif")},
 	} {
-		res := h.post(t, "/api/assets", "key-a", parts...)
-		require.Equal(t, http.StatusCreated, res.status, name)
-		require.NotEqual(t, a["id"], res.json(t)["id"], name)
+		res := h.Post(t, "/api/assets", "key-a", parts...)
+		require.Equal(t, http.StatusCreated, res.Status, name)
+		require.NotEqual(t, a["id"], res.JSON(t)["id"], name)
 	}
 
 	id := uuid.NewString()
-	mine := h.shelve(t, "c.png", "y", part{"id", "", id})
+	mine := shelve(t, h, "c.png", "y", apitest.Field("id", id))
 	require.Equal(t, id, mine["id"])
-	repeated := h.post(t, "/api/assets", "key-a", part{"file", "c.png", "y"}, part{"id", "", id})
-	require.Equal(t, http.StatusOK, repeated.status)
-	require.Equal(t, id, repeated.json(t)["id"])
-	theirs := h.post(t, "/api/assets", "key-b", part{"file", "c.png", "y"}, part{"id", "", id})
-	require.Equal(t, http.StatusCreated, theirs.status, "an id is unique within an account: %s", theirs.body)
-	require.Equal(t, id, theirs.json(t)["id"])
-	h.library(t, http.StatusNoContent, "DELETE", at(mine), "")
-	ended := h.post(t, "/api/assets", "key-a", part{"file", "c.png", "z"}, part{"id", "", id})
-	require.Equal(t, http.StatusConflict, ended.status, "an id names one file for ever")
+	repeated := h.Post(t, "/api/assets", "key-a", apitest.File("file", "c.png", "y"), apitest.Field("id", id))
+	require.Equal(t, http.StatusOK, repeated.Status)
+	require.Equal(t, id, repeated.JSON(t)["id"])
+	theirs := h.Post(t, "/api/assets", "key-b", apitest.File("file", "c.png", "y"), apitest.Field("id", id))
+	require.Equal(t, http.StatusCreated, theirs.Status, "an id is unique within an account: %s", theirs.Body)
+	require.Equal(t, id, theirs.JSON(t)["id"])
+	library(t, h, http.StatusNoContent, "DELETE", at(mine), "")
+	ended := h.Post(t, "/api/assets", "key-a", apitest.File("file", "c.png", "z"), apitest.Field("id", id))
+	require.Equal(t, http.StatusConflict, ended.Status, "an id names one file for ever")
 	derived := uuid.NewSHA1(uuid.NameSpaceOID, []byte("x")).String()
-	require.Equal(t, http.StatusBadRequest, h.post(t, "/api/assets", "key-a", part{"file", "d", "d"}, part{"id", "", derived}).status)
+	require.Equal(t, http.StatusBadRequest, h.Post(t, "/api/assets", "key-a", apitest.File("file", "d", "d"), apitest.Field("id", derived)).Status)
 }
 
 func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "x")
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "x")
 	body := fmt.Sprintf(`{"hash":%q,"name":"copy.png","tags":["input","again"],"user_metadata":{"k":"v"}}`, a["hash"])
-	made := h.library(t, http.StatusCreated, "POST", "/api/assets/from-hash", body)
+	made := library(t, h, http.StatusCreated, "POST", "/api/assets/from-hash", body)
 	require.Equal(t, "image/png", made["mime_type"])
 	require.Equal(t, []any{"input", "again"}, made["tags"])
 	require.Equal(t, "copy.png", made["loader_path"])
-	same := h.library(t, http.StatusOK, "POST", "/assets/from-hash", body)
+	same := library(t, h, http.StatusOK, "POST", "/assets/from-hash", body)
 	require.Equal(t, made["id"], same["id"])
-	onlyHash := h.post(t, "/api/assets", "key-a", part{"hash", "", a["hash"].(string)}, part{"name", "", "third.png"})
-	require.Equal(t, http.StatusCreated, onlyHash.status, onlyHash.body)
+	onlyHash := h.Post(t, "/api/assets", "key-a", apitest.Field("hash", a["hash"].(string)), apitest.Field("name", "third.png"))
+	require.Equal(t, http.StatusCreated, onlyHash.Status, onlyHash.Body)
 
 	for target, want := range map[string]int{
 		"/api/assets/hash/" + a["hash"].(string):                 http.StatusOK,
@@ -147,9 +171,9 @@ func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 		"/api/assets/hash/sha256:" + strings.Repeat("1", 64):     http.StatusNotFound,
 		"/api/assets/hash/md5:" + strings.Repeat("1", 64):        http.StatusBadRequest,
 	} {
-		require.Equal(t, want, h.do(t, h.request(t, http.MethodHead, target, "key-a", nil)).status, target)
+		require.Equal(t, want, h.Do(t, h.Request(t, http.MethodHead, target, "key-a", nil)).Status, target)
 	}
-	require.Equal(t, http.StatusNotFound, h.do(t, h.request(t, http.MethodHead, "/api/assets/hash/"+a["hash"].(string), "key-b", nil)).status)
+	require.Equal(t, http.StatusNotFound, h.Do(t, h.Request(t, http.MethodHead, "/api/assets/hash/"+a["hash"].(string), "key-b", nil)).Status)
 	for bad, status := range map[string]int{
 		fmt.Sprintf(`{"hash":%q}`, a["hash"]):                            http.StatusBadRequest, // no tags
 		`{"hash":"blake3:zz","tags":["a"]}`:                              http.StatusBadRequest,
@@ -157,35 +181,35 @@ func TestLibraryFilesAreMadeOfHashes(t *testing.T) {
 		`{"hash":"blake3:` + strings.Repeat("2", 64) + `","tags":["a"]}`: http.StatusNotFound,
 		`[]`: http.StatusBadRequest,
 	} {
-		h.library(t, status, "POST", "/api/assets/from-hash", bad)
+		library(t, h, status, "POST", "/api/assets/from-hash", bad)
 	}
 }
 
 func TestLibraryFilesAreChanged(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "x", part{"tags", "", "one,two"})
-	thumb := h.shelve(t, "thumb.png", "thumb", part{"tags", "", "output"})
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "one,two"))
+	thumb := shelve(t, h, "thumb.png", "thumb", apitest.Field("tags", "output"))
 	require.Equal(t, []any{"output"}, thumb["tags"])
 	require.Nil(t, thumb["loader_path"], "no name leads to what is uploaded as an output")
 
 	change := fmt.Sprintf(`{"name":"Best","mime_type":"image/webp","user_metadata":{"b":2,"a":1},"preview_id":%q,"tags":["three","two"]}`, thumb["id"])
-	b := h.library(t, http.StatusOK, "PUT", at(a), change)
+	b := library(t, h, http.StatusOK, "PUT", at(a), change)
 	require.Equal(t, "Best", b["name"])
 	require.Equal(t, "image/webp", b["mime_type"])
 	require.Equal(t, map[string]any{"a": 1.0, "b": 2.0}, b["user_metadata"])
 	require.Equal(t, []any{"input", "three", "two"}, b["tags"])
 	require.Equal(t, thumb["id"], b["preview_id"])
-	require.Equal(t, "thumb", h.get(t, h.url+b["preview_url"].(string), "").body)
+	require.Equal(t, "thumb", h.Get(t, h.URL+b["preview_url"].(string), "").Body)
 	require.Equal(t, "a.png", b["loader_path"], "graphs find it as before")
-	require.Equal(t, b, h.library(t, http.StatusOK, "GET", at(a), ""))
-	require.Equal(t, b, h.library(t, http.StatusOK, "PUT", at(a), change), "twice is once")
-	require.Contains(t, h.get(t, at(a)+"/content", "key-a").header.Get("Content-Disposition"), "Best")
-	v2 := h.bearer(t, "GET", "/api/v2/assets?tag=three", "").json(t)["assets"].([]any)
+	require.Equal(t, b, library(t, h, http.StatusOK, "GET", at(a), ""))
+	require.Equal(t, b, library(t, h, http.StatusOK, "PUT", at(a), change), "twice is once")
+	require.Contains(t, h.Get(t, at(a)+"/content", "key-a").Header.Get("Content-Disposition"), "Best")
+	v2 := h.Bearer(t, "GET", "/api/v2/assets?tag=three", "").JSON(t)["assets"].([]any)
 	require.Len(t, v2, 1)
 	require.Equal(t, []any{"three", "two"}, v2[0].(map[string]any)["tags"], "the owner's tags, on both surfaces")
 
-	cleared := h.library(t, http.StatusOK, "PUT", at(a), `{"user_metadata":{},"preview_id":""}`)
+	cleared := library(t, h, http.StatusOK, "PUT", at(a), `{"user_metadata":{},"preview_id":""}`)
 	require.Equal(t, map[string]any{}, cleared["user_metadata"])
 	require.Nil(t, cleared["preview_id"])
 	for bad, code := range map[string]string{
@@ -194,48 +218,48 @@ func TestLibraryFilesAreChanged(t *testing.T) {
 		`{"preview_id":"x"}`: "invalid_preview", `{"preview_id":"` + uuid.NewString() + `"}`: "invalid_preview", `{"tags":["output"]}`: "protected_tag",
 		`{"name":"` + strings.Repeat("x", 600) + `"}`: "invalid_request", `[1]`: "invalid_request",
 	} {
-		require.Equal(t, code, h.library(t, http.StatusBadRequest, "PUT", at(a), bad)["code"], bad)
+		require.Equal(t, code, library(t, h, http.StatusBadRequest, "PUT", at(a), bad)["code"], bad)
 	}
-	res := h.do(t, h.request(t, http.MethodPut, at(a), "key-b", strings.NewReader(`{"name":"mine"}`)))
-	require.Equal(t, http.StatusNotFound, res.status)
+	res := h.Do(t, h.Request(t, http.MethodPut, at(a), "key-b", strings.NewReader(`{"name":"mine"}`)))
+	require.Equal(t, http.StatusNotFound, res.Status)
 }
 
 func TestLibraryTags(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "x", part{"tags", "", "one"})
-	h.shelve(t, "b.png", "y", part{"tags", "", "one,two"})
+	h := apitest.StartFiles(t, api.Options{})
+	a := shelve(t, h, "a.png", "x", apitest.Field("tags", "one"))
+	shelve(t, h, "b.png", "y", apitest.Field("tags", "one,two"))
 	require.Equal(t, map[string]any{"added": []any{"new"}, "already_present": []any{"one", "input"}, "total_tags": []any{"input", "new", "one"}},
-		h.library(t, http.StatusOK, "POST", at(a)+"/tags", `{"tags":["one"," new ","input"]}`))
+		library(t, h, http.StatusOK, "POST", at(a)+"/tags", `{"tags":["one"," new ","input"]}`))
 	require.Equal(t, map[string]any{"removed": []any{"one"}, "not_present": []any{"none"}, "protected": []any{"input"}, "total_tags": []any{"input", "new"}},
-		h.library(t, http.StatusOK, "DELETE", at(a)+"/tags", `{"tags":["one","none","input"]}`))
-	require.Equal(t, "protected_tag", h.library(t, http.StatusBadRequest, "POST", at(a)+"/tags", `{"tags":["temp"]}`)["code"])
+		library(t, h, http.StatusOK, "DELETE", at(a)+"/tags", `{"tags":["one","none","input"]}`))
+	require.Equal(t, "protected_tag", library(t, h, http.StatusBadRequest, "POST", at(a)+"/tags", `{"tags":["temp"]}`)["code"])
 	for _, bad := range []string{`{}`, `{"tags":[]}`, `{"tags":[" "]}`, `{"tags":"x"}`, `{"tags":["` + strings.Repeat("x", 300) + `"]}`} {
-		h.library(t, http.StatusBadRequest, "POST", at(a)+"/tags", bad)
-		h.library(t, http.StatusBadRequest, "DELETE", at(a)+"/tags", bad)
+		library(t, h, http.StatusBadRequest, "POST", at(a)+"/tags", bad)
+		library(t, h, http.StatusBadRequest, "DELETE", at(a)+"/tags", bad)
 	}
 	require.JSONEq(t, `{"tags":[{"name":"input","count":2},{"name":"new","count":1},{"name":"one","count":1},{"name":"two","count":1}],"total":4,"has_more":false}`,
-		h.get(t, "/api/tags", "key-a").body)
-	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`, h.get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").body)
-	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, h.get(t, "/tags?prefix=t", "key-a").body)
-	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, h.get(t, "/api/assets/tags/refine?include_tags=two", "key-a").body)
-	require.JSONEq(t, `{"tag_counts":{}}`, h.get(t, "/api/assets/tags/refine", "key-b").body)
+		h.Get(t, "/api/tags", "key-a").Body)
+	require.JSONEq(t, `{"tags":[{"name":"one","count":1}],"total":4,"has_more":true}`, h.Get(t, "/tags?order=name_asc&limit=1&offset=2&include_zero=true", "key-a").Body)
+	require.JSONEq(t, `{"tags":[{"name":"two","count":1}],"total":1,"has_more":false}`, h.Get(t, "/tags?prefix=t", "key-a").Body)
+	require.JSONEq(t, `{"tag_counts":{"input":1,"one":1,"two":1}}`, h.Get(t, "/api/assets/tags/refine?include_tags=two", "key-a").Body)
+	require.JSONEq(t, `{"tag_counts":{}}`, h.Get(t, "/api/assets/tags/refine", "key-b").Body)
 	for _, bad := range []string{"/tags?limit=0", "/tags?limit=1001", "/tags?offset=-1", "/tags?order=x", "/tags?prefix=%ff", "/api/assets/tags/refine?limit=9999"} {
-		h.library(t, http.StatusBadRequest, "GET", bad, "")
+		library(t, h, http.StatusBadRequest, "GET", bad, "")
 	}
 }
 
 func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	h.shelve(t, "cat.png", "1", part{"tags", "", "input,pet"}, part{"user_metadata", "", `{"rating":5,"who":["ann","bob"]}`})
-	h.shelve(t, "dog.png", "333", part{"tags", "", "pet"})
-	h.shelve(t, "shown.png", "22", part{"tags", "", "output"})
-	model := h.shelve(t, "y.safetensors", "4444", part{"tags", "", `["models","loras","sdxl"]`})
+	h := apitest.StartFiles(t, api.Options{})
+	shelve(t, h, "cat.png", "1", apitest.Field("tags", "input,pet"), apitest.Field("user_metadata", `{"rating":5,"who":["ann","bob"]}`))
+	shelve(t, h, "dog.png", "333", apitest.Field("tags", "pet"))
+	shelve(t, h, "shown.png", "22", apitest.Field("tags", "output"))
+	model := shelve(t, h, "y.safetensors", "4444", apitest.Field("tags", `["models","loras","sdxl"]`))
 	require.Equal(t, []any{"models", "loras", "sdxl"}, model["tags"])
 	require.Equal(t, model["updated_at"], model["last_access_time"], "reads are not recorded")
 	require.Equal(t, "y.safetensors", model["loader_path"])
-	require.JSONEq(t, `["y.safetensors"]`, h.get(t, "/models/loras", "key-a").body, "nodes of the category load it")
+	require.JSONEq(t, `["y.safetensors"]`, h.Get(t, "/models/loras", "key-a").Body, "nodes of the category load it")
 	for query, want := range map[string][]string{
 		"include_public=false&limit=100&sort=created_at&tags_any=input&tags_none=missing":         {"dog.png", "cat.png"},
 		"include_public=false&limit=100&sort=created_at&tags_any=output%2Ctemp&tags_none=missing": {"shown.png"},
@@ -243,7 +267,7 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 		"include_tags=models&include_tags=checkpoints":                                            {},
 		"include_tags=pet&exclude_tags=input":                                                     {},
 		"name_contains=SHOWN":                                                                     {"shown.png"},
-		"limit=1&hash=" + hashOf("22"):                                                            {"shown.png"},
+		"limit=1&hash=" + apitest.HashOf("22"):                                                    {"shown.png"},
 		"hash=cat.png":                                                                            {},
 		"metadata_filter=" + url.QueryEscape(`{"rating":5}`):                                      {"cat.png"},
 		"metadata_filter=" + url.QueryEscape(`{"who":["bob","eve"]}`):                             {"cat.png"},
@@ -253,20 +277,20 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 		"sort=last_access_time&limit=1":                                                           {"y.safetensors"},
 		"offset=3":                                                                                {"cat.png"},
 	} {
-		body := h.library(t, http.StatusOK, "GET", "/api/assets?"+query, "")
+		body := library(t, h, http.StatusOK, "GET", "/api/assets?"+query, "")
 		require.Equal(t, want, named(t, body), query)
 		if !strings.Contains(query, "limit=1") {
 			require.Equal(t, false, body["has_more"], query)
 		}
 	}
-	whole := h.library(t, http.StatusOK, "GET", "/assets", "")
+	whole := library(t, h, http.StatusOK, "GET", "/assets", "")
 	require.EqualValues(t, 4, whole["total"])
-	require.Empty(t, named(t, h.get(t, "/assets", "key-b").json(t)))
+	require.Empty(t, named(t, h.Get(t, "/assets", "key-b").JSON(t)))
 	for _, way := range []string{"sort=created_at", "sort=name&order=asc", "sort=size&order=asc", "sort=updated_at"} {
 		var walked []string
 		after := ""
 		for {
-			page := h.library(t, http.StatusOK, "GET", "/assets?limit=3&"+way+after, "")
+			page := library(t, h, http.StatusOK, "GET", "/assets?limit=3&"+way+after, "")
 			require.EqualValues(t, 4, page["total"])
 			walked = append(walked, named(t, page)...)
 			next, more := page["next_cursor"].(string)
@@ -275,16 +299,16 @@ func TestTheLibraryIsListedAsEditorsAsk(t *testing.T) {
 				break
 			}
 		}
-		require.Equal(t, named(t, h.library(t, http.StatusOK, "GET", "/assets?"+way, "")), walked, way)
+		require.Equal(t, named(t, library(t, h, http.StatusOK, "GET", "/assets?"+way, "")), walked, way)
 	}
 }
 
 func TestLibraryListingsRefuse(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	h.shelve(t, "a", "1")
-	h.shelve(t, "b", "2")
-	cursor := h.library(t, http.StatusOK, "GET", "/assets?limit=1&sort=name", "")["next_cursor"].(string)
+	h := apitest.StartFiles(t, api.Options{})
+	shelve(t, h, "a", "1")
+	shelve(t, h, "b", "2")
+	cursor := library(t, h, http.StatusOK, "GET", "/assets?limit=1&sort=name", "")["next_cursor"].(string)
 	for _, query := range []string{
 		"limit=0", "limit=501", "limit=x", "offset=-1", "offset=99999999999", "sort=color", "order=up", "after=x", "after=" + cursor,
 		"after=" + cursor + "&sort=name&order=asc", "metadata_filter=x", "metadata_filter=[]", "metadata_filter=" + url.QueryEscape(`{"a":{}}`),
@@ -293,72 +317,72 @@ func TestLibraryListingsRefuse(t *testing.T) {
 		"metadata_filter=" + url.QueryEscape(`{"a":"\u0000"}`), "include_tags=" + strings.Repeat("x", 300), "include_tags=%00", "tags_any=%ff",
 		"include_tags=" + strings.Repeat("x,", 150) + "x",
 	} {
-		body := h.library(t, http.StatusBadRequest, "GET", "/api/assets?"+query, "")
+		body := library(t, h, http.StatusBadRequest, "GET", "/api/assets?"+query, "")
 		require.NotEmpty(t, body["code"], query)
 		require.NotEmpty(t, body["message"], query)
 	}
-	h.library(t, http.StatusOK, "GET", "/assets?sort=name&after="+cursor, "")
+	library(t, h, http.StatusOK, "GET", "/assets?sort=name&after="+cursor, "")
 }
 
 func TestLibraryUploadsRefuse(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 100})
-	file := part{"file", "a.png", "x"}
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 100})
+	file := apitest.File("file", "a.png", "x")
 	for name, c := range map[string]struct {
 		status int
-		parts  []part
+		parts  []apitest.Part
 	}{
-		"nothing":               {http.StatusBadRequest, []part{{"name", "", "x"}}},
-		"a category is missing": {http.StatusBadRequest, []part{file, {"tags", "", "models"}}},
-		"a category with path":  {http.StatusBadRequest, []part{file, {"tags", "", "models,../x"}}},
-		"two places":            {http.StatusBadRequest, []part{file, {"tags", "", "input,output"}}},
-		"bad tags":              {http.StatusBadRequest, []part{file, {"tags", "", "[1]"}}},
-		"bad metadata":          {http.StatusBadRequest, []part{file, {"user_metadata", "", "x"}}},
-		"bad type":              {http.StatusBadRequest, []part{file, {"mime_type", "", "x"}}},
-		"bad id":                {http.StatusBadRequest, []part{file, {"id", "", "x"}}},
-		"bad preview":           {http.StatusBadRequest, []part{file, {"preview_id", "", uuid.NewString()}}},
-		"bad hash":              {http.StatusBadRequest, []part{file, {"hash", "", "x"}}},
-		"a hash not computed":   {http.StatusBadRequest, []part{file, {"hash", "", "sha256:" + strings.Repeat("1", 64)}}},
-		"other bytes":           {http.StatusConflict, []part{file, {"hash", "", hashOf("y")}}},
-		"bytes nobody has":      {http.StatusNotFound, []part{{"hash", "", hashOf("z")}, {"name", "", "z"}}},
-		"too large":             {http.StatusRequestEntityTooLarge, []part{{"file", "a", strings.Repeat("x", 101)}}},
+		"nothing":               {http.StatusBadRequest, []apitest.Part{apitest.Field("name", "x")}},
+		"a category is missing": {http.StatusBadRequest, []apitest.Part{file, apitest.Field("tags", "models")}},
+		"a category with path":  {http.StatusBadRequest, []apitest.Part{file, apitest.Field("tags", "models,../x")}},
+		"two places":            {http.StatusBadRequest, []apitest.Part{file, apitest.Field("tags", "input,output")}},
+		"bad tags":              {http.StatusBadRequest, []apitest.Part{file, apitest.Field("tags", "[1]")}},
+		"bad metadata":          {http.StatusBadRequest, []apitest.Part{file, apitest.Field("user_metadata", "x")}},
+		"bad type":              {http.StatusBadRequest, []apitest.Part{file, apitest.Field("mime_type", "x")}},
+		"bad id":                {http.StatusBadRequest, []apitest.Part{file, apitest.Field("id", "x")}},
+		"bad preview":           {http.StatusBadRequest, []apitest.Part{file, apitest.Field("preview_id", uuid.NewString())}},
+		"bad hash":              {http.StatusBadRequest, []apitest.Part{file, apitest.Field("hash", "x")}},
+		"a hash not computed":   {http.StatusBadRequest, []apitest.Part{file, apitest.Field("hash", "sha256:"+strings.Repeat("1", 64))}},
+		"other bytes":           {http.StatusConflict, []apitest.Part{file, apitest.Field("hash", apitest.HashOf("y"))}},
+		"bytes nobody has":      {http.StatusNotFound, []apitest.Part{apitest.Field("hash", apitest.HashOf("z")), apitest.Field("name", "z")}},
+		"too large":             {http.StatusRequestEntityTooLarge, []apitest.Part{apitest.File("file", "a", strings.Repeat("x", 101))}},
 	} {
-		res := h.post(t, "/api/assets", "key-a", c.parts...)
-		require.Equal(t, c.status, res.status, "%s: %s", name, res.body)
-		require.NotEmpty(t, res.json(t)["code"], name)
+		res := h.Post(t, "/api/assets", "key-a", c.parts...)
+		require.Equal(t, c.status, res.Status, "%s: %s", name, res.Body)
+		require.NotEmpty(t, res.JSON(t)["code"], name)
 	}
-	text := h.request(t, http.MethodPost, "/api/assets", "key-a", strings.NewReader("x"))
+	text := h.Request(t, http.MethodPost, "/api/assets", "key-a", strings.NewReader("x"))
 	text.Header.Set("Content-Type", "text/plain")
-	require.Equal(t, http.StatusUnsupportedMediaType, h.do(t, text).status)
-	require.EqualValues(t, 0, h.library(t, http.StatusOK, "GET", "/assets", "")["total"], "what was refused left nothing")
-	read := h.post(t, "/api/assets", "key-r", file)
-	require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, read.status)
+	require.Equal(t, http.StatusUnsupportedMediaType, h.Do(t, text).Status)
+	require.EqualValues(t, 0, library(t, h, http.StatusOK, "GET", "/assets", "")["total"], "what was refused left nothing")
+	read := h.Post(t, "/api/assets", "key-r", file)
+	require.Contains(t, []int{http.StatusForbidden, http.StatusUnauthorized}, read.Status)
 }
 
 // A name that a newer file took over leads to that one, which the older file must not claim.
 func TestALoaderPathLeadsToItsFile(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	old := h.shelve(t, "same.png", "old")
-	fresh := h.shelve(t, "same.png", "new")
+	h := apitest.StartFiles(t, api.Options{})
+	old := shelve(t, h, "same.png", "old")
+	fresh := shelve(t, h, "same.png", "new")
 	require.Equal(t, "same.png", fresh["loader_path"])
-	require.Nil(t, h.library(t, http.StatusOK, "GET", at(old), "")["loader_path"])
-	require.Equal(t, "old", h.get(t, at(old)+"/content", "key-a").body)
+	require.Nil(t, library(t, h, http.StatusOK, "GET", at(old), "")["loader_path"])
+	require.Equal(t, "old", h.Get(t, at(old)+"/content", "key-a").Body)
 }
 
 // An editor's page loads its scripts from /assets; this API then stands under /api only, where editors call it.
 func TestLibraryRoutesDoNotHideEditorFiles(t *testing.T) {
 	t.Parallel()
-	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) {
-		d.Editor = &api.Editor{Files: editorFiles(t), Sealer: testSealer(t)}
+	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) {
+		d.Editor = &api.Editor{Files: apitest.EditorFiles(t), Sealer: apitest.NewSealer(t)}
 		blobs := mem.New()
 		d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(recordsOnly{}, blobs, asset.Options{})
 		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, struct{ media.Grants }{}
 	})
 	for target, want := range map[string]int{"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401, "/tags": 401} {
-		require.Equal(t, want, h.do(t, "GET", target, "").status, target)
+		require.Equal(t, want, h.Do(t, "GET", target, "").Status, target)
 	}
-	require.Equal(t, http.StatusOK, h.do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "").status)
-	require.Equal(t, http.StatusNotFound, h.do(t, "POST", "/assets/index-B2rHQ9Sn.js", "").status)
-	require.Equal(t, http.StatusUnauthorized, h.do(t, "GET", "/api/assets/"+uuid.NewString(), "").status)
+	require.Equal(t, http.StatusOK, h.Do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "").Status)
+	require.Equal(t, http.StatusNotFound, h.Do(t, "POST", "/assets/index-B2rHQ9Sn.js", "").Status)
+	require.Equal(t, http.StatusUnauthorized, h.Do(t, "GET", "/api/assets/"+uuid.NewString(), "").Status)
 }

@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -25,21 +26,21 @@ func (p presigning) Presign(_ context.Context, ref blob.Ref, h blob.Headers, ttl
 // what users stored from being rendered; what may not be read is refused here, before any link is made.
 func TestContentOnBucketStorageIsARedirect(t *testing.T) {
 	t.Parallel()
-	h := startFilesOver(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return presigning{s} })
-	page := h.post(t, "/api/v2/assets", "key-a", upload("<script>", part{"content_type", "", "text/html"}, part{"file_path", "", "p.html"})...).json(t)
+	h := apitest.StartFilesOver(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return presigning{s} })
+	page := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("<script>", apitest.Field("content_type", "text/html"), apitest.Field("file_path", "p.html"))...).JSON(t)
 	target := "/api/v2/assets/" + page["id"].(string)
 	for _, link := range []string{target + "/content", page["url"].(string)} {
-		res := h.get(t, link, "key-a")
-		require.Equal(t, http.StatusFound, res.status, res.body)
-		require.Equal(t, "private, no-store", res.header.Get("Cache-Control"))
-		to, err := url.Parse(res.header.Get("Location"))
+		res := h.Get(t, link, "key-a")
+		require.Equal(t, http.StatusFound, res.Status, res.Body)
+		require.Equal(t, "private, no-store", res.Header.Get("Cache-Control"))
+		to, err := url.Parse(res.Header.Get("Location"))
 		require.NoError(t, err)
-		require.Equal(t, "/"+hashOf("<script>")[len("blake3:"):], to.Path)
+		require.Equal(t, "/"+apitest.HashOf("<script>")[len("blake3:"):], to.Path)
 		require.Equal(t, "application/octet-stream", to.Query().Get("type"))
 		require.Equal(t, "attachment; filename=p.html", to.Query().Get("disposition"))
 		require.Equal(t, "15m0s", to.Query().Get("ttl"))
 	}
-	require.Equal(t, http.StatusNotFound, h.get(t, target+"/content", "key-b").status)
-	require.Equal(t, http.StatusNoContent, h.do(t, h.request(t, http.MethodDelete, target, "key-a", nil)).status)
-	require.Equal(t, http.StatusNotFound, h.get(t, page["url"].(string), "").status)
+	require.Equal(t, http.StatusNotFound, h.Get(t, target+"/content", "key-b").Status)
+	require.Equal(t, http.StatusNoContent, h.Do(t, h.Request(t, http.MethodDelete, target, "key-a", nil)).Status)
+	require.Equal(t, http.StatusNotFound, h.Get(t, page["url"].(string), "").Status)
 }

@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"bytes"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -70,9 +71,13 @@ func (recordsOnly) Reference(context.Context, asset.New) (asset.Stored, bool, er
 func (recordsOnly) Change(context.Context, string, asset.ID, asset.Change, string) (asset.Asset, []asset.Event, error) {
 	return asset.Asset{}, nil, nil
 }
-func (recordsOnly) Delete(context.Context, string, asset.ID, string) error   { return nil }
+
+func (recordsOnly) Delete(context.Context, string, asset.ID, string) error { return nil }
+
 func (recordsOnly) HasBytes(context.Context, string, blob.Ref) (bool, error) { return false, nil }
-func (recordsOnly) Check(context.Context, string, string, string) error      { return nil }
+
+func (recordsOnly) Check(context.Context, string, string, string) error { return nil }
+
 func (recordsOnly) Claim(context.Context, string, string, string, uuid.UUID) error {
 	return nil
 }
@@ -123,12 +128,12 @@ func FuzzUpload(f *testing.F) {
 	blobs := &openWriters{Store: mem.New()}
 	links, err := signedurl.New([]signedurl.Key{{ID: "1", Secret: bytes.Repeat([]byte{7}, 32)}}, signedurl.Options{})
 	require.NoError(f, err)
-	jobs, hub := &memoryJobs{jobs: map[job.ID]job.Job{}}, stream.NewHub(stream.HubOptions{})
+	jobs, hub := &apitest.MemoryJobs{Jobs: map[job.ID]job.Job{}}, stream.NewHub(stream.HubOptions{})
 	f.Cleanup(hub.Stop)
 	handler, err := api.New(api.Deps{
-		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &hubLive{hub: hub}, Grants: links,
+		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &apitest.HubLive{Hub: hub}, Grants: links,
 		Files: files.New(nil, blobs, files.Options{}), Assets: asset.NewService(recordsOnly{}, blobs, asset.Options{}),
-		AssetView: recordsOnly{}, Keys: recordsOnly{}, Readiness: parts{}, Logger: slog.New(slog.DiscardHandler),
+		AssetView: recordsOnly{}, Keys: recordsOnly{}, Readiness: apitest.Parts{}, Logger: slog.New(slog.DiscardHandler),
 	}, api.Options{MaxUpload: 1 << 10})
 	require.NoError(f, err)
 	f.Fuzz(func(t *testing.T, body []byte) {

@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"fmt"
@@ -11,17 +11,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 // A client that sends nothing more and stays must not keep a connection and a staged file for ever.
 func TestAnUploadThatStallsIsGivenUp(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{UploadIdle: 50 * time.Millisecond})
+	h := apitest.StartFiles(t, api.Options{UploadIdle: 50 * time.Millisecond})
 	begun := "--b\r\nContent-Disposition: form-data; name=%q; filename=\"f\"\r\n\r\nbegun"
 	for _, c := range []struct{ path, part, body string }{
 		{"/api/v2/assets", "file", begun}, {"/api/upload/image", "image", begun}, {"/api/upload/image", "image", begun + "\r\n--b--\r\nmore"},
 	} {
-		conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+		conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 		require.NoError(t, err)
 		defer conn.Close()
 		require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
@@ -31,6 +32,6 @@ func TestAnUploadThatStallsIsGivenUp(t *testing.T) {
 		answer, err := io.ReadAll(conn)
 		require.NoError(t, err, "the server ends the connection")
 		require.Contains(t, string(answer), "HTTP/1.1 4")
-		until(t, "nothing is staged", func() bool { _, staged := h.blobs(t); return staged == 0 })
+		apitest.Until(t, "nothing is staged", func() bool { _, staged := h.Blobs(t); return staged == 0 })
 	}
 }

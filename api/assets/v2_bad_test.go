@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"bufio"
@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 // formOf is a whole upload and its Content-Type.
@@ -22,10 +23,10 @@ func formOf(t *testing.T, data string) (body, contentType string) {
 	t.Helper()
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
-	for _, p := range upload(data) {
-		pw, err := w.CreateFormFile(p.name, p.filename)
+	for _, p := range apitest.Upload(data) {
+		pw, err := w.CreateFormFile(p.Name, p.Filename)
 		require.NoError(t, err)
-		_, err = io.WriteString(pw, p.value)
+		_, err = io.WriteString(pw, p.Value)
 		require.NoError(t, err)
 	}
 	require.NoError(t, w.Close())
@@ -35,12 +36,12 @@ func formOf(t *testing.T, data string) (body, contentType string) {
 // A length that is less or more than what comes: the form is cut off, and nothing stays behind.
 func TestWrongContentLengthIsATruncatedBody(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{UploadIdle: 300 * time.Millisecond})
+	h := apitest.StartFiles(t, api.Options{UploadIdle: 300 * time.Millisecond})
 	body, contentType := formOf(t, strings.Repeat("x", 300_000))
 	for name, length := range map[string]int{"too small": len(body) - 200_000, "too large": len(body) + 1000} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+			conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 			require.NoError(t, err)
 			defer conn.Close()
 			require.NoError(t, conn.SetDeadline(time.Now().Add(2*time.Minute)))
@@ -56,7 +57,7 @@ func TestWrongContentLengthIsATruncatedBody(t *testing.T) { // A-15
 		})
 	}
 	t.Cleanup(func() {
-		stored, staged := h.blobs(t)
+		stored, staged := h.Blobs(t)
 		require.Zero(t, stored)
 		require.Zero(t, staged)
 	})
@@ -65,19 +66,19 @@ func TestWrongContentLengthIsATruncatedBody(t *testing.T) { // A-15
 // A body without a length is cut off where it passes the limit, far from its end.
 func TestABodyOfUnknownLengthEndsAtTheLimit(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{MaxUpload: 1 << 20})
+	h := apitest.StartFiles(t, api.Options{MaxUpload: 1 << 20})
 	sent := &counted{Reader: io.MultiReader(
 		strings.NewReader("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"f\"\r\n\r\n"), io.LimitReader(xs{}, 5<<30))}
-	req := h.request(t, http.MethodPost, "/api/v2/assets", "key-a", sent)
+	req := h.Request(t, http.MethodPost, "/api/v2/assets", "key-a", sent)
 	req.Header.Set("Content-Type", "multipart/form-data; boundary=b")
-	res, err := h.client.Do(req)
+	res, err := h.Client.Do(req)
 	if err == nil { // else the connection went while the client still sent
 		defer res.Body.Close()
 		require.Equal(t, http.StatusRequestEntityTooLarge, res.StatusCode)
 	}
 	require.Less(t, sent.n, int64(64<<20))
-	until(t, "nothing is staged", func() bool { _, staged := h.blobs(t); return staged == 0 })
-	stored, _ := h.blobs(t)
+	apitest.Until(t, "nothing is staged", func() bool { _, staged := h.Blobs(t); return staged == 0 })
+	stored, _ := h.Blobs(t)
 	require.Zero(t, stored)
 }
 

@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"net/http"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 // A disk that is full answers a clear error, keeps no part, and the service goes on with what fits.
@@ -19,16 +20,16 @@ func TestAFullDiskIsAClearErrorAndTheServiceLives(t *testing.T) {
 		t.Skipf("a small file system needs the right to mount one: %v", err)
 	}
 	t.Cleanup(func() { require.NoError(t, syscall.Unmount(root, syscall.MNT_DETACH)) })
-	h := startFilesIn(t, root, api.Options{})
+	h := apitest.StartFilesIn(t, root, api.Options{})
 	for range 2 {
-		full := h.post(t, "/api/v2/assets", "key-a", upload(strings.Repeat("x", 8<<20))...)
-		require.Equal(t, http.StatusInternalServerError, full.status, full.body)
-		require.Equal(t, "upstream_error", code(t, full))
-		require.NotContains(t, full.body, root, "the answer names no path")
-		stored, staged := h.blobs(t)
+		full := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(strings.Repeat("x", 8<<20))...)
+		require.Equal(t, http.StatusInternalServerError, full.Status, full.Body)
+		require.Equal(t, "upstream_error", apitest.Code(t, full))
+		require.NotContains(t, full.Body, root, "the answer names no path")
+		stored, staged := h.Blobs(t)
 		require.Zero(t, stored)
 		require.Zero(t, staged, "no part of it stays")
 	}
-	require.Equal(t, http.StatusCreated, h.post(t, "/api/v2/assets", "key-a", upload("small")...).status)
-	require.Len(t, h.list(t, ""), 1, "what was refused is no asset")
+	require.Equal(t, http.StatusCreated, h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("small")...).Status)
+	require.Len(t, list(t, h, ""), 1, "what was refused is no asset")
 }

@@ -1,4 +1,4 @@
-package api_test
+package assets_test
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
@@ -23,9 +24,9 @@ import (
 )
 
 // made counts the events, the streams, the records and the intents of assets.
-func (h *fileHarness) made(t *testing.T) (n [4]int) {
+func made(t *testing.T, h *apitest.FileHarness) (n [4]int) {
 	t.Helper()
-	err := h.pool.QueryRow(t.Context(), `select (select count(*) from events where type = 'asset.created.v1'),
+	err := h.Pool.QueryRow(t.Context(), `select (select count(*) from events where type = 'asset.created.v1'),
 		(select count(*) from streams where id like 'asset-%'), (select count(*) from files), (select count(*) from outbox)`).
 		Scan(&n[0], &n[1], &n[2], &n[3])
 	require.NoError(t, err)
@@ -49,30 +50,30 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 	for name, lose := range losses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, proxy := startFilesBehind(t)
+			h, proxy := apitest.StartFilesBehind(t)
 			lost := lose(proxy)
-			res := h.postKeyed(t, "k", "key-a", upload("1")...)
+			res := h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...)
 			<-lost
-			require.Equal(t, http.StatusCreated, res.status, res.body)
-			first := res.json(t)
+			require.Equal(t, http.StatusCreated, res.Status, res.Body)
+			first := res.JSON(t)
 			require.Equal(t, true, first["created_new"])
-			require.Equal(t, all(1), h.made(t))
+			require.Equal(t, all(1), made(t, h))
 
-			again := h.postKeyed(t, "k", "key-a", upload("1")...)
-			require.Equal(t, http.StatusUnprocessableEntity, again.status)
-			require.Equal(t, "idempotency_key_reuse", code(t, again))
-			require.Equal(t, all(1), h.made(t))
-			shown := h.get(t, "/api/v2/assets/"+first["id"].(string), "key-a").json(t)
+			again := h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...)
+			require.Equal(t, http.StatusUnprocessableEntity, again.Status)
+			require.Equal(t, "idempotency_key_reuse", apitest.Code(t, again))
+			require.Equal(t, all(1), made(t, h))
+			shown := h.Get(t, "/api/v2/assets/"+first["id"].(string), "key-a").JSON(t)
 			for _, field := range []string{"id", "hash", "size_bytes", "content_type", "file_path", "created_at"} {
 				require.Equal(t, first[field], shown[field], field)
 			}
 
 			lost = lose(proxy)
-			res = h.postKeyed(t, "another", "key-a", upload("1")...)
+			res = h.PostKeyed(t, "another", "key-a", apitest.Upload("1")...)
 			<-lost
-			require.Equal(t, http.StatusOK, res.status, "the bytes were held before")
-			require.Equal(t, false, res.json(t)["created_new"])
-			require.Equal(t, all(2), h.made(t))
+			require.Equal(t, http.StatusOK, res.Status, "the bytes were held before")
+			require.Equal(t, false, res.JSON(t)["created_new"])
+			require.Equal(t, all(2), made(t, h))
 		})
 	}
 }
@@ -80,62 +81,62 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 // A key is given back after a definite refusal, also when the database is lost over it.
 func TestAmbiguousReleaseOfAKeyIsRepeated(t *testing.T) {
 	t.Parallel()
-	h, proxy := startFilesBehind(t)
+	h, proxy := apitest.StartFilesBehind(t)
 	for i, lose := range []func(string) <-chan struct{}{
 		func(string) <-chan struct{} { return proxy.LoseAnswer("DELETE") },
 		func(string) <-chan struct{} { return proxy.LoseStatement("delete from idempotency_keys") },
 	} {
 		key := fmt.Sprint("k", i)
 		lost := lose(key)
-		require.Equal(t, http.StatusUnprocessableEntity, h.postKeyed(t, key, "key-a", upload(key, part{name: "-file"})...).status)
+		require.Equal(t, http.StatusUnprocessableEntity, h.PostKeyed(t, key, "key-a", apitest.Upload(key, apitest.Part{Name: "-file"})...).Status)
 		<-lost
-		require.Equal(t, all(i), h.made(t))
-		require.Equal(t, http.StatusCreated, h.postKeyed(t, key, "key-a", upload(key)...).status)
-		require.Equal(t, all(i+1), h.made(t))
+		require.Equal(t, all(i), made(t, h))
+		require.Equal(t, http.StatusCreated, h.PostKeyed(t, key, "key-a", apitest.Upload(key)...).Status)
+		require.Equal(t, all(i+1), made(t, h))
 	}
 }
 
 // A failure before anything is committed uses no key up, and is not put down to the client.
 func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
 	t.Parallel()
-	h, proxy := startFilesBehind(t)
+	h, proxy := apitest.StartFilesBehind(t)
 	lost := proxy.LoseStatement("begin")
-	res := h.postKeyed(t, "k", "key-a", upload("1")...)
+	res := h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...)
 	<-lost
-	require.Equal(t, http.StatusInternalServerError, res.status, res.body)
-	require.Equal(t, "upstream_error", code(t, res))
-	require.Equal(t, all(0), h.made(t))
-	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("1")...).status)
-	require.Equal(t, all(1), h.made(t))
+	require.Equal(t, http.StatusInternalServerError, res.Status, res.Body)
+	require.Equal(t, "upstream_error", apitest.Code(t, res))
+	require.Equal(t, all(0), made(t, h))
+	require.Equal(t, http.StatusCreated, h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...).Status)
+	require.Equal(t, all(1), made(t, h))
 }
 
 // The other ways in have no key. What a client repeats must not be made twice by them either.
 func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 	t.Parallel()
-	fromHash := func(h *fileHarness, t *testing.T) reply {
-		body := fmt.Sprintf(`{"hash": %q, "file_path": "other.png", "tags": ["x"]}`, hashOf("1"))
-		req := h.request(t, http.MethodPost, "/api/v2/assets/from-hash", "key-a", strings.NewReader(body))
+	fromHash := func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
+		body := fmt.Sprintf(`{"hash": %q, "file_path": "other.png", "tags": ["x"]}`, apitest.HashOf("1"))
+		req := h.Request(t, http.MethodPost, "/api/v2/assets/from-hash", "key-a", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
-		return h.do(t, req)
+		return h.Do(t, req)
 	}
 	shelved := uuid.NewString()
 	for name, c := range map[string]struct {
-		post        func(*fileHarness, *testing.T) reply
+		post        func(*apitest.FileHarness, *testing.T) apitest.Reply
 		first, then int // statuses
 		id          []string
 	}{
 		"a reference": {fromHash, 201, 200, []string{"id"}},
-		"an image": {func(h *fileHarness, t *testing.T) reply {
-			return h.post(t, "/api/upload/image", "key-a", part{"image", "a.png", picture(t, 3, 2, 1)})
+		"an image": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
+			return h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "a.png", apitest.Picture(t, 3, 2, 1)))
 		}, 200, 200, []string{"asset", "id"}},
-		"an image over another": {func(h *fileHarness, t *testing.T) reply {
-			return h.post(t, "/api/upload/image", "key-a", part{"image", "photo.png", picture(t, 3, 2, 1)}, part{"overwrite", "", "true"})
+		"an image over another": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
+			return h.Post(t, "/api/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 3, 2, 1)), apitest.Field("overwrite", "true"))
 		}, 200, 200, []string{"asset", "id"}},
-		"a file of the library": {func(h *fileHarness, t *testing.T) reply {
-			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"file", "b.png", "2"})
+		"a file of the library": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
+			return h.Post(t, "/api/assets", "key-a", apitest.Field("tags", "input"), apitest.File("file", "b.png", "2"))
 		}, 201, 200, []string{"id"}},
-		"one with an id": {func(h *fileHarness, t *testing.T) reply {
-			return h.post(t, "/api/assets", "key-a", part{"tags", "", "input"}, part{"id", "", shelved}, part{"file", "b.png", "2"})
+		"one with an id": {func(h *apitest.FileHarness, t *testing.T) apitest.Reply {
+			return h.Post(t, "/api/assets", "key-a", apitest.Field("tags", "input"), apitest.Field("id", shelved), apitest.File("file", "b.png", "2"))
 		}, 201, 200, []string{"id"}},
 	} {
 		for when, lose := range losses {
@@ -144,27 +145,27 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 			}
 			t.Run(name+", "+when, func(t *testing.T) {
 				t.Parallel()
-				h, proxy := startFilesBehind(t)
-				require.Equal(t, http.StatusCreated, h.post(t, "/api/v2/assets", "key-a", upload("1")...).status)
+				h, proxy := apitest.StartFilesBehind(t)
+				require.Equal(t, http.StatusCreated, h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("1")...).Status)
 				lost := lose(proxy)
 				res := c.post(h, t)
 				<-lost
-				require.Equal(t, c.first, res.status, res.body)
-				require.Equal(t, all(2), h.made(t))
+				require.Equal(t, c.first, res.Status, res.Body)
+				require.Equal(t, all(2), made(t, h))
 				again := c.post(h, t)
-				require.Equal(t, c.then, again.status, again.body)
+				require.Equal(t, c.then, again.Status, again.Body)
 				require.Equal(t, dig(t, res, c.id), dig(t, again, c.id), "the same one")
-				require.Equal(t, all(2), h.made(t))
+				require.Equal(t, all(2), made(t, h))
 			})
 		}
 	}
 }
 
 // dig returns what an answer says at a path.
-func dig(t *testing.T, a reply, path []string) string {
+func dig(t *testing.T, a apitest.Reply, path []string) string {
 	t.Helper()
 	var v any
-	require.NoError(t, json.Unmarshal([]byte(a.body), &v))
+	require.NoError(t, json.Unmarshal([]byte(a.Body), &v))
 	for _, name := range path {
 		v = v.(map[string]any)[name]
 	}
@@ -203,13 +204,13 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 		errors.New("a defect"): 1,
 	} {
 		keys := 0
-		h := startWith(t, api.Options{}, func(d *api.Deps) {
+		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
 			blobs, records := mem.New(), failing{err: err}
 			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
 			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, struct{ media.Grants }{}
 		})
-		f := fileHarness{url: h.url, client: http.DefaultClient}
-		require.GreaterOrEqual(t, f.postKeyed(t, "k", "", upload("1")...).status, 400)
+		f := apitest.FileHarness{URL: h.URL, Client: http.DefaultClient}
+		require.GreaterOrEqual(t, f.PostKeyed(t, "k", "", apitest.Upload("1")...).Status, 400)
 		require.Equal(t, want, keys, "%v", err)
 	}
 }
@@ -217,30 +218,30 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 // A client that leaves in the middle of its file has made no asset, and its key is free again.
 func TestUploadCutOffReleasesItsKey(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
+	h := apitest.StartFiles(t, api.Options{})
 	body, kind := formOf(t, strings.Repeat("x", 300_000))
-	conn, err := net.Dial("tcp", strings.TrimPrefix(h.url, "http://"))
+	conn, err := net.Dial("tcp", strings.TrimPrefix(h.URL, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
 	_, err = fmt.Fprintf(conn, "POST /api/v2/assets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer key-a\r\nIdempotency-Key: k\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n%s",
 		kind, len(body), body[:200_000])
 	require.NoError(t, err)
 	claimed := func() (n int) {
-		require.NoError(t, h.pool.QueryRow(t.Context(), `select count(*) from idempotency_keys where key = 'k'`).Scan(&n))
+		require.NoError(t, h.Pool.QueryRow(t.Context(), `select count(*) from idempotency_keys where key = 'k'`).Scan(&n))
 		return n
 	}
-	until(t, "the key is claimed", func() bool { return claimed() == 1 })
+	apitest.Until(t, "the key is claimed", func() bool { return claimed() == 1 })
 	require.NoError(t, conn.Close())
-	until(t, "the key is free", func() bool { return claimed() == 0 })
-	require.Empty(t, h.list(t, ""))
-	require.Equal(t, http.StatusCreated, h.postKeyed(t, "k", "key-a", upload("x")...).status)
+	apitest.Until(t, "the key is free", func() bool { return claimed() == 0 })
+	require.Empty(t, list(t, h, ""))
+	require.Equal(t, http.StatusCreated, h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...).Status)
 }
 
 // A client that leaves when its last byte is sent has used its key up with an asset, never without one.
 func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
-	blocking, err := h.pool.Begin(t.Context())
+	h := apitest.StartFiles(t, api.Options{})
+	blocking, err := h.Pool.Begin(t.Context())
 	require.NoError(t, err)
 	_, err = blocking.Exec(t.Context(), `lock table files in access exclusive mode`)
 	require.NoError(t, err)
@@ -249,31 +250,31 @@ func TestDisconnectedUploadKeepsItsKey(t *testing.T) {
 	go func() {
 		defer close(left)
 		body, kind := formOf(t, "x")
-		req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.url+"/api/v2/assets", strings.NewReader(body))
+		req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL+"/api/v2/assets", strings.NewReader(body))
 		if err != nil {
 			return
 		}
 		req.Header.Set("Content-Type", kind)
 		req.Header.Set("Authorization", "Bearer key-a")
 		req.Header["Idempotency-Key"] = []string{"k"}
-		if res, err := h.client.Do(req); err == nil {
+		if res, err := h.Client.Do(req); err == nil {
 			res.Body.Close()
 		}
 	}()
-	until(t, "the asset is being recorded", func() bool {
+	apitest.Until(t, "the asset is being recorded", func() bool {
 		var waiting int
 		require.NoError(t, blocking.QueryRow(t.Context(), `select count(*) from pg_locks where not granted and relation = 'files'::regclass`).Scan(&waiting))
 		return waiting > 0
 	})
 	leave()
 	<-left
-	until(t, "the server has noticed, or goes on", func() bool {
+	apitest.Until(t, "the server has noticed, or goes on", func() bool {
 		var working int
 		require.NoError(t, blocking.QueryRow(t.Context(), `select count(*) from pg_stat_activity
 			where datname = current_database() and pid <> pg_backend_pid() and state = 'active'`).Scan(&working))
 		return working <= 1
 	})
 	require.NoError(t, blocking.Rollback(t.Context()))
-	until(t, "the asset is there", func() bool { return len(h.list(t, "")) == 1 })
-	require.Equal(t, http.StatusUnprocessableEntity, h.postKeyed(t, "k", "key-a", upload("x")...).status)
+	apitest.Until(t, "the asset is there", func() bool { return len(list(t, h, "")) == 1 })
+	require.Equal(t, http.StatusUnprocessableEntity, h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...).Status)
 }

@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
@@ -38,14 +39,14 @@ func (s *heavySources) LoadWithin(ctx context.Context, owner string, id job.ID, 
 	return src, err == nil, err
 }
 
-func startHeavy(t *testing.T, bytes, jobs int, state job.State) (*harness, *heavySources) {
+func startHeavy(t *testing.T, bytes, jobs int, state job.State) (*apitest.Harness, *heavySources) {
 	t.Helper()
 	sources := &heavySources{bytes: bytes}
-	h := startWith(t, api.Options{}, func(d *api.Deps) { d.Sources = sources })
+	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) { d.Sources = sources })
 	for i := range jobs {
-		h.jobs.put(job.Job{
+		h.Jobs.Put(job.Job{
 			ID: job.ID(fmt.Sprintf("aaaaaaaa-2222-4333-8444-%012d", i)), Account: account.LocalID, State: state,
-			Number: float64(i), SubmittedAt: then, EndedAt: &then, Targets: []string{"9"},
+			Number: float64(i), SubmittedAt: apitest.Then, EndedAt: &apitest.Then, Targets: []string{"9"},
 		})
 	}
 	return h, sources
@@ -63,7 +64,7 @@ func TestGraphsOfQueueAndHistoryStayWithinTheirBudget(t *testing.T) {
 	}
 	h, sources := startHeavy(t, 1<<20, 30, job.Queued)
 	for range 3 {
-		pending, _ := h.do(t, "GET", "/queue", "").json(t)["queue_pending"].([]any)
+		pending, _ := h.Do(t, "GET", "/queue", "").JSON(t)["queue_pending"].([]any)
 		require.Len(t, pending, 30)
 		require.Equal(t, 4, withGraph(pending, 2), "4 MiB of graphs")
 		require.NotEmpty(t, pending[0].([]any)[2], "those that run first have theirs")
@@ -71,36 +72,36 @@ func TestGraphsOfQueueAndHistoryStayWithinTheirBudget(t *testing.T) {
 	require.LessOrEqual(t, sources.read, 5<<20, "a poll that comes again reads nothing again")
 
 	small, _ := startHeavy(t, 100, 150, job.Queued)
-	pending, _ := small.do(t, "GET", "/queue", "").json(t)["queue_pending"].([]any)
+	pending, _ := small.Do(t, "GET", "/queue", "").JSON(t)["queue_pending"].([]any)
 	require.Len(t, pending, 150)
 	require.Equal(t, 100, withGraph(pending, 2))
 
 	h, sources = startHeavy(t, 5<<20, 40, job.Succeeded)
 	var entries []any
-	for _, e := range h.do(t, "GET", "/history", "").json(t) {
+	for _, e := range h.Do(t, "GET", "/history", "").JSON(t) {
 		entries = append(entries, e.(map[string]any)["prompt"])
 	}
 	require.Len(t, entries, 40)
 	require.Equal(t, 6, withGraph(entries, 2), "32 MiB of graphs")
 	require.LessOrEqual(t, sources.read, 35<<20)
-	h.do(t, "GET", "/api/history_v2", "")
+	h.Do(t, "GET", "/api/history_v2", "")
 	require.LessOrEqual(t, sources.read, 70<<20)
 
-	one := h.do(t, "GET", "/history/aaaaaaaa-2222-4333-8444-000000000039", "")
-	require.Greater(t, len(one.body), 5<<20, "the entry of one job has its graph, whatever its size")
+	one := h.Do(t, "GET", "/history/aaaaaaaa-2222-4333-8444-000000000039", "")
+	require.Greater(t, len(one.Body), 5<<20, "the entry of one job has its graph, whatever its size")
 }
 
 func TestExceptionTypesInRuntimeNames(t *testing.T) { // W-64
 	t.Parallel()
 	for _, named := range []bool{false, true} {
-		h := start(t, api.Options{RuntimeNames: named})
-		h.jobs.put(job.Job{
-			ID: jobA, Account: account.LocalID, State: job.Failed, SubmittedAt: then, StartedAt: &then, EndedAt: &then,
+		h := apitest.Start(t, api.Options{RuntimeNames: named})
+		h.Jobs.Put(job.Job{
+			ID: apitest.JobA, Account: account.LocalID, State: job.Failed, SubmittedAt: apitest.Then, StartedAt: &apitest.Then, EndedAt: &apitest.Then,
 			Error: &job.Failure{Code: "node_execution_error", Message: "too large", Node: "3", Class: "X", ExceptionType: "OOMError", Traceback: []string{"OOMError: too large\n"}},
 		})
 		want := map[bool]string{false: `"exception_type":"OOMError"`, true: `"exception_type":"torch.OutOfMemoryError"`}[named]
-		for _, path := range []string{"/api/jobs", "/api/jobs/" + string(jobA), "/history", "/history/" + string(jobA), "/api/history_v2", "/api/history_v2/" + string(jobA)} {
-			require.Contains(t, h.do(t, "GET", path, "").body, want, path)
+		for _, path := range []string{"/api/jobs", "/api/jobs/" + string(apitest.JobA), "/history", "/history/" + string(apitest.JobA), "/api/history_v2", "/api/history_v2/" + string(apitest.JobA)} {
+			require.Contains(t, h.Do(t, "GET", path, "").Body, want, path)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
@@ -18,9 +19,9 @@ import (
 
 // validating submits to memory what real parsing and validation accept.
 type validating struct {
-	*memoryJobs
+	*apitest.MemoryJobs
 	validator *graph.Validator
-	files     *inputs
+	files     *apitest.Inputs
 }
 
 func (v validating) Submit(ctx context.Context, sub job.Submission) (job.Submitted, error) {
@@ -28,10 +29,10 @@ func (v validating) Submit(ctx context.Context, sub job.Submission) (job.Submitt
 	if err != nil {
 		return job.Submitted{}, err
 	}
-	if _, refused := v.validator.Validate(ctx, g, noFiles{inputsOf{v.files, sub.Account}}, sub.Targets); refused != nil {
+	if _, refused := v.validator.Validate(ctx, g, apitest.NoFiles{Files: v.files.ForAccount(sub.Account)}, sub.Targets); refused != nil {
 		return job.Submitted{}, refused
 	}
-	return job.Submitted{Job: job.Job{ID: job.NewID(), State: job.Queued, SubmittedAt: then}}, nil // and forgotten
+	return job.Submitted{Job: job.Job{ID: job.NewID(), State: job.Queued, SubmittedAt: apitest.Then}}, nil // and forgotten
 }
 
 // FuzzSubmission sends any body to both surfaces: each is accepted, or refused in the
@@ -48,9 +49,9 @@ func FuzzSubmission(f *testing.F) {
 	classes, err := standard.Registry(nil)
 	require.NoError(f, err)
 	handler := http.Handler(nil)
-	startWith(f, api.Options{}, func(d *api.Deps) {
-		memory, _ := d.Jobs.(*memoryJobs)
-		d.Jobs = validating{memory, &graph.Validator{Classes: classes}, &inputs{names: map[string][]string{}}}
+	apitest.StartWith(f, api.Options{}, func(d *api.Deps) {
+		memory, _ := d.Jobs.(*apitest.MemoryJobs)
+		d.Jobs = validating{memory, &graph.Validator{Classes: classes}, &apitest.Inputs{Names: map[string][]string{}}}
 		deps := *d
 		handler, err = api.New(deps, api.Options{})
 		require.NoError(f, err)

@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 )
@@ -51,13 +52,13 @@ func TestSubmissionThroughGates(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := start(t, api.Options{})
-			h.jobs.refuse = tc.refuse
-			got := h.do(t, "POST", tc.path, map[string]string{prompt: `{"prompt":{}}`, v2: `{"workflow":{}}`}[tc.path])
-			require.Equal(t, tc.status, got.status)
-			require.Equal(t, tc.retry, got.header.Get("Retry-After"))
-			require.JSONEq(t, tc.body, got.body)
-			require.NotContains(t, h.logs.String(), "level=ERROR", "an operator's will alarms nobody")
+			h := apitest.Start(t, api.Options{})
+			h.Jobs.Refuse = tc.refuse
+			got := h.Do(t, "POST", tc.path, map[string]string{prompt: `{"prompt":{}}`, v2: `{"workflow":{}}`}[tc.path])
+			require.Equal(t, tc.status, got.Status)
+			require.Equal(t, tc.retry, got.Header.Get("Retry-After"))
+			require.JSONEq(t, tc.body, got.Body)
+			require.NotContains(t, h.Logs.String(), "level=ERROR", "an operator's will alarms nobody")
 		})
 	}
 }

@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"net/http"
@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 // Profiles show memory and code. They are for the internal address.
 func TestClientsAreServedNoProfiles(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/profile", "/debug/pprof/cmdline"} {
-		answer := h.do(t, http.MethodGet, path, "")
-		require.Equal(t, http.StatusNotFound, answer.status, path)
+		answer := h.Do(t, http.MethodGet, path, "")
+		require.Equal(t, http.StatusNotFound, answer.Status, path)
 	}
 }

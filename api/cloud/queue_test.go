@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"bufio"
@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -27,9 +28,9 @@ import (
 func jobNumber(i int) job.ID { return job.ID(fmt.Sprintf("aaaaaaaa-2222-4333-8444-%012d", i)) }
 
 // queueOf asks for the queue and returns the ids of both halves.
-func (h *harness) queueOf(t *testing.T) (running, pending []string) {
+func queueOf(t *testing.T, h *apitest.Harness) (running, pending []string) {
 	t.Helper()
-	body := h.do(t, "GET", "/api/queue", "").json(t)
+	body := h.Do(t, "GET", "/api/queue", "").JSON(t)
 	for name, ids := range map[string]*[]string{"queue_running": &running, "queue_pending": &pending} {
 		for _, entry := range body[name].([]any) {
 			*ids = append(*ids, entry.([]any)[1].(string))
@@ -40,20 +41,20 @@ func (h *harness) queueOf(t *testing.T) (running, pending []string) {
 
 func TestAQueueOfManyPagesIsListedWholeAndInOrder(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	var want [2][]string
 	for i := range 20 {
 		state, half := job.Queued, 1
 		if i < 7 {
 			state, half = job.Running, 0
 		}
-		h.jobs.put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: state, Number: float64(i), SubmittedAt: then})
+		h.Jobs.Put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: state, Number: float64(i), SubmittedAt: apitest.Then})
 		want[half] = append(want[half], string(jobNumber(i)))
 	}
-	running, pending := h.queueOf(t)
+	running, pending := queueOf(t, h)
 	require.Equal(t, want[0], running)
 	require.Equal(t, want[1], pending)
-	all := h.do(t, "GET", "/api/v2/jobs?limit=50", "").json(t)["jobs"].([]any)
+	all := h.Do(t, "GET", "/api/v2/jobs?limit=50", "").JSON(t)["jobs"].([]any)
 	require.Len(t, all, 20)
 	for i, listed := range all { // newest first
 		if position := listed.(map[string]any)["queue_position"]; i < 13 {
@@ -65,14 +66,14 @@ func TestAQueueOfManyPagesIsListedWholeAndInOrder(t *testing.T) {
 }
 
 // movingJobs gives a job a slot between the two reads of a queue.
-type movingJobs struct{ *memoryJobs }
+type movingJobs struct{ *apitest.MemoryJobs }
 
 func (m movingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.LinePage, error) {
-	page, err := m.memoryJobs.Line(ctx, owner, q)
+	page, err := m.MemoryJobs.Line(ctx, owner, q)
 	for _, j := range page.Jobs {
 		if q.Waiting && j.Number == 4 {
 			j.State = job.Running
-			m.put(j)
+			m.Put(j)
 		}
 	}
 	return page, err
@@ -81,24 +82,24 @@ func (m movingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.L
 func TestJobThatStartsDuringAListingIsListedOnce(t *testing.T) {
 	t.Parallel()
 	var moving movingJobs
-	h := startWith(t, api.Options{}, func(d *api.Deps) {
-		moving.memoryJobs, _ = d.Reader.(*memoryJobs)
+	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+		moving.MemoryJobs, _ = d.Reader.(*apitest.MemoryJobs)
 		d.Reader = moving
 	})
 	for i := range 9 {
-		h.jobs.put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: then})
+		h.Jobs.Put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then})
 	}
-	running, pending := h.queueOf(t)
+	running, pending := queueOf(t, h)
 	require.Empty(t, running)
 	require.Contains(t, pending, string(jobNumber(4)))
-	running, pending = h.queueOf(t)
+	running, pending = queueOf(t, h)
 	require.Equal(t, []string{string(jobNumber(4))}, running)
 	require.Len(t, pending, 8)
 }
 
 // failingJobs fails at the second page of the queue.
 type failingJobs struct {
-	*memoryJobs
+	*apitest.MemoryJobs
 	from float64
 }
 
@@ -106,23 +107,23 @@ func (m failingJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.
 	if m.from == 0 || q.After != nil {
 		return jobs.LinePage{}, fault.New(fault.Unavailable, "", "the database is gone")
 	}
-	return m.memoryJobs.Line(ctx, owner, q)
+	return m.MemoryJobs.Line(ctx, owner, q)
 }
 
 func TestPartlyReadQueueIsAnError(t *testing.T) {
 	t.Parallel()
-	failing := func(from float64) *harness {
-		h := startWith(t, api.Options{}, func(d *api.Deps) {
-			memory, _ := d.Reader.(*memoryJobs)
+	failing := func(from float64) *apitest.Harness {
+		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+			memory, _ := d.Reader.(*apitest.MemoryJobs)
 			d.Reader = failingJobs{memory, from}
 		})
 		for i := range 9 {
-			h.jobs.put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: then})
+			h.Jobs.Put(job.Job{ID: jobNumber(i), Account: account.LocalID, State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then})
 		}
 		return h
 	}
-	require.Equal(t, http.StatusServiceUnavailable, failing(0).do(t, "GET", "/queue", "").status)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, failing(1).url+"/queue", nil)
+	require.Equal(t, http.StatusServiceUnavailable, failing(0).Do(t, "GET", "/queue", "").Status)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, failing(1).URL+"/queue", nil)
 	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(req)
 	if err == nil {
@@ -134,17 +135,9 @@ func TestPartlyReadQueueIsAnError(t *testing.T) {
 	}
 }
 
-// undocumented are the parts of a harness over another reader, for a server that nothing stands before.
-func undocumented(t *testing.T, reader api.JobReader) (deps api.Deps) {
-	t.Helper()
-	startWith(t, api.Options{}, func(d *api.Deps) { d.Reader, deps = reader, *d })
-	deps.Reader = reader
-	return deps
-}
-
 // deepQueue is a queue of any depth that is nowhere in memory, and watches the heap while it is read.
 type deepQueue struct {
-	*memoryJobs
+	*apitest.MemoryJobs
 	depth, targets int
 	most           atomic.Uint64 // bytes of live heap
 }
@@ -168,7 +161,7 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 		for k := range targets {
 			targets[k] = fmt.Sprintf("%d:%d", i, k)
 		}
-		page.Jobs = append(page.Jobs, job.Job{ID: jobNumber(i), State: job.Queued, Number: float64(i), SubmittedAt: then, Targets: targets})
+		page.Jobs = append(page.Jobs, job.Job{ID: jobNumber(i), State: job.Queued, Number: float64(i), SubmittedAt: apitest.Then, Targets: targets})
 	}
 	if to < d.depth {
 		page.Next = &jobs.Place{Number: float64(to)}
@@ -178,8 +171,8 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 
 // TestADeepQueueIsAnsweredInLittleMemory is not parallel: it looks at the heap of the process.
 func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { // see above
-	deep := &deepQueue{memoryJobs: &memoryJobs{}, targets: 400}
-	handler, err := api.New(undocumented(t, deep), api.Options{})
+	deep := &deepQueue{MemoryJobs: &apitest.MemoryJobs{}, targets: 400}
+	handler, err := api.New(apitest.Undocumented(t, deep), api.Options{})
 	require.NoError(t, err)
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
@@ -215,16 +208,16 @@ func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { // see above
 // TestConnectionDeadlinesAreCleared: the connection of an answer with a deadline for its client serves others later.
 func TestConnectionDeadlinesAreCleared(t *testing.T) {
 	t.Parallel()
-	memory := &memoryJobs{jobs: map[job.ID]job.Job{}}
-	memory.put(job.Job{ID: jobA, Account: account.LocalID, State: job.Succeeded, Version: 1, SubmittedAt: then})
-	handler, err := api.New(undocumented(t, memory), api.Options{})
+	memory := &apitest.MemoryJobs{Jobs: map[job.ID]job.Job{}}
+	memory.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Succeeded, Version: 1, SubmittedAt: apitest.Then})
+	handler, err := api.New(apitest.Undocumented(t, memory), api.Options{})
 	require.NoError(t, err)
 	server := httptest.NewUnstartedServer(handler)
 	noted := &deadlines{Listener: server.Listener}
 	server.Listener = noted
 	server.Start()
 	t.Cleanup(server.Close)
-	for i, path := range []string{"/queue", "/api/v2/jobs/" + string(jobA) + "/events"} {
+	for i, path := range []string{"/queue", "/api/v2/jobs/" + string(apitest.JobA) + "/events"} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, nil)
 		require.NoError(t, err)
 		res, err := http.DefaultClient.Do(req)

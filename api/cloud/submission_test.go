@@ -1,4 +1,4 @@
-package api_test
+package cloud_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 )
 
 func TestCredentialIsRedactedEverywhereInASubmission(t *testing.T) { // W-21, X-37
@@ -16,15 +17,15 @@ func TestCredentialIsRedactedEverywhereInASubmission(t *testing.T) { // W-21, X-
 	quoted, err := json.Marshal(ofPartner)
 	require.NoError(t, err)
 	graph := `{"1":{"class_type":"X","inputs":{"key":` + string(quoted) + `,"other":"` + ofCaller + `"}}}`
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	for path, body := range map[string]string{
 		"/api/prompt": `{"prompt":` + graph + `,"extra_data":{"api_key_service":` + string(quoted) + `,
 			"extra_pnginfo":{"workflow":{"extra":{"key":` + string(quoted) + `}}},"my_own_name":"` + ofCaller + `"}}`,
 		"/api/v2/jobs": `{"workflow":` + graph + `,"metadata":{"a":` + string(quoted) + `,"b":"` + ofCaller + `"},
 			"extra_data":{"api_key_comfy_org":` + string(quoted) + `,"extra_pnginfo":{"k":` + string(quoted) + `}}}`,
 	} {
-		require.Less(t, h.do(t, "POST", path, body, "X-API-Key", ofCaller).status, 300)
-		sub := h.jobs.last()
+		require.Less(t, h.Do(t, "POST", path, body, "X-API-Key", ofCaller).Status, 300)
+		sub := h.Jobs.Last()
 		require.Equal(t, ofPartner, sub.Credential)
 		for _, credential := range sub.ComfyOrg {
 			require.Equal(t, ofPartner, credential)
@@ -41,19 +42,19 @@ func TestCredentialIsRedactedEverywhereInASubmission(t *testing.T) { // W-21, X-
 // What every event, view and message of a job repeats is short, and what takes time for each is few.
 func TestSubmissionsAreBoundedWhereTheyAreRepeated(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	for name, body := range map[string]string{
 		"a long client_id": `{"prompt":{},"client_id":"` + strings.Repeat("c", 129) + `"}`,
 		"many targets":     `{"prompt":{},"partial_execution_targets":["x"` + strings.Repeat(`,"x"`, 10_000) + `]}`,
 	} {
-		got := h.do(t, "POST", "/api/prompt", body)
-		require.Equal(t, 400, got.status, name)
-		require.Contains(t, got.body, `"type":"invalid_request"`, name)
+		got := h.Do(t, "POST", "/api/prompt", body)
+		require.Equal(t, 400, got.Status, name)
+		require.Contains(t, got.Body, `"type":"invalid_request"`, name)
 	}
 }
 
 func TestKeyInInvalidUTF8IsRefused(t *testing.T) { // A-49
 	t.Parallel()
-	h := start(t, api.Options{})
-	require.Equal(t, 400, h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k\xff").status)
+	h := apitest.Start(t, api.Options{})
+	require.Equal(t, 400, h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k\xff").Status)
 }

@@ -1,11 +1,9 @@
-package api_test
+package console_test
 
 import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -13,122 +11,78 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
-	"github.com/millrace-dev/millrace/api/edge"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/storage/secret"
-	"github.com/millrace-dev/millrace/internal/web/editor"
 )
 
-// editorFiles is a tiny editor in a directory.
-func editorFiles(t *testing.T) *editor.Dir {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range map[string]string{
-		"index.html": "<!doctype html><title>E</title>", "assets/index-B2rHQ9Sn.js": "run()",
-		"api/prompt": "no", "v2/models": "no", "console/live.js": "no", "editor/x": "no", "files/a/b": "no",
-	} {
-		at := filepath.Join(dir, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o750))
-		require.NoError(t, os.WriteFile(at, []byte(text), 0o600))
-	}
-	files, err := editor.Open(dir)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	return files
-}
-
-func testSealer(t *testing.T) edge.Sealer {
-	t.Helper()
-	key, err := secret.Parse(strings.Repeat("17", 32))
-	require.NoError(t, err)
-	sealer, err := key.Sealer()
-	require.NoError(t, err)
-	return sealer
-}
-
-// startEditor starts the API with an editor, for accounts with keys unless opts say otherwise.
-func startEditor(t *testing.T, opts api.Options) *harness {
-	t.Helper()
-	if opts.Mode == "" {
-		opts.Mode = account.ModeKeys
-	}
-	sealer := testSealer(t)
-	return startWith(t, opts, func(d *api.Deps) {
-		d.Editor = &api.Editor{Files: editorFiles(t), Sealer: sealer}
-		d.Console = &api.Console{Sealer: sealer}
-	})
-}
-
-const formType = "application/x-www-form-urlencoded"
-
 // signIn returns the Cookie header of a browser that signed in with a key.
-func (h *harness) signIn(t *testing.T, key string, headers ...string) (cookie string, set *http.Cookie) {
+func signIn(t *testing.T, h *apitest.Harness, key string, headers ...string) (cookie string, set *http.Cookie) {
 	t.Helper()
-	got := h.do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append([]string{"Content-Type", formType, "Origin", h.url}, headers...)...)
-	require.Equal(t, http.StatusSeeOther, got.status, got.body)
-	set, err := http.ParseSetCookie(got.header.Get("Set-Cookie"))
+	got := h.Do(t, "POST", "/editor/signin", url.Values{"key": {key}}.Encode(), append([]string{"Content-Type", apitest.FormType, "Origin", h.URL}, headers...)...)
+	require.Equal(t, http.StatusSeeOther, got.Status, got.Body)
+	set, err := http.ParseSetCookie(got.Header.Get("Set-Cookie"))
 	require.NoError(t, err)
 	return set.Name + "=" + set.Value, set
 }
 
 func TestABrowserSignsInToOpenTheEditor(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
-	sent := h.do(t, "GET", "/", "")
-	require.Equal(t, http.StatusSeeOther, sent.status)
-	require.Equal(t, "/editor", sent.header.Get("Location"))
-	form := h.do(t, "GET", "/editor", "")
-	require.Equal(t, http.StatusOK, form.status)
-	require.Contains(t, form.body, `action="/editor/signin"`)
-	wrong := h.do(t, "POST", "/editor/signin", "key=nonsense", "Content-Type", formType, "Origin", h.url)
-	require.Equal(t, http.StatusUnauthorized, wrong.status)
-	require.Empty(t, wrong.header.Get("Set-Cookie"))
+	h := apitest.StartEditor(t, api.Options{})
+	sent := h.Do(t, "GET", "/", "")
+	require.Equal(t, http.StatusSeeOther, sent.Status)
+	require.Equal(t, "/editor", sent.Header.Get("Location"))
+	form := h.Do(t, "GET", "/editor", "")
+	require.Equal(t, http.StatusOK, form.Status)
+	require.Contains(t, form.Body, `action="/editor/signin"`)
+	wrong := h.Do(t, "POST", "/editor/signin", "key=nonsense", "Content-Type", apitest.FormType, "Origin", h.URL)
+	require.Equal(t, http.StatusUnauthorized, wrong.Status)
+	require.Empty(t, wrong.Header.Get("Set-Cookie"))
 
-	cookie, set := h.signIn(t, "key-a")
+	cookie, set := signIn(t, h, "key-a")
 	require.True(t, set.HttpOnly)
 	require.Equal(t, http.SameSiteStrictMode, set.SameSite)
 	require.Equal(t, "/", set.Path)
 	require.False(t, set.Secure, "there is no TLS here")
 	require.NotContains(t, cookie, "key-a")
-	opened := h.do(t, "GET", "/", "", "Cookie", cookie)
-	require.Equal(t, http.StatusOK, opened.status)
-	require.Equal(t, "<!doctype html><title>E</title>", opened.body)
-	require.Equal(t, "no-cache", opened.header.Get("Cache-Control"))
-	require.Contains(t, opened.header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
-	require.Contains(t, h.do(t, "GET", "/editor", "", "Cookie", cookie).body, "<code>a</code>")
+	opened := h.Do(t, "GET", "/", "", "Cookie", cookie)
+	require.Equal(t, http.StatusOK, opened.Status)
+	require.Equal(t, "<!doctype html><title>E</title>", opened.Body)
+	require.Equal(t, "no-cache", opened.Header.Get("Cache-Control"))
+	require.Contains(t, opened.Header.Get("Content-Security-Policy"), "frame-ancestors 'none'")
+	require.Contains(t, h.Do(t, "GET", "/editor", "", "Cookie", cookie).Body, "<code>a</code>")
 
-	out := h.do(t, "POST", "/editor/signout", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin", "Origin", h.url)
-	require.Equal(t, http.StatusSeeOther, out.status)
-	require.Contains(t, out.header.Get("Set-Cookie"), "Max-Age=0")
+	out := h.Do(t, "POST", "/editor/signout", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin", "Origin", h.URL)
+	require.Equal(t, http.StatusSeeOther, out.Status)
+	require.Contains(t, out.Header.Get("Set-Cookie"), "Max-Age=0")
 }
 
 func TestTheCookieHidesBehindTLS(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
-	cookie, set := h.signIn(t, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example", "Sec-Fetch-Site", "same-origin")
+	h := apitest.StartEditor(t, api.Options{TrustedProxies: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}})
+	cookie, set := signIn(t, h, "key-a", "X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example", "Sec-Fetch-Site", "same-origin")
 	require.True(t, set.Secure)
 	require.Equal(t, "__Host-millrace_editor", set.Name, "no other host can set it")
 	read := func(headers ...string) int {
-		return h.do(t, "GET", "/api/queue", "", append(headers, "Cookie", cookie)...).status
+		return h.Do(t, "GET", "/api/queue", "", append(headers, "Cookie", cookie)...).Status
 	}
 	require.Equal(t, http.StatusOK, read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "https://jobs.example"))
 	require.Equal(t, http.StatusForbidden, read("X-Forwarded-Proto", "https", "X-Forwarded-Host", "jobs.example", "Origin", "http://jobs.example"), "a page that anybody on the way could have written")
 
-	below := startEditor(t, api.Options{PublicURL: "https://example.org/mr"})
-	_, set = below.signIn(t, "key-a", "Origin", "https://example.org")
+	below := apitest.StartEditor(t, api.Options{PublicURL: "https://example.org/mr"})
+	_, set = signIn(t, below, "key-a", "Origin", "https://example.org")
 	require.Equal(t, "/mr/", set.Path)
 	require.True(t, set.Secure)
 	require.Equal(t, "millrace_editor", set.Name)
-	require.Equal(t, "/mr/editor", below.do(t, "GET", "/mr/", "").header.Get("Location"))
-	require.Equal(t, "/mr/", below.do(t, "GET", "/mr", "").header.Get("Location"), "the editor's links are relative")
+	require.Equal(t, "/mr/editor", below.Do(t, "GET", "/mr/", "").Header.Get("Location"))
+	require.Equal(t, "/mr/", below.Do(t, "GET", "/mr", "").Header.Get("Location"), "the editor's links are relative")
 }
 
 // The requests are those that a browser sends, and those that pages of others could make it send.
 func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
-	cookie, _ := h.signIn(t, "key-a")
-	own := h.url
+	h := apitest.StartEditor(t, api.Options{})
+	cookie, _ := signIn(t, h, "key-a")
+	own := h.URL
 	const prompt = `{"prompt":{"1":{"class_type":"A","inputs":{}}}}`
 	for name, c := range map[string]struct {
 		method, path string
@@ -154,50 +108,40 @@ func TestCookieIsAcceptedFromSameOriginOnly(t *testing.T) {
 		"another surface":                  {"GET", "/api/v2/jobs", []string{"Sec-Fetch-Site", "same-origin"}, 401},
 		"a page of the console":            {"GET", "/console", []string{"Sec-Fetch-Site", "same-origin"}, 401},
 	} {
-		got := h.do(t, c.method, c.path, prompt, append(c.headers, "Cookie", cookie, "Content-Type", "application/json")...)
-		require.Equal(t, c.want, got.status, "%s: %s", name, got.body)
+		got := h.Do(t, c.method, c.path, prompt, append(c.headers, "Cookie", cookie, "Content-Type", "application/json")...)
+		require.Equal(t, c.want, got.Status, "%s: %s", name, got.Body)
 	}
-	require.Len(t, h.jobs.submitted, 2, "nothing that was refused was done")
-	require.Equal(t, "a", h.jobs.last().Account)
-}
-
-// What is wrapped with a credential is wrapped with the check of where a cookie comes from, so no route that
-// changes something may go without; the forms of pages check for themselves.
-func TestAdminChangesNeedACredential(t *testing.T) {
-	t.Parallel()
-	require.Equal(t, []string{
-		"POST /console/assets/:id/delete", "POST /console/jobs/:id/cancel", "POST /console/jobs/:id/retry", "POST /console/jobs/bulk", "POST /console/run", "POST /console/run/queue", "POST /console/signin", "POST /console/signout", "POST /console/webhooks", "POST /console/webhooks/:id/:change",
-		"POST /editor/signin", "POST /editor/signout",
-	}, api.OpenChanges(t))
+	require.Len(t, h.Jobs.Submitted, 2, "nothing that was refused was done")
+	require.Equal(t, "a", h.Jobs.Last().Account)
 }
 
 func TestCookieHasTheRightsOfItsKey(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
-	reads, _ := h.signIn(t, "read")
-	same := []string{"Sec-Fetch-Site", "same-origin", "Origin", h.url}
-	require.Equal(t, http.StatusForbidden, h.do(t, "POST", "/api/prompt", `{}`, append(same, "Cookie", reads)...).status, "a key that reads only")
-	other, _ := h.signIn(t, "key-b")
-	mine, _ := h.signIn(t, "key-a")
-	sent := h.do(t, "POST", "/api/prompt", `{"prompt":{"1":{"class_type":"A","inputs":{}}}}`, append(same, "Cookie", mine)...)
-	id, _ := sent.json(t)["prompt_id"].(string)
+	h := apitest.StartEditor(t, api.Options{})
+	reads, _ := signIn(t, h, "read")
+	same := []string{"Sec-Fetch-Site", "same-origin", "Origin", h.URL}
+	require.Equal(t, http.StatusForbidden, h.Do(t, "POST", "/api/prompt", `{}`, append(same, "Cookie", reads)...).Status, "a key that reads only")
+	other, _ := signIn(t, h, "key-b")
+	mine, _ := signIn(t, h, "key-a")
+	sent := h.Do(t, "POST", "/api/prompt", `{"prompt":{"1":{"class_type":"A","inputs":{}}}}`, append(same, "Cookie", mine)...)
+	id, _ := sent.JSON(t)["prompt_id"].(string)
 	require.NotEmpty(t, id)
 	status := func(cookie string, headers ...string) int {
-		return h.do(t, "GET", "/api/job/"+id+"/status", "", append(headers, "Cookie", cookie)...).status
+		return h.Do(t, "GET", "/api/job/"+id+"/status", "", append(headers, "Cookie", cookie)...).Status
 	}
 	require.Equal(t, http.StatusOK, status(mine))
 	require.NotEqual(t, http.StatusOK, status(other), "another account's")
 	require.NotEqual(t, http.StatusOK, status(mine, "X-API-Key", "key-b"), "a key that is shown decides")
 
 	name, value, _ := strings.Cut(mine, "=")
-	console := h.do(t, "POST", "/console/signin", "key=key-a", "Content-Type", formType).header.Get("Set-Cookie")
+	console := h.Do(t, "POST", "/console/signin", "key=key-a", "Content-Type", apitest.FormType).Header.Get("Set-Cookie")
 	_, sealed, _ := strings.Cut(strings.Split(console, ";")[0], "=")
 	for what, bad := range map[string]string{
 		"changed": name + "=" + changed(value), "the key itself": name + "=key-a", "empty": name + "=", "of the console": name + "=" + sealed,
 		"under the console's name": "millrace_console=" + value,
 	} {
 		require.Equal(t, http.StatusUnauthorized, status(bad), what)
-		require.Equal(t, http.StatusSeeOther, h.do(t, "GET", "/", "", "Cookie", bad).status, what)
+		require.Equal(t, http.StatusSeeOther, h.Do(t, "GET", "/", "", "Cookie", bad).Status, what)
 	}
 }
 
@@ -211,16 +155,16 @@ func changed(text string) string {
 
 func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
-	cookie, _ := h.signIn(t, "key-a")
+	h := apitest.StartEditor(t, api.Options{})
+	cookie, _ := signIn(t, h, "key-a")
 	for name, c := range map[string]struct {
 		headers []string
 		want    int
 	}{
-		"the editor's":       {[]string{"Origin", h.url}, 101},
-		"newer browsers":     {[]string{"Origin", h.url, "Sec-Fetch-Site", "same-origin"}, 101},
+		"the editor's":       {[]string{"Origin", h.URL}, 101},
+		"newer browsers":     {[]string{"Origin", h.URL, "Sec-Fetch-Site", "same-origin"}, 101},
 		"another site's":     {[]string{"Origin", "https://evil.example"}, 403},
-		"a sibling's":        {[]string{"Origin", h.url, "Sec-Fetch-Site", "same-site"}, 403},
+		"a sibling's":        {[]string{"Origin", h.URL, "Sec-Fetch-Site", "same-site"}, 403},
 		"nobody's":           {nil, 403},
 		"without an Origin":  {[]string{"Sec-Fetch-Site", "same-origin"}, 403},
 		"a sandboxed page's": {[]string{"Origin", "null"}, 403},
@@ -229,7 +173,7 @@ func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 		for i := 0; i+1 < len(c.headers); i += 2 {
 			header.Set(c.headers[i], c.headers[i+1])
 		}
-		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.url, "http")+"/ws?clientId=x", header)
+		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.URL, "http")+"/ws?clientId=x", header)
 		require.NotNil(t, res, "%s: %v", name, err)
 		require.Equal(t, c.want, res.StatusCode, name)
 		require.NoError(t, res.Body.Close())
@@ -244,86 +188,86 @@ func TestASocketOpensWithACookieFromOurOwnPagesOnly(t *testing.T) {
 
 func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 	t.Parallel()
-	cookie, _ := startEditor(t, api.Options{}).signIn(t, "key-a")
-	h := startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Console = &api.Console{Sealer: testSealer(t)} })
-	require.Equal(t, http.StatusUnauthorized, h.do(t, "GET", "/api/queue", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin").status)
+	cookie, _ := signIn(t, apitest.StartEditor(t, api.Options{}), "key-a")
+	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Console = &api.Console{Sealer: apitest.NewSealer(t)} })
+	require.Equal(t, http.StatusUnauthorized, h.Do(t, "GET", "/api/queue", "", "Cookie", cookie, "Sec-Fetch-Site", "same-origin").Status)
 	for _, path := range []string{"/", "/editor", "/index.html", "/assets/index-B2rHQ9Sn.js"} {
-		require.Equal(t, http.StatusNotFound, h.do(t, "GET", path, "", "Cookie", cookie).status, path)
+		require.Equal(t, http.StatusNotFound, h.Do(t, "GET", path, "", "Cookie", cookie).Status, path)
 	}
 }
 
 func TestFormsOfOtherSitesSignNobodyIn(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
+	h := apitest.StartEditor(t, api.Options{})
 	for _, path := range []string{"/editor/signin", "/editor/signout"} {
 		for name, headers := range map[string][]string{
 			"another site's":      {"Sec-Fetch-Site", "cross-site", "Origin", "https://evil.example"},
 			"over plain HTTP":     {"Origin", "http://evil.example"},
-			"a sibling host's":    {"Sec-Fetch-Site", "same-site", "Origin", h.url},
+			"a sibling host's":    {"Sec-Fetch-Site", "same-site", "Origin", h.URL},
 			"a sandboxed page's":  {"Origin", "null"},
 			"that says nothing":   nil,
 			"that hides where":    {"Sec-Fetch-Site", "same-origin"},
-			"of a trusted Origin": {"Sec-Fetch-Site", "cross-site", "Origin", h.url},
+			"of a trusted Origin": {"Sec-Fetch-Site", "cross-site", "Origin", h.URL},
 		} {
-			got := h.do(t, "POST", path, "key=key-a", append(headers, "Content-Type", formType)...)
-			require.Equal(t, http.StatusForbidden, got.status, name)
-			require.Empty(t, got.header.Get("Set-Cookie"), name)
+			got := h.Do(t, "POST", path, "key=key-a", append(headers, "Content-Type", apitest.FormType)...)
+			require.Equal(t, http.StatusForbidden, got.Status, name)
+			require.Empty(t, got.Header.Get("Set-Cookie"), name)
 		}
 	}
-	require.Equal(t, "same-origin", h.do(t, "GET", "/editor", "").header.Get("Referrer-Policy"), "else the form would say Origin: null")
+	require.Equal(t, "same-origin", h.Do(t, "GET", "/editor", "").Header.Get("Referrer-Policy"), "else the form would say Origin: null")
 }
 
 func TestEditorFilesNeverHideAPIRoutes(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{})
-	file := h.do(t, "GET", "/assets/index-B2rHQ9Sn.js", "")
-	require.Equal(t, http.StatusOK, file.status)
-	require.Equal(t, "run()", file.body)
-	require.Equal(t, "text/javascript; charset=utf-8", file.header.Get("Content-Type"))
-	require.Contains(t, file.header.Get("Cache-Control"), "immutable")
-	head := h.do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "")
-	require.Equal(t, http.StatusOK, head.status)
-	require.Equal(t, "5", head.header.Get("Content-Length"))
-	require.Equal(t, http.StatusNotFound, h.do(t, "POST", "/assets/index-B2rHQ9Sn.js", "").status)
-	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/assets/none.js", "").status)
+	h := apitest.StartEditor(t, api.Options{})
+	file := h.Do(t, "GET", "/assets/index-B2rHQ9Sn.js", "")
+	require.Equal(t, http.StatusOK, file.Status)
+	require.Equal(t, "run()", file.Body)
+	require.Equal(t, "text/javascript; charset=utf-8", file.Header.Get("Content-Type"))
+	require.Contains(t, file.Header.Get("Cache-Control"), "immutable")
+	head := h.Do(t, "HEAD", "/assets/index-B2rHQ9Sn.js", "")
+	require.Equal(t, http.StatusOK, head.Status)
+	require.Equal(t, "5", head.Header.Get("Content-Length"))
+	require.Equal(t, http.StatusNotFound, h.Do(t, "POST", "/assets/index-B2rHQ9Sn.js", "").Status)
+	require.Equal(t, http.StatusNotFound, h.Do(t, "GET", "/assets/none.js", "").Status)
 	for path, want := range map[string]int{
 		"/api/prompt": 401, "/v2/models": 401, "/console/live.js": 200, "/editor/x": 404, "/files/a/b": 404, "/index.html": 404, "/assets": 404,
 	} {
-		got := h.do(t, "GET", path, "")
-		require.Equal(t, want, got.status, path)
-		require.NotEqual(t, "no", got.body, path)
+		got := h.Do(t, "GET", path, "")
+		require.Equal(t, want, got.Status, path)
+		require.NotEqual(t, "no", got.Body, path)
 	}
 }
 
 func TestEditorWithoutAccountsNeedsNoSignIn(t *testing.T) {
 	t.Parallel()
-	h := startEditor(t, api.Options{Mode: account.ModeNone})
-	require.Equal(t, "<!doctype html><title>E</title>", h.do(t, "GET", "/", "").body)
-	require.Equal(t, http.StatusForbidden, h.do(t, "GET", "/", "", "Host", "evil.example").status, "a rebound name")
-	require.Equal(t, http.StatusForbidden, h.do(t, "POST", "/api/prompt", "{}", "Origin", "https://evil.example").status)
+	h := apitest.StartEditor(t, api.Options{Mode: account.ModeNone})
+	require.Equal(t, "<!doctype html><title>E</title>", h.Do(t, "GET", "/", "").Body)
+	require.Equal(t, http.StatusForbidden, h.Do(t, "GET", "/", "", "Host", "evil.example").Status, "a rebound name")
+	require.Equal(t, http.StatusForbidden, h.Do(t, "POST", "/api/prompt", "{}", "Origin", "https://evil.example").Status)
 }
 
 // A cookie stands behind every page of this origin, so nothing that an account stored may run in one.
 func TestNothingStoredRunsInAPageOfTheEditorsOrigin(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
+	h := apitest.StartFiles(t, api.Options{})
 	evil := `<script>fetch("/api/queue",{method:"POST"})</script>`
 	for name, kind := range map[string]string{
 		"a.html": "text/html", "b.svg": "image/svg+xml", "c.xhtml": "application/xhtml+xml", "d.js": "text/javascript", "e.xml": "text/xml", "f.txt": "text/plain",
 	} {
-		stored := h.post(t, "/api/v2/assets", "key-a", upload(evil+name, part{"content_type", "", kind}, part{"file_path", "", name})...)
-		require.Equal(t, http.StatusCreated, stored.status, "%s: %s", name, stored.body)
-		link, _ := stored.json(t)["url"].(string)
-		got := h.get(t, link, "")
-		require.Equal(t, http.StatusOK, got.status, name)
-		requireInert(t, name, got.header)
+		stored := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload(evil+name, apitest.Field("content_type", kind), apitest.Field("file_path", name))...)
+		require.Equal(t, http.StatusCreated, stored.Status, "%s: %s", name, stored.Body)
+		link, _ := stored.JSON(t)["url"].(string)
+		got := h.Get(t, link, "")
+		require.Equal(t, http.StatusOK, got.Status, name)
+		requireInert(t, name, got.Header)
 	}
-	require.Equal(t, http.StatusOK, h.put(t, "key-a", "/userdata/"+url.PathEscape("workflows/x.html"), evil).status)
+	require.Equal(t, http.StatusOK, h.Put(t, "key-a", "/userdata/"+url.PathEscape("workflows/x.html"), evil).Status)
 	for _, dest := range []string{"document", "script", "style", "iframe"} {
-		got := h.get(t, "/userdata/"+url.PathEscape("workflows/x.html"), "key-a", "Sec-Fetch-Dest", dest)
-		require.Equal(t, "application/octet-stream", got.header.Get("Content-Type"))
-		require.Contains(t, got.header.Get("Content-Disposition"), "attachment")
-		require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+		got := h.Get(t, "/userdata/"+url.PathEscape("workflows/x.html"), "key-a", "Sec-Fetch-Dest", dest)
+		require.Equal(t, "application/octet-stream", got.Header.Get("Content-Type"))
+		require.Contains(t, got.Header.Get("Content-Disposition"), "attachment")
+		require.Equal(t, "nosniff", got.Header.Get("X-Content-Type-Options"))
 	}
 }
 

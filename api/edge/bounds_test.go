@@ -1,4 +1,4 @@
-package api_test
+package edge_test
 
 import (
 	"net/http"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/cloud"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
@@ -20,14 +21,14 @@ import (
 // no text that holds one. Texts inside a graph keep it.
 func TestNULIsRefusedBesideGraphs(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	for _, body := range []string{
 		`{"prompt":{},"client_id":"a\u0000"}`, `{"prompt":{},"extra_data":{"x":"\u0000"}}`, `{"prompt":{},"extra_data":{"\u0000":1}}`,
 		`{"prompt":{},"extra_data":{"x":{"y":["\\\u0000"]}}}`, `{"prompt":{},"partial_execution_targets":["\u0000"]}`,
 	} {
-		got := h.do(t, "POST", "/api/prompt", body)
-		require.Equal(t, http.StatusBadRequest, got.status, body)
-		require.Contains(t, got.body, "NUL", body)
+		got := h.Do(t, "POST", "/api/prompt", body)
+		require.Equal(t, http.StatusBadRequest, got.Status, body)
+		require.Contains(t, got.Body, "NUL", body)
 	}
 	for body, status := range map[string]int{
 		`{"workflow":{},"metadata":{"a":"\u0000"}}`:                      http.StatusUnprocessableEntity,
@@ -35,24 +36,24 @@ func TestNULIsRefusedBesideGraphs(t *testing.T) {
 		`{"workflow":{},"extra_data":{"extra_pnginfo":{"x":"\u0000"}}}`:  http.StatusBadRequest,
 		`{"workflow":{},"extra_data":{"extra_pnginfo":{"x":"\\u0000"}}}`: http.StatusCreated, // a backslash, and no NUL
 	} {
-		require.Equal(t, status, h.do(t, "POST", "/api/v2/jobs", body).status, body)
+		require.Equal(t, status, h.Do(t, "POST", "/api/v2/jobs", body).Status, body)
 	}
 	graph := `{"1":{"class_type":"A","inputs":{"text":"a\u0000b"}}}`
-	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/prompt", `{"prompt":`+graph+`}`).status)
-	require.Equal(t, graph, string(h.jobs.last().Prompt))
+	require.Equal(t, http.StatusOK, h.Do(t, "POST", "/api/prompt", `{"prompt":`+graph+`}`).Status)
+	require.Equal(t, graph, string(h.Jobs.Last().Prompt))
 	for _, path := range []string{
 		"/api/jobs?workflow_id=%00", "/api/v2/jobs?metadata.a=%00", "/api/v2/jobs?metadata.%00=a", "/api/history?x=%00", "/ws?clientId=%00",
 	} {
-		got := h.do(t, "GET", path, "")
-		require.Equal(t, http.StatusBadRequest, got.status, "%s: %s", path, got.body)
+		got := h.Do(t, "GET", path, "")
+		require.Equal(t, http.StatusBadRequest, got.Status, "%s: %s", path, got.Body)
 	}
-	require.Equal(t, http.StatusNotFound, h.do(t, "GET", "/api/job/%00/status", "").status)
+	require.Equal(t, http.StatusNotFound, h.Do(t, "GET", "/api/job/%00/status", "").Status)
 }
 
 // The cost of a body is bounded by its values and by its depth, and not by its bytes alone.
 func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{MaxPrompt: 64 << 20})
+	h := apitest.Start(t, api.Options{MaxPrompt: 64 << 20})
 	many := strings.Repeat("[],", 1_000_000) + "[]"
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for name, c := range map[string]struct{ path, body string }{
@@ -66,21 +67,21 @@ func TestJSONIsBoundedInMembersAndDepth(t *testing.T) {
 		"many members of empty names":  {"/api/queue", `{` + strings.Repeat(`"":0,`, 200_000) + `"":0}`},
 		"many behind white space only": {"/api/queue", `[` + strings.Repeat("[ ],", 200_000) + `[ ]]`},
 	} {
-		got := h.do(t, "POST", c.path, c.body)
-		require.Equal(t, http.StatusBadRequest, got.status, "%s: %.200s", name, got.body)
-		require.Regexp(t, "more than [0-9]+ members|deeper than 128 levels", got.body, name)
+		got := h.Do(t, "POST", c.path, c.body)
+		require.Equal(t, http.StatusBadRequest, got.Status, "%s: %.200s", name, got.Body)
+		require.Regexp(t, "more than [0-9]+ members|deeper than 128 levels", got.Body, name)
 	}
-	models := startRouter(t, api.Options{}, refusing{})
-	got := models.do(t, "POST", "/v2/models/sim/echo/estimate", `{"prompt":"x","more":[`+many+`]}`)
-	require.Equal(t, http.StatusBadRequest, got.status, "%.200s", got.body)
-	require.Equal(t, "invalid_input", got.json(t)["error_type"])
-	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/queue", `{"delete":["{[,"]}`).status, "what stands in a text does not count")
+	models := apitest.StartRouter(t, api.Options{}, apitest.Refusing{})
+	got := models.Do(t, "POST", "/v2/models/sim/echo/estimate", `{"prompt":"x","more":[`+many+`]}`)
+	require.Equal(t, http.StatusBadRequest, got.Status, "%.200s", got.Body)
+	require.Equal(t, "invalid_input", got.JSON(t)["error_type"])
+	require.Equal(t, http.StatusOK, h.Do(t, "POST", "/api/queue", `{"delete":["{[,"]}`).Status, "what stands in a text does not count")
 }
 
 // null is no empty object: an interrupt without a body stops everything.
 func TestNullIsNoBody(t *testing.T) {
 	t.Parallel()
-	h := startWith(t, api.Options{}, func(d *api.Deps) { // what is asked of these ends in a panic
+	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) { // what is asked of these ends in a panic
 		d.History = struct{ cloud.History }{}
 		d.Webhooks = &webhooks.Deps{Endpoints: struct{ webhooks.Commands }{}, Deliveries: struct{ webhooks.DeliveryReader }{}}
 	})
@@ -89,44 +90,21 @@ func TestNullIsNoBody(t *testing.T) {
 		"/api/interrupt", "/api/queue", "/api/history", "/api/jobs/cancel", "/api/v2/jobs", "/api/v2/webhooks", hook + "/secret",
 	} {
 		for _, body := range []string{"null", " null\n"} {
-			require.Equal(t, http.StatusBadRequest, h.do(t, "POST", path, body).status, path)
+			require.Equal(t, http.StatusBadRequest, h.Do(t, "POST", path, body).Status, path)
 		}
 	}
-	require.Equal(t, http.StatusBadRequest, h.do(t, "PATCH", hook, "null").status, "nothing is changed")
-	require.Equal(t, http.StatusOK, h.do(t, "POST", "/api/interrupt", "").status, "the body may be left out")
-}
-
-// A null among tags is refused, and takes none away.
-func TestANullTagIsRefused(t *testing.T) {
-	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "x", part{"tags", "", "pet"})
-	for _, body := range []string{`{"tags":[null]}`, `{"tags":["a",null]}`} {
-		h.library(t, http.StatusBadRequest, "PUT", at(a), body)
-		h.library(t, http.StatusBadRequest, "POST", at(a)+"/tags", body)
-	}
-	require.Equal(t, []any{"input", "pet"}, h.library(t, http.StatusOK, "GET", at(a), "")["tags"])
-}
-
-// The last zero bytes of a file are a range that no file satisfies.
-func TestAnEmptySuffixIsNotSatisfiable(t *testing.T) {
-	t.Parallel()
-	h := startFiles(t, api.Options{})
-	a := h.shelve(t, "a.png", "0123456789")
-	for header, want := range map[string]int{"bytes=-0": 416, "bytes=-00": 416, "bytes=-1": 206, "bytes=0-0": 206, "bytes=20-": 416, "items=-0": 200} {
-		res := h.get(t, at(a)+"/content", "key-a", "Range", header)
-		require.Equal(t, want, res.status, "%s: %s", header, res.body)
-	}
+	require.Equal(t, http.StatusBadRequest, h.Do(t, "PATCH", hook, "null").Status, "nothing is changed")
+	require.Equal(t, http.StatusOK, h.Do(t, "POST", "/api/interrupt", "").Status, "the body may be left out")
 }
 
 // Whoever has no key reads which contract is followed, and nothing of the machine.
 func TestSystemStatsWithoutAKey(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken, Version: "1.2.3"})
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken, Version: "1.2.3"})
 	system := func(headers ...string) map[string]any {
-		got := h.do(t, "GET", "/api/system_stats", "", headers...)
-		require.Equal(t, http.StatusOK, got.status)
-		return got.json(t)["system"].(map[string]any)
+		got := h.Do(t, "GET", "/api/system_stats", "", headers...)
+		require.Equal(t, http.StatusOK, got.Status)
+		return got.JSON(t)["system"].(map[string]any)
 	}
 	known, unknown := system("X-API-Key", "s3cret"), system()
 	require.Equal(t, "1.2.3", known["cloud_version"])
@@ -135,20 +113,20 @@ func TestSystemStatsWithoutAKey(t *testing.T) {
 	require.Zero(t, unknown["ram_total"])
 	require.NotContains(t, unknown["cloud_version"], "1.2.3")
 	require.Equal(t, unknown, system("X-API-Key", "wrong"))
-	require.Positive(t, start(t, api.Options{}).do(t, "GET", "/system_stats", "").json(t)["system"].(map[string]any)["ram_total"], "in mode none, everybody")
+	require.Positive(t, apitest.Start(t, api.Options{}).Do(t, "GET", "/system_stats", "").JSON(t)["system"].(map[string]any)["ram_total"], "in mode none, everybody")
 }
 
 // Allow names the methods of a path, wherever a method is refused.
 func TestAllowNamesWhatIsOffered(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
+	h := apitest.StartFiles(t, api.Options{})
 	for target, want := range map[string]string{
 		"PUT /api/v2/jobs": "POST, GET, HEAD", "GET /api/userdata/a/move/b": "POST", "DELETE /api/userdata/a/move/b": "POST", "POST /api/view": "GET, HEAD",
 	} {
 		method, path, _ := strings.Cut(target, " ")
-		res := h.do(t, h.request(t, method, path, "key-a", nil))
-		require.Equal(t, http.StatusMethodNotAllowed, res.status, target)
-		require.ElementsMatch(t, strings.Split(want, ", "), strings.Split(res.header.Get("Allow"), ", "), target)
+		res := h.Do(t, h.Request(t, method, path, "key-a", nil))
+		require.Equal(t, http.StatusMethodNotAllowed, res.Status, target)
+		require.ElementsMatch(t, strings.Split(want, ", "), strings.Split(res.Header.Get("Allow"), ", "), target)
 	}
 }
 
@@ -164,10 +142,10 @@ func TestSocketsSayWhatWasWrong(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := start(t, api.Options{})
-			conn := h.dial(t, "")
+			h := apitest.Start(t, api.Options{})
+			conn := h.Dial(t, "")
 			require.NoError(t, conn.WriteMessage(websocket.TextMessage, c.message))
-			require.Equal(t, c.code, closeOf(t, conn).Code)
+			require.Equal(t, c.code, apitest.CloseOf(t, conn).Code)
 		})
 	}
 }
@@ -175,11 +153,11 @@ func TestSocketsSayWhatWasWrong(t *testing.T) {
 // Of a name that leads inside, a client learns no more than of one that does not exist.
 func TestPrivateHostNamesAnswerLikeUnknownOnes(t *testing.T) {
 	t.Parallel()
-	h := startFiles(t, api.Options{})
+	h := apitest.StartFiles(t, api.Options{})
 	answer := func(address string) string {
-		got := h.get(t, "/api/assets/remote-metadata?url="+url.QueryEscape(address), "key-a")
-		require.Equal(t, http.StatusBadRequest, got.status)
-		return got.body
+		got := h.Get(t, "/api/assets/remote-metadata?url="+url.QueryEscape(address), "key-a")
+		require.Equal(t, http.StatusBadRequest, got.Status)
+		return got.Body
 	}
 	require.Equal(t, answer("https://does-not-exist.invalid/x"), answer("https://localhost:1/x"))
 }

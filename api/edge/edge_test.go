@@ -1,4 +1,4 @@
-package api_test
+package edge_test
 
 import (
 	"net/http"
@@ -10,22 +10,23 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
 func TestHealthAndReadiness(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken})
-	require.Equal(t, http.StatusOK, h.do(t, "GET", "/healthz", "").status)
-	ready := h.do(t, "GET", "/readyz", "")
-	require.Equal(t, http.StatusOK, ready.status, "the workflow engine being away does not refuse submissions")
-	require.Contains(t, ready.body, `"temporal":{"ok":false,"detail":"not reachable"}`)
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	require.Equal(t, http.StatusOK, h.Do(t, "GET", "/healthz", "").Status)
+	ready := h.Do(t, "GET", "/readyz", "")
+	require.Equal(t, http.StatusOK, ready.Status, "the workflow engine being away does not refuse submissions")
+	require.Contains(t, ready.Body, `"temporal":{"ok":false,"detail":"not reachable"}`)
 }
 
 func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeKeys, MaxPrompt: 64, MaxBody: 64})
+	h := apitest.Start(t, api.Options{Mode: account.ModeKeys, MaxPrompt: 64, MaxBody: 64})
 	long := `{"prompt":{"x":"` + strings.Repeat("y", 100) + `"}}`
 	cases := map[string]struct {
 		method, path, body, key string
@@ -41,7 +42,7 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 		"v2 no workflow":         {"POST", "/api/v2/jobs", "{}", "key-a", 422, `{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`},
 		"v2 workflow of text":    {"POST", "/api/v2/jobs", `{"workflow":"x"}`, "key-a", 422, `{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`},
 		"v2 lapsed":              {"POST", "/api/v2/jobs", `{"workflow":{}}`, "lapse", 403, `{"error":{"code":"subscription_inactive","message":"an active subscription is required to run workflows"}}`},
-		"v2 health":              {"GET", "/api/v2/health", "", "", 200, `{"status":"healthy","upstream":"` + h.url + `"}`},
+		"v2 health":              {"GET", "/api/v2/health", "", "", 200, `{"status":"healthy","upstream":"` + h.URL + `"}`},
 		"v2 scope":               {"POST", "/api/v2/jobs", "{}", "read", 403, `{"error":{"code":"forbidden","message":"this key does not carry the scope \"write\""}}`},
 		"v2 assets, unknown":     {"GET", "/api/v2/assets-of-old", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
 		"cloud with a wrong key": {"GET", "/api/queue", "", "wrong", 401, `{"code":"unauthorized","message":"the credential is not valid"}`},
@@ -57,31 +58,31 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got := h.do(t, c.method, c.path, c.body, "X-API-Key", c.key)
-			require.Equal(t, c.status, got.status, got.body)
-			require.JSONEq(t, c.want, got.body)
-			require.NotEmpty(t, got.header.Get("X-Request-Id"))
-			require.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+			got := h.Do(t, c.method, c.path, c.body, "X-API-Key", c.key)
+			require.Equal(t, c.status, got.Status, got.Body)
+			require.JSONEq(t, c.want, got.Body)
+			require.NotEmpty(t, got.Header.Get("X-Request-Id"))
+			require.Equal(t, "nosniff", got.Header.Get("X-Content-Type-Options"))
 		})
 	}
 }
 
 func TestFailuresOfOursShowNothingInside(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.jobs.refuse = fault.Wrap(http.ErrBodyNotAllowed, fault.Internal, "", "table jobs is missing")
+	h := apitest.Start(t, api.Options{})
+	h.Jobs.Refuse = fault.Wrap(http.ErrBodyNotAllowed, fault.Internal, "", "table jobs is missing")
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
-		got := h.do(t, "POST", path, body)
-		require.Equal(t, http.StatusInternalServerError, got.status)
-		require.NotContains(t, got.body, "table")
-		require.Contains(t, got.body, "An internal error occurred.")
+		got := h.Do(t, "POST", path, body)
+		require.Equal(t, http.StatusInternalServerError, got.Status)
+		require.NotContains(t, got.Body, "table")
+		require.Contains(t, got.Body, "An internal error occurred.")
 	}
-	require.Contains(t, h.logs.String(), "table jobs is missing")
+	require.Contains(t, h.Logs.String(), "table jobs is missing")
 }
 
 func TestCredentialsAreTakenFromWhereTheContractsPutThem(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
 	cases := map[string]struct {
 		headers []string
 		status  int
@@ -97,15 +98,15 @@ func TestCredentialsAreTakenFromWhereTheContractsPutThem(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.status, h.do(t, "GET", "/api/queue?token=s3cret", "", c.headers...).status)
+			require.Equal(t, c.status, h.Do(t, "GET", "/api/queue?token=s3cret", "", c.headers...).Status)
 		})
 	}
 }
 
 func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{AllowedHosts: []string{"box.lan"}, AllowedOrigins: []string{"http://ui.lan"}})
-	own := h.url
+	h := apitest.Start(t, api.Options{AllowedHosts: []string{"box.lan"}, AllowedOrigins: []string{"http://ui.lan"}})
+	own := h.URL
 	cases := map[string]struct {
 		headers []string
 		status  int
@@ -126,7 +127,7 @@ func TestModeNoneAnswersItsOwnOriginOnly(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, c.status, h.do(t, "GET", "/queue", "", c.headers...).status)
+			require.Equal(t, c.status, h.Do(t, "GET", "/queue", "", c.headers...).Status)
 		})
 	}
 }
@@ -145,12 +146,12 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := start(t, c.opts)
+			h := apitest.Start(t, c.opts)
 			want := c.want
 			if want == "" {
-				want = h.url
+				want = h.URL
 			}
-			got := h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, append(forwarded, "X-API-Key", "s3cret")...).json(t)
+			got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, append(forwarded, "X-API-Key", "s3cret")...).JSON(t)
 			id, _ := got["id"].(string)
 			require.Equal(t, map[string]any{
 				"self": want + "/api/v2/jobs/" + id, "events": want + "/api/v2/jobs/" + id + "/events", "cancel": want + "/api/v2/jobs/" + id + "/cancel",
@@ -161,10 +162,10 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 
 func TestThePublicPrefixIsServedToo(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{PublicURL: "http://x.example/pre"})
-	require.Equal(t, 200, h.do(t, "GET", "/pre/api/queue", "").status)
-	require.Equal(t, 200, h.do(t, "GET", "/api/queue", "").status)
-	require.Equal(t, 404, h.do(t, "GET", "/prefix/api/queue", "").status)
+	h := apitest.Start(t, api.Options{PublicURL: "http://x.example/pre"})
+	require.Equal(t, 200, h.Do(t, "GET", "/pre/api/queue", "").Status)
+	require.Equal(t, 200, h.Do(t, "GET", "/api/queue", "").Status)
+	require.Equal(t, 404, h.Do(t, "GET", "/prefix/api/queue", "").Status)
 }
 
 func TestABadPublicURLIsRefusedAtStart(t *testing.T) {
@@ -177,32 +178,32 @@ func TestABadPublicURLIsRefusedAtStart(t *testing.T) {
 
 func TestTokensDoNotReachTheLog(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken})
-	h.do(t, "GET", "/ws?token=s3cret&clientId=c", "")
-	h.do(t, "GET", "/api/queue", "", "X-API-Key", "s3cret")
-	h.do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
-	require.NotContains(t, h.logs.String(), "s3cret")
-	require.Contains(t, h.logs.String(), "token=redacted")
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
+	h.Do(t, "GET", "/ws?token=s3cret&clientId=c", "")
+	h.Do(t, "GET", "/api/queue", "", "X-API-Key", "s3cret")
+	h.Do(t, "POST", "/api/prompt", `{"prompt":{},"extra_data":{"api_key_service":"s3cret"}}`, "X-API-Key", "s3cret")
+	require.NotContains(t, h.Logs.String(), "s3cret")
+	require.Contains(t, h.Logs.String(), "token=redacted")
 }
 
 func TestRefusalsThatPassSayWhenToComeBack(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	full := fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue is full")
-	h.jobs.refuse = full.WithRetryAfter(1500 * time.Millisecond)
+	h.Jobs.Refuse = full.WithRetryAfter(1500 * time.Millisecond)
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
-		got := h.do(t, "POST", path, body)
-		require.Equal(t, http.StatusTooManyRequests, got.status)
-		require.Equal(t, "2", got.header.Get("Retry-After"), "whole seconds, never too early")
-		require.Contains(t, got.body, `"queue_full"`)
+		got := h.Do(t, "POST", path, body)
+		require.Equal(t, http.StatusTooManyRequests, got.Status)
+		require.Equal(t, "2", got.Header.Get("Retry-After"), "whole seconds, never too early")
+		require.Contains(t, got.Body, `"queue_full"`)
 	}
 }
 
 func TestOutageIs503NotAClientError(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.jobs.refuse = fault.Wrap(http.ErrServerClosed, fault.Unavailable, "", "dial tcp 10.1.2.3:5432")
+	h := apitest.Start(t, api.Options{})
+	h.Jobs.Refuse = fault.Wrap(http.ErrServerClosed, fault.Unavailable, "", "dial tcp 10.1.2.3:5432")
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
-		require.Equal(t, http.StatusServiceUnavailable, h.do(t, "POST", path, body).status)
+		require.Equal(t, http.StatusServiceUnavailable, h.Do(t, "POST", path, body).Status)
 	}
 }

@@ -1,4 +1,4 @@
-package api_test
+package edge_test
 
 import (
 	"net/http"
@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
@@ -31,21 +32,21 @@ func TestPagesOfNamedOriginsMayCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := start(t, c.opts)
-			asked := h.do(t, http.MethodOptions, "/api/prompt", "", "Origin", c.origin,
+			h := apitest.Start(t, c.opts)
+			asked := h.Do(t, http.MethodOptions, "/api/prompt", "", "Origin", c.origin,
 				"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "content-type,x-api-key")
-			answered := h.do(t, http.MethodGet, "/api/queue", "", "Origin", c.origin, "X-API-Key", "s3cret")
-			for _, r := range []reply{asked, answered} {
-				require.Equal(t, c.want, r.header.Get("Access-Control-Allow-Origin"))
-				require.Empty(t, r.header.Get("Access-Control-Allow-Credentials"))
+			answered := h.Do(t, http.MethodGet, "/api/queue", "", "Origin", c.origin, "X-API-Key", "s3cret")
+			for _, r := range []apitest.Reply{asked, answered} {
+				require.Equal(t, c.want, r.Header.Get("Access-Control-Allow-Origin"))
+				require.Empty(t, r.Header.Get("Access-Control-Allow-Credentials"))
 			}
-			require.Equal(t, http.StatusOK, answered.status)
+			require.Equal(t, http.StatusOK, answered.Status)
 			if c.want == "" {
 				return
 			}
-			require.Equal(t, http.StatusNoContent, asked.status)
-			require.Equal(t, "content-type,x-api-key", asked.header.Get("Access-Control-Allow-Headers"))
-			require.Equal(t, "*", answered.header.Get("Access-Control-Expose-Headers"))
+			require.Equal(t, http.StatusNoContent, asked.Status)
+			require.Equal(t, "content-type,x-api-key", asked.Header.Get("Access-Control-Allow-Headers"))
+			require.Equal(t, "*", answered.Header.Get("Access-Control-Expose-Headers"))
 		})
 	}
 }
@@ -53,13 +54,13 @@ func TestPagesOfNamedOriginsMayCall(t *testing.T) {
 // A socket of a page elsewhere is opened with a token, as everywhere; without one in its URL nobody is let in.
 func TestSocketsOfPagesElsewhereBringAToken(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
 	from := http.Header{"Origin": {"https://app.example"}}
-	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.url[len("http"):]+"/ws?token=s3cret", from)
+	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.URL[len("http"):]+"/ws?token=s3cret", from)
 	require.NoError(t, err)
 	defer res.Body.Close()
 	require.NoError(t, conn.Close())
-	_, res, err = websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.url[len("http"):]+"/ws", from)
+	_, res, err = websocket.DefaultDialer.DialContext(t.Context(), "ws"+h.URL[len("http"):]+"/ws", from)
 	require.Error(t, err)
 	defer res.Body.Close()
 	require.Equal(t, http.StatusUnauthorized, res.StatusCode)

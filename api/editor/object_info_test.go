@@ -1,4 +1,4 @@
-package api_test
+package editor_test
 
 import (
 	"compress/gzip"
@@ -7,114 +7,73 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/fault"
 )
-
-// inputs are the input files of accounts.
-type inputs struct {
-	mu    sync.Mutex
-	names map[string][]string
-}
-
-func (i *inputs) add(owner, name string) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.names[owner] = append(i.names[owner], name)
-}
-
-func (i *inputs) ForAccount(owner string) node.Files { return inputsOf{i, owner} }
-
-type inputsOf struct {
-	*inputs
-	owner string
-}
-
-func (i inputsOf) List(context.Context, node.Folder, int) ([]string, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	return append([]string{}, i.names[i.owner]...), nil
-}
-
-func (inputsOf) Open(context.Context, string) (node.Content, error) { panic("not asked") }
-func (inputsOf) Stat(context.Context, string) (node.Info, error)    { panic("not asked") }
-func (inputsOf) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
-	panic("not asked")
-}
 
 func run(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
 
-func startClasses(t *testing.T) (*harness, *inputs) {
+func startClasses(t *testing.T) (*apitest.Harness, *apitest.Inputs) {
 	classes, err := node.NewRegistry(
 		&node.Class{Name: "Zoom", Run: run, Inputs: []node.Input{{Name: "factor", Type: node.Int}}, Outputs: []node.Output{{Type: node.Int}}},
 		&node.Class{Name: "LoadImage", Run: run, Inputs: []node.Input{{Name: "image", Type: node.Combo, Folder: node.FolderInput}}},
 	)
 	require.NoError(t, err)
-	files := &inputs{names: map[string][]string{}}
-	return startWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Classes, d.NodeFiles = classes, files }), files
+	files := &apitest.Inputs{Names: map[string][]string{}}
+	return apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Classes, d.NodeFiles = classes, files }), files
 }
 
 func TestObjectInfoOffersTheCallersFiles(t *testing.T) {
 	t.Parallel()
 	h, files := startClasses(t)
-	files.add("a", "mine.png")
+	files.Add("a", "mine.png")
 	for _, path := range []string{"/object_info", "/api/object_info"} {
-		got := h.do(t, "GET", path, "", "X-API-Key", "key-a")
-		require.Equal(t, http.StatusOK, got.status)
-		require.True(t, strings.HasPrefix(got.body, `{"Zoom":`), "in the registry's order")
-		require.Contains(t, got.body, `"required":{"image":[["mine.png"],{}]}`)
+		got := h.Do(t, "GET", path, "", "X-API-Key", "key-a")
+		require.Equal(t, http.StatusOK, got.Status)
+		require.True(t, strings.HasPrefix(got.Body, `{"Zoom":`), "in the registry's order")
+		require.Contains(t, got.Body, `"required":{"image":[["mine.png"],{}]}`)
 	}
-	require.NotContains(t, h.do(t, "GET", "/object_info", "", "X-API-Key", "key-b").body, "mine.png")
-	files.add("a", "second.png")
-	require.Contains(t, h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a").body, `["mine.png","second.png"]`)
+	require.NotContains(t, h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-b").Body, "mine.png")
+	files.Add("a", "second.png")
+	require.Contains(t, h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-a").Body, `["mine.png","second.png"]`)
 }
 
 func TestObjectInfoOfOneClass(t *testing.T) {
 	t.Parallel()
 	h, files := startClasses(t)
-	files.add("a", "mine.png")
-	one := h.do(t, "GET", "/api/object_info/LoadImage", "", "X-API-Key", "key-a").json(t)
+	files.Add("a", "mine.png")
+	one := h.Do(t, "GET", "/api/object_info/LoadImage", "", "X-API-Key", "key-a").JSON(t)
 	require.Len(t, one, 1)
 	require.Contains(t, one, "LoadImage")
-	require.JSONEq(t, `{}`, h.do(t, "GET", "/object_info/Nothing", "", "X-API-Key", "key-a").body)
-	require.Equal(t, http.StatusUnauthorized, h.do(t, "GET", "/object_info", "").status)
+	require.JSONEq(t, `{}`, h.Do(t, "GET", "/object_info/Nothing", "", "X-API-Key", "key-a").Body)
+	require.Equal(t, http.StatusUnauthorized, h.Do(t, "GET", "/object_info", "").Status)
 }
 
 func TestObjectInfoIsCompressedAndRevalidated(t *testing.T) {
 	t.Parallel()
 	h, files := startClasses(t)
-	plain := h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "Accept-Encoding", "identity")
-	require.Empty(t, plain.header.Get("Content-Encoding"))
-	zipped := h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "Accept-Encoding", "br, gzip;q=0.8")
-	require.Equal(t, "gzip", zipped.header.Get("Content-Encoding"))
-	r, err := gzip.NewReader(strings.NewReader(zipped.body))
+	plain := h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "Accept-Encoding", "identity")
+	require.Empty(t, plain.Header.Get("Content-Encoding"))
+	zipped := h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "Accept-Encoding", "br, gzip;q=0.8")
+	require.Equal(t, "gzip", zipped.Header.Get("Content-Encoding"))
+	r, err := gzip.NewReader(strings.NewReader(zipped.Body))
 	require.NoError(t, err)
 	raw, err := io.ReadAll(r)
 	require.NoError(t, err)
-	require.Equal(t, plain.body, string(raw))
+	require.Equal(t, plain.Body, string(raw))
 	require.True(t, json.Valid(raw))
 
-	etag := plain.header.Get("ETag")
+	etag := plain.Header.Get("ETag")
 	require.NotEmpty(t, etag)
-	again := h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "If-None-Match", `"other", W/`+etag)
-	require.Equal(t, http.StatusNotModified, again.status)
-	require.Empty(t, again.body)
-	files.add("a", "new.png")
-	require.Equal(t, http.StatusOK, h.do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "If-None-Match", etag).status)
+	again := h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "If-None-Match", `"other", W/`+etag)
+	require.Equal(t, http.StatusNotModified, again.Status)
+	require.Empty(t, again.Body)
+	files.Add("a", "new.png")
+	require.Equal(t, http.StatusOK, h.Do(t, "GET", "/object_info", "", "X-API-Key", "key-a", "If-None-Match", etag).Status)
 }
-
-// noFiles holds no file under any name.
-type noFiles struct{ inputsOf }
-
-func (noFiles) Stat(context.Context, string) (node.Info, error) { return node.Info{}, absent() }
-
-func (noFiles) Open(context.Context, string) (node.Content, error) { return nil, absent() }
-
-func absent() error { return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such file") }

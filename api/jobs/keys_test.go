@@ -1,4 +1,4 @@
-package api_test
+package jobs_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/api/assets"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -17,7 +18,7 @@ import (
 
 // keyedJobs records jobs under their keys. A commit may lose its answer, and the database may be away afterwards.
 type keyedJobs struct {
-	*memoryJobs
+	*apitest.MemoryJobs
 	assets.IdempotencyKeys
 
 	mu       sync.Mutex // guards all below
@@ -28,11 +29,11 @@ type keyedJobs struct {
 	away     bool // for what is read
 }
 
-func startKeyed(t *testing.T) (*harness, *keyedJobs) {
+func startKeyed(t *testing.T) (*apitest.Harness, *keyedJobs) {
 	t.Helper()
 	k := &keyedJobs{made: map[string]job.ID{}, sources: map[job.ID]job.Source{}, answered: map[string]bool{}}
-	h := startWith(t, api.Options{}, func(d *api.Deps) {
-		k.memoryJobs, _ = d.Jobs.(*memoryJobs)
+	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
+		k.MemoryJobs, _ = d.Jobs.(*apitest.MemoryJobs)
 		d.Jobs, d.Reader, d.Sources, d.Keys = k, k, k, k
 	})
 	return h, k
@@ -48,7 +49,7 @@ func (k *keyedJobs) Submit(ctx context.Context, sub job.Submission) (job.Submitt
 	if k.made[sub.IdempotencyKey] != "" {
 		return job.Submitted{}, k.reused()
 	}
-	done, err := k.memoryJobs.Submit(ctx, sub)
+	done, err := k.MemoryJobs.Submit(ctx, sub)
 	if err != nil {
 		return done, err
 	}
@@ -74,7 +75,7 @@ func (k *keyedJobs) QueuePosition(ctx context.Context, owner string, id job.ID) 
 	if away {
 		return 0, false, fault.New(fault.Unavailable, "", "the database is away")
 	}
-	return k.memoryJobs.QueuePosition(ctx, owner, id)
+	return k.MemoryJobs.QueuePosition(ctx, owner, id)
 }
 
 func (k *keyedJobs) Check(_ context.Context, _, _, key string) error {
@@ -118,8 +119,8 @@ func TestKeyWithoutStoredAnswerReturnsItsJob(t *testing.T) {
 	h, k := startKeyed(t)
 	k.loses, k.away = true, true
 	const body = `{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":3,"extra_data":{"extra_pnginfo":{"x":1}}}`
-	post := func(body string) reply { return h.do(t, "POST", "/api/v2/jobs", body, "Idempotency-Key", "k") }
-	require.Equal(t, http.StatusServiceUnavailable, post(body).status)
+	post := func(body string) apitest.Reply { return h.Do(t, "POST", "/api/v2/jobs", body, "Idempotency-Key", "k") }
+	require.Equal(t, http.StatusServiceUnavailable, post(body).Status)
 	k.away = false
 	for _, other := range []string{
 		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < c"}}},"metadata":{"a":"b"},"priority":3,"extra_data":{"extra_pnginfo":{"x":1}}}`,
@@ -127,16 +128,16 @@ func TestKeyWithoutStoredAnswerReturnsItsJob(t *testing.T) {
 		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":4,"extra_data":{"extra_pnginfo":{"x":1}}}`,
 		`{"workflow":{"1":{"class_type":"A","inputs":{"text":"a < b"}}},"metadata":{"a":"b"},"priority":3}`,
 	} {
-		require.Equal(t, http.StatusUnprocessableEntity, post(other).status, "another request: %s", other)
+		require.Equal(t, http.StatusUnprocessableEntity, post(other).Status, "another request: %s", other)
 	}
 	again := post(body)
-	require.Equal(t, http.StatusCreated, again.status, again.body)
-	require.Equal(t, k.jobOf("k"), again.json(t)["id"])
-	require.Contains(t, again.header.Get("Location"), k.jobOf("k"))
+	require.Equal(t, http.StatusCreated, again.Status, again.Body)
+	require.Equal(t, k.jobOf("k"), again.JSON(t)["id"])
+	require.Contains(t, again.Header.Get("Location"), k.jobOf("k"))
 	third := post(body)
-	require.Equal(t, http.StatusUnprocessableEntity, third.status)
-	require.Contains(t, third.body, "idempotency_key_reuse")
-	require.Len(t, k.submitted, 1, "one job was made")
+	require.Equal(t, http.StatusUnprocessableEntity, third.Status)
+	require.Contains(t, third.Body, "idempotency_key_reuse")
+	require.Len(t, k.Submitted, 1, "one job was made")
 }
 
 // What is recorded is answered, also when the database is away by the time the answer is made.
@@ -144,10 +145,10 @@ func TestARecordedJobIsAnsweredWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	h, k := startKeyed(t)
 	k.away = true
-	got := h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k")
-	require.Equal(t, http.StatusCreated, got.status, got.body)
-	require.Equal(t, k.jobOf("k"), got.json(t)["id"])
-	require.Nil(t, got.json(t)["queue_position"])
+	got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusCreated, got.Status, got.Body)
+	require.Equal(t, k.jobOf("k"), got.JSON(t)["id"])
+	require.Nil(t, got.JSON(t)["queue_position"])
 }
 
 // While the database answers again, the request whose commit lost its answer is answered at once.
@@ -155,7 +156,7 @@ func TestUnansweredCommitIsResolved(t *testing.T) {
 	t.Parallel()
 	h, k := startKeyed(t)
 	k.loses = true
-	got := h.do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k")
-	require.Equal(t, http.StatusCreated, got.status, got.body)
-	require.Equal(t, k.jobOf("k"), got.json(t)["id"])
+	got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, "Idempotency-Key", "k")
+	require.Equal(t, http.StatusCreated, got.Status, got.Body)
+	require.Equal(t, k.jobOf("k"), got.JSON(t)["id"])
 }

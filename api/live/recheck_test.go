@@ -1,4 +1,4 @@
-package api_test
+package live_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -37,23 +38,23 @@ func (r *turnable) Authenticate(context.Context, string) (account.Identity, erro
 	return account.Local(), nil
 }
 
-func startTurnable(t *testing.T) (*harness, *turnable) {
+func startTurnable(t *testing.T) (*apitest.Harness, *turnable) {
 	t.Helper()
 	keys := &turnable{asked: make(chan struct{}, 1)}
-	return startWith(t, api.Options{Recheck: 10 * time.Millisecond}, func(d *api.Deps) { d.Auth = keys }), keys
+	return apitest.StartWith(t, api.Options{Recheck: 10 * time.Millisecond}, func(d *api.Deps) { d.Auth = keys }), keys
 }
 
 func TestARevokedKeyEndsItsSockets(t *testing.T) {
 	t.Parallel()
 	h, keys := startTurnable(t)
-	conn := h.dial(t, "token=x")
+	conn := h.Dial(t, "token=x")
 
 	keys.set(errors.New("the database is away"))
 	for range 3 {
 		<-keys.asked // looked, and went on
 	}
-	h.hub.Publish(account.LocalID, text(`{"type":"still here"}`))
-	require.Contains(t, next(t, conn), "still here", "an outage cuts nobody off")
+	h.Hub.Publish(account.LocalID, apitest.Text(`{"type":"still here"}`))
+	require.Contains(t, apitest.Next(t, conn), "still here", "an outage cuts nobody off")
 
 	keys.set(fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "revoked"))
 	_, _, err := conn.ReadMessage()
@@ -64,16 +65,16 @@ func TestARevokedKeyEndsItsSockets(t *testing.T) {
 func TestARevokedKeyEndsItsEventStreams(t *testing.T) {
 	t.Parallel()
 	h, keys := startTurnable(t)
-	h.jobs.put(job.Job{ID: jobA, Account: account.LocalID, State: job.Running, SubmittedAt: then, Version: 1})
-	done := make(chan reply, 1)
-	go func() { done <- h.do(t, http.MethodGet, "/api/v2/jobs/"+string(jobA)+"/events", "") }()
+	h.Jobs.Put(job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Running, SubmittedAt: apitest.Then, Version: 1})
+	done := make(chan apitest.Reply, 1)
+	go func() { done <- h.Do(t, http.MethodGet, "/api/v2/jobs/"+string(apitest.JobA)+"/events", "") }()
 	keys.set(fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "revoked"))
 	select {
 	case got := <-done:
-		if got.status == http.StatusUnauthorized { // revoked before the stream began
+		if got.Status == http.StatusUnauthorized { // revoked before the stream began
 			return
 		}
-		require.True(t, strings.HasSuffix(got.body, "event: error\ndata: {\"error\":{\"code\":\"unauthorized\",\"message\":\"the key is no longer good\"}}\n\n"), got.body)
+		require.True(t, strings.HasSuffix(got.Body, "event: error\ndata: {\"error\":{\"code\":\"unauthorized\",\"message\":\"the key is no longer good\"}}\n\n"), got.Body)
 	case <-time.After(2 * time.Minute):
 		t.Fatal("the stream goes on")
 	}

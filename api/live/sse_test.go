@@ -1,4 +1,4 @@
-package api_test
+package live_test
 
 import (
 	"bufio"
@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/stream"
@@ -24,8 +25,8 @@ type sseEvent struct {
 
 // listen opens the stream of jobA and returns a function that reads its next event;
 // the event has no name when the stream is over.
-func (h *harness) listen(t *testing.T) func() sseEvent {
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/api/v2/jobs/"+string(jobA)+"/events", nil)
+func listen(t *testing.T, h *apitest.Harness) func() sseEvent {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/api/v2/jobs/"+string(apitest.JobA)+"/events", nil)
 	require.NoError(t, err)
 	res, err := http.DefaultClient.Do(req)
 	require.NoError(t, err)
@@ -52,7 +53,7 @@ func (h *harness) listen(t *testing.T) func() sseEvent {
 
 func running(version int64) job.Job {
 	return job.Job{
-		ID: jobA, Account: account.LocalID, State: job.Running, Version: version, Run: 1, SubmittedAt: then, AdmittedAt: &then, StartedAt: &then,
+		ID: apitest.JobA, Account: account.LocalID, State: job.Running, Version: version, Run: 1, SubmittedAt: apitest.Then, AdmittedAt: &apitest.Then, StartedAt: &apitest.Then,
 		NodesTotal: 4, NodesDone: 1, Running: map[string]string{"7": "Blur"}, Targets: []string{"9"},
 	}
 }
@@ -63,22 +64,22 @@ func withOutput(j job.Job, asset string) job.Job {
 }
 
 func ended(j job.Job, s job.State) job.Job {
-	j.State, j.EndedAt, j.Running, j.Version = s, &then, nil, j.Version+1
+	j.State, j.EndedAt, j.Running, j.Version = s, &apitest.Then, nil, j.Version+1
 	return j
 }
 
-func (h *harness) happen(j job.Job) {
-	h.jobs.put(j)
-	h.hub.Publish(j.Account, &stream.Message{Job: j.ID, State: &j, Progress: stream.ProgressOf(j, "", nil)})
+func happen(h *apitest.Harness, j job.Job) {
+	h.Jobs.Put(j)
+	h.Hub.Publish(j.Account, &stream.Message{Job: j.ID, State: &j, Progress: stream.ProgressOf(j, "", nil)})
 }
 
 func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	j := running(5)
-	h.jobs.put(j)
-	h.live.snap = stream.Snapshot{Jobs: []stream.Live{{Job: j, Preview: preview("7", "image/jpeg", "J"), Progress: stream.ProgressOf(j, "7", map[string]stream.Step{"7": {Value: 1, Max: 2}})}}}
-	read := h.listen(t)
+	h.Jobs.Put(j)
+	h.Live.Snap = stream.Snapshot{Jobs: []stream.Live{{Job: j, Preview: apitest.Preview("7", "image/jpeg", "J"), Progress: stream.ProgressOf(j, "7", map[string]stream.Step{"7": {Value: 1, Max: 2}})}}}
+	read := listen(t, h)
 	require.Equal(t, sseEvent{"status", map[string]any{"status": "running"}}, read())
 	require.Equal(t, sseEvent{"progress", map[string]any{
 		"value": 0.375, "nodes_done": 1.0, "nodes_total": 4.0, "current_node": "7", "current_node_class": "Blur", "step": 1.0, "steps": 2.0, "message": "Blur 1/2",
@@ -87,13 +88,13 @@ func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
 
 	done := withOutput(j, "o1")
 	done.Version++
-	h.happen(done)
+	happen(h, done)
 	output := read()
 	require.Equal(t, "output", output.name)
 	require.Equal(t, "o1", output.data["id"])
-	require.Equal(t, h.url+"/files/o1/o1.png?sig=x", output.data["url"])
-	h.happen(done) // the same event again adds nothing
-	h.happen(ended(withOutput(done, "o2"), job.Succeeded))
+	require.Equal(t, h.URL+"/files/o1/o1.png?sig=x", output.data["url"])
+	happen(h, done) // the same event again adds nothing
+	happen(h, ended(withOutput(done, "o2"), job.Succeeded))
 	var names []string
 	var last sseEvent
 	for e := read(); e.name != ""; e = read() {
@@ -105,9 +106,9 @@ func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
 
 func TestEventsOfAFinalJob(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.jobs.put(ended(withOutput(running(5), "o1"), job.Canceled))
-	read := h.listen(t)
+	h := apitest.Start(t, api.Options{})
+	h.Jobs.Put(ended(withOutput(running(5), "o1"), job.Canceled))
+	read := listen(t, h)
 	require.Equal(t, "output", read().name)
 	require.Equal(t, sseEvent{"status", map[string]any{"status": "canceled"}}, read())
 	require.Equal(t, sseEvent{}, read(), "the stream is over")
@@ -115,29 +116,29 @@ func TestEventsOfAFinalJob(t *testing.T) {
 
 func TestEventsTellTheQueuePosition(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	waiting := job.Job{ID: jobA, Account: account.LocalID, State: job.Queued, Version: 1, Number: 2, SubmittedAt: then}
-	ahead := job.Job{ID: jobB, Account: account.LocalID, State: job.Queued, Version: 1, Number: 1, SubmittedAt: then}
-	h.jobs.put(waiting)
-	h.jobs.put(ahead)
-	read := h.listen(t)
+	h := apitest.Start(t, api.Options{})
+	waiting := job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Queued, Version: 1, Number: 2, SubmittedAt: apitest.Then}
+	ahead := job.Job{ID: apitest.JobB, Account: account.LocalID, State: job.Queued, Version: 1, Number: 1, SubmittedAt: apitest.Then}
+	h.Jobs.Put(waiting)
+	h.Jobs.Put(ahead)
+	read := listen(t, h)
 	require.Equal(t, sseEvent{"status", map[string]any{"status": "queued", "queue_position": 1.0}}, read())
 	ahead.State = job.Running
-	h.happen(ahead)
+	happen(h, ahead)
 	require.Equal(t, sseEvent{"status", map[string]any{"status": "queued", "queue_position": 0.0}}, read())
 }
 
 func TestProgressOfAStreamNeverFalls(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	j := running(5)
 	j.NodesDone = 3
-	h.jobs.put(j)
-	read := h.listen(t)
+	h.Jobs.Put(j)
+	read := listen(t, h)
 	require.Equal(t, "status", read().name)
 	require.InDelta(t, 0.8125, read().data["value"], 1e-9)
-	h.hub.Publish(account.LocalID, &stream.Message{Job: jobA, Progress: &stream.Progress{Value: 0.5}})
-	h.happen(ended(j, job.Failed))
+	h.Hub.Publish(account.LocalID, &stream.Message{Job: apitest.JobA, Progress: &stream.Progress{Value: 0.5}})
+	happen(h, ended(j, job.Failed))
 	for e := read(); e.name != ""; e = read() {
 		if e.name == "progress" {
 			require.GreaterOrEqual(t, e.data["value"], 0.8125)
@@ -147,21 +148,21 @@ func TestProgressOfAStreamNeverFalls(t *testing.T) {
 
 func TestEventStreamsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{MaxStreams: 1})
-	h.jobs.put(running(5))
-	read := h.listen(t)
+	h := apitest.Start(t, api.Options{MaxStreams: 1})
+	h.Jobs.Put(running(5))
+	read := listen(t, h)
 	require.Equal(t, "status", read().name)
-	got := h.do(t, "GET", "/api/v2/jobs/"+string(jobA)+"/events", "")
-	require.Equal(t, http.StatusTooManyRequests, got.status)
-	require.Equal(t, "2", got.header.Get("Retry-After"))
-	require.Equal(t, "too_many_streams", got.json(t)["error"].(map[string]any)["code"])
+	got := h.Do(t, "GET", "/api/v2/jobs/"+string(apitest.JobA)+"/events", "")
+	require.Equal(t, http.StatusTooManyRequests, got.Status)
+	require.Equal(t, "2", got.Header.Get("Retry-After"))
+	require.Equal(t, "too_many_streams", got.JSON(t)["error"].(map[string]any)["code"])
 }
 
 func TestShutdownEndsEventStreams(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.jobs.put(running(5))
-	read := h.listen(t)
+	h := apitest.Start(t, api.Options{})
+	h.Jobs.Put(running(5))
+	read := listen(t, h)
 	require.Equal(t, "status", read().name)
 	over := make(chan struct{})
 	go func() {
@@ -169,7 +170,7 @@ func TestShutdownEndsEventStreams(t *testing.T) {
 		}
 		close(over)
 	}()
-	h.hub.Stop()
+	h.Hub.Stop()
 	select {
 	case <-over:
 	case <-time.After(2 * time.Minute):
@@ -180,10 +181,10 @@ func TestShutdownEndsEventStreams(t *testing.T) {
 // TestTheEndOfAJobIsDeliveredOnce comes back as a browser does: with the id of the last event that it received.
 func TestTheEndOfAJobIsDeliveredOnce(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.jobs.put(running(5))
+	h := apitest.Start(t, api.Options{})
+	h.Jobs.Put(running(5))
 	watch := func(last string) (status int, read *bufio.Scanner) {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.url+"/api/v2/jobs/"+string(jobA)+"/events", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, h.URL+"/api/v2/jobs/"+string(apitest.JobA)+"/events", nil)
 		require.NoError(t, err)
 		if last != "" {
 			req.Header.Set("Last-Event-ID", last)
@@ -205,7 +206,7 @@ func TestTheEndOfAJobIsDeliveredOnce(t *testing.T) {
 	require.Equal(t, http.StatusOK, status)
 	begun := nextID(read)
 	require.NotEmpty(t, begun)
-	h.happen(ended(running(5), job.Succeeded))
+	happen(h, ended(running(5), job.Succeeded))
 	end := nextID(read)
 	require.NotEmpty(t, end)
 	require.NotEqual(t, begun, end)
@@ -216,7 +217,7 @@ func TestTheEndOfAJobIsDeliveredOnce(t *testing.T) {
 	require.Equal(t, end, nextID(read))
 	status, _ = watch(end)
 	require.Equal(t, http.StatusNoContent, status, "the end was delivered")
-	h.jobs.put(running(4)) // as after a failover that lost the end
+	h.Jobs.Put(running(4)) // as after a failover that lost the end
 	status, _ = watch(end)
 	require.Equal(t, http.StatusNoContent, status)
 }

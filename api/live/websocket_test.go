@@ -1,4 +1,4 @@
-package api_test
+package live_test
 
 import (
 	"encoding/binary"
@@ -13,57 +13,35 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-func (h *harness) socketURL(query string) string {
-	return "ws" + strings.TrimPrefix(h.url, "http") + "/ws?" + query
-}
-
-// dial opens a socket and reads its first frame, which is always the status.
-func (h *harness) dial(t *testing.T, query string) *websocket.Conn {
-	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(query), nil)
-	require.NoError(t, err)
-	require.Equal(t, http.StatusSwitchingProtocols, res.StatusCode)
-	t.Cleanup(func() { conn.Close() })
-	require.Contains(t, next(t, conn), `"queue_remaining"`)
-	return conn
-}
-
-func next(t *testing.T, conn *websocket.Conn) string {
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
-	_, raw, err := conn.ReadMessage()
-	require.NoError(t, err)
-	return string(raw)
-}
-
-func text(s string) *stream.Message { return &stream.Message{Text: []byte(s)} }
-
 func TestSocketGreetsWithStatusAndSession(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.live.snap = stream.Snapshot{Remaining: 3}
+	h := apitest.Start(t, api.Options{})
+	h.Live.Snap = stream.Snapshot{Remaining: 3}
 	for _, path := range []string{"/ws", "/api/ws"} {
-		conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.url, "http")+path+"?clientId=c1", nil)
+		conn, _, err := websocket.DefaultDialer.DialContext(t.Context(), "ws"+strings.TrimPrefix(h.URL, "http")+path+"?clientId=c1", nil)
 		require.NoError(t, err)
-		require.JSONEq(t, `{"type":"status","data":{"status":{"exec_info":{"queue_remaining":3}},"sid":"c1"}}`, next(t, conn))
+		require.JSONEq(t, `{"type":"status","data":{"status":{"exec_info":{"queue_remaining":3}},"sid":"c1"}}`, apitest.Next(t, conn))
 		require.NoError(t, conn.Close())
 	}
-	anonymous, _, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), nil)
+	anonymous, _, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(""), nil)
 	require.NoError(t, err)
 	defer anonymous.Close()
 	var first struct{ Data struct{ SID string } }
-	require.NoError(t, json.Unmarshal([]byte(next(t, anonymous)), &first))
+	require.NoError(t, json.Unmarshal([]byte(apitest.Next(t, anonymous)), &first))
 	require.Len(t, first.Data.SID, 32)
 }
 
 func TestSocketCredentials(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeToken})
+	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
 	for query, status := range map[string]int{"token=wrong": 401, "": 401, "token=s3cret": 101} {
-		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(query), nil)
+		conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(query), nil)
 		require.Equal(t, status, res.StatusCode)
 		if err == nil {
 			conn.Close()
@@ -73,62 +51,58 @@ func TestSocketCredentials(t *testing.T) {
 
 func TestSocketRefusesForeignOrigins(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), http.Header{"Origin": {"https://evil.example"}})
+	h := apitest.Start(t, api.Options{})
+	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(""), http.Header{"Origin": {"https://evil.example"}})
 	require.Error(t, err)
 	require.Equal(t, http.StatusForbidden, res.StatusCode)
 }
 
 func TestEverySocketOfAnAccountGetsTheSameMessages(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{Mode: account.ModeKeys})
-	first, second := h.dial(t, "token=key-a&clientId=1"), h.dial(t, "token=key-a")
-	other := h.dial(t, "token=key-b")
-	h.hub.Publish("a", text(`{"n":1}`), text(`{"n":2}`))
-	h.hub.Publish("b", text(`{"n":3}`))
+	h := apitest.Start(t, api.Options{Mode: account.ModeKeys})
+	first, second := h.Dial(t, "token=key-a&clientId=1"), h.Dial(t, "token=key-a")
+	other := h.Dial(t, "token=key-b")
+	h.Hub.Publish("a", apitest.Text(`{"n":1}`), apitest.Text(`{"n":2}`))
+	h.Hub.Publish("b", apitest.Text(`{"n":3}`))
 	for _, conn := range []*websocket.Conn{first, second} {
-		require.Equal(t, `{"n":1}`, next(t, conn))
-		require.Equal(t, `{"n":2}`, next(t, conn))
+		require.Equal(t, `{"n":1}`, apitest.Next(t, conn))
+		require.Equal(t, `{"n":2}`, apitest.Next(t, conn))
 	}
-	require.Equal(t, `{"n":3}`, next(t, other))
+	require.Equal(t, `{"n":3}`, apitest.Next(t, other))
 }
 
 func TestRoutingByClient(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{RouteByClient: true})
-	mine, other := h.dial(t, "clientId=mine"), h.dial(t, "clientId=other")
-	h.hub.Publish(account.LocalID,
+	h := apitest.Start(t, api.Options{RouteByClient: true})
+	mine, other := h.Dial(t, "clientId=mine"), h.Dial(t, "clientId=other")
+	h.Hub.Publish(account.LocalID,
 		&stream.Message{ClientID: "mine", Text: []byte(`"for mine"`)},
 		&stream.Message{Text: []byte(`"for nobody"`)},
 		&stream.Message{ClientID: "mine", Broadcast: true, Text: []byte(`"for all"`)})
-	require.Equal(t, `"for mine"`, next(t, mine))
-	require.Equal(t, `"for all"`, next(t, mine))
-	require.Equal(t, `"for all"`, next(t, other))
+	require.Equal(t, `"for mine"`, apitest.Next(t, mine))
+	require.Equal(t, `"for all"`, apitest.Next(t, mine))
+	require.Equal(t, `"for all"`, apitest.Next(t, other))
 }
 
 func TestReconnectTellsTheExecutingNode(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	h.live.snap = stream.Snapshot{Remaining: 1, Jobs: []stream.Live{{Job: job.Job{ID: jobA, ClientID: "c1"}, LastNode: "7"}}}
-	back := h.dial(t, "clientId=c1")
-	require.JSONEq(t, `{"type":"executing","data":{"node":"7"}}`, next(t, back))
-	stranger := h.dial(t, "clientId=c2")
-	h.hub.Publish(account.LocalID, text(`"next"`))
-	require.Equal(t, `"next"`, next(t, stranger))
-}
-
-func preview(node, contentType, data string) *stream.Message {
-	return &stream.Message{Frame: &stream.Frame{Job: "internal", Public: job.PublicID(jobA), Node: node, Kind: stream.FramePreview, ContentType: contentType, Data: []byte(data)}}
+	h := apitest.Start(t, api.Options{})
+	h.Live.Snap = stream.Snapshot{Remaining: 1, Jobs: []stream.Live{{Job: job.Job{ID: apitest.JobA, ClientID: "c1"}, LastNode: "7"}}}
+	back := h.Dial(t, "clientId=c1")
+	require.JSONEq(t, `{"type":"executing","data":{"node":"7"}}`, apitest.Next(t, back))
+	stranger := h.Dial(t, "clientId=c2")
+	h.Hub.Publish(account.LocalID, apitest.Text(`"next"`))
+	require.Equal(t, `"next"`, apitest.Next(t, stranger))
 }
 
 func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
+	h := apitest.Start(t, api.Options{})
 	const node = "nöde"
-	flagged, plain, late := h.dial(t, ""), h.dial(t, ""), h.dial(t, "")
+	flagged, plain, late := h.Dial(t, ""), h.Dial(t, ""), h.Dial(t, "")
 	flags := []byte(`{"type":"feature_flags","data":{"supports_preview_metadata":true}}`)
 	require.NoError(t, flagged.WriteMessage(websocket.TextMessage, flags))
-	reply := next(t, flagged)
+	reply := apitest.Next(t, flagged)
 	require.Contains(t, reply, `"type":"feature_flags"`)
 	require.Contains(t, reply, `"supports_preview_metadata":true`)
 	require.NoError(t, late.WriteMessage(websocket.TextMessage, []byte(`not json`)))
@@ -146,79 +120,68 @@ func TestFeatureFlagsAreNegotiatedByTheFirstMessage(t *testing.T) {
 	}()
 	<-pong
 
-	h.hub.Publish(account.LocalID, preview(node, "image/png", "PNG"))
+	h.Hub.Publish(account.LocalID, apitest.Preview(node, "image/png", "PNG"))
 	want1 := append([]byte{0, 0, 0, 1, 0, 0, 0, 2}, "PNG"...)
-	require.Equal(t, string(want1), next(t, plain))
+	require.Equal(t, string(want1), apitest.Next(t, plain))
 	require.Equal(t, string(want1), <-read, "flags after the first message are not looked at")
 
-	got := []byte(next(t, flagged))
+	got := []byte(apitest.Next(t, flagged))
 	require.Equal(t, uint32(4), binary.BigEndian.Uint32(got))
 	size := binary.BigEndian.Uint32(got[4:])
 	require.JSONEq(t, fmt.Sprintf(`{"node_id":%q,"prompt_id":%q,"display_node_id":%[1]q,"parent_node_id":null,"real_node_id":%[1]q,"image_type":"image/png"}`,
-		node, jobA), string(got[8:8+size]))
+		node, apitest.JobA), string(got[8:8+size]))
 	require.Equal(t, "PNG", string(got[8+size:]))
 
-	inner := preview("2.0.0.1", "image/png", "PNG") // of a node that another expanded to
+	inner := apitest.Preview("2.0.0.1", "image/png", "PNG") // of a node that another expanded to
 	inner.Frame.Within = &job.Expansion{Parent: "2", Display: "1", Real: "3"}
-	h.hub.Publish(account.LocalID, inner)
-	got = []byte(next(t, flagged))
+	h.Hub.Publish(account.LocalID, inner)
+	got = []byte(apitest.Next(t, flagged))
 	size = binary.BigEndian.Uint32(got[4:])
 	require.JSONEq(t, fmt.Sprintf(`{"node_id":"2.0.0.1","prompt_id":%q,"display_node_id":"1","parent_node_id":"2","real_node_id":"3","image_type":"image/png"}`,
-		jobA), string(got[8:8+size]))
+		apitest.JobA), string(got[8:8+size]))
 }
 
 func TestBinaryLengthsCountBytes(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	conn := h.dial(t, "")
-	h.hub.Publish(account.LocalID,
+	h := apitest.Start(t, api.Options{})
+	conn := h.Dial(t, "")
+	h.Hub.Publish(account.LocalID,
 		&stream.Message{Frame: &stream.Frame{Node: "größe", Kind: stream.FrameText, Data: []byte("ünï")}},
-		preview("1", "image/jpeg", "J"))
-	require.Equal(t, "\x00\x00\x00\x03\x00\x00\x00\x07größeünï", next(t, conn))
-	require.Equal(t, "\x00\x00\x00\x01\x00\x00\x00\x01J", next(t, conn))
-}
-
-func closeOf(t *testing.T, conn *websocket.Conn) *websocket.CloseError {
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
-	for {
-		if _, _, err := conn.ReadMessage(); err != nil {
-			var closed *websocket.CloseError
-			require.ErrorAs(t, err, &closed)
-			return closed
-		}
-	}
+		apitest.Preview("1", "image/jpeg", "J"))
+	require.Equal(t, "\x00\x00\x00\x03\x00\x00\x00\x07größeünï", apitest.Next(t, conn))
+	require.Equal(t, "\x00\x00\x00\x01\x00\x00\x00\x01J", apitest.Next(t, conn))
 }
 
 func TestSlowSocketIsClosedWithoutDelayingOthers(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	slow, quick := h.dial(t, ""), h.dial(t, "")
+	h := apitest.Start(t, api.Options{})
+	slow, quick := h.Dial(t, ""), h.Dial(t, "")
 	big := strings.Repeat("x", 1<<20)
 	for i := range 64 { // far more than the queue and the buffers of the network hold
-		h.hub.Publish(account.LocalID, text(fmt.Sprintf("%d%s", i, big)))
-		require.True(t, strings.HasPrefix(next(t, quick), fmt.Sprint(i)))
+		h.Hub.Publish(account.LocalID, apitest.Text(fmt.Sprintf("%d%s", i, big)))
+		require.True(t, strings.HasPrefix(apitest.Next(t, quick), fmt.Sprint(i)))
 	}
-	require.Equal(t, 1, h.hub.Watched(account.LocalID), "the slow one is out")
-	closed := closeOf(t, slow)
+	require.Equal(t, 1, h.Hub.Watched(account.LocalID), "the slow one is out")
+	closed := apitest.CloseOf(t, slow)
 	require.Equal(t, websocket.CloseTryAgainLater, closed.Code)
 	require.Equal(t, "slow", closed.Text)
 }
 
 func TestShutdownSaysGoodbye(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	conn := h.dial(t, "")
-	h.hub.Stop()
-	closed := closeOf(t, conn)
+	h := apitest.Start(t, api.Options{})
+	conn := h.Dial(t, "")
+	h.Hub.Stop()
+	closed := apitest.CloseOf(t, conn)
 	require.Equal(t, websocket.CloseGoingAway, closed.Code)
 	require.Equal(t, "shutdown", closed.Text)
 }
 
 func TestSocketsOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{MaxSockets: 1})
-	h.dial(t, "")
-	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.socketURL(""), nil)
+	h := apitest.Start(t, api.Options{MaxSockets: 1})
+	h.Dial(t, "")
+	_, res, err := websocket.DefaultDialer.DialContext(t.Context(), h.SocketURL(""), nil)
 	require.Error(t, err)
 	require.Equal(t, http.StatusTooManyRequests, res.StatusCode)
 	require.Equal(t, "1", res.Header.Get("Retry-After"))
@@ -226,18 +189,18 @@ func TestSocketsOfAnAccountAreBounded(t *testing.T) {
 
 func TestMalformedFramesEndTheSocketOnly(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	conn := h.dial(t, "")
+	h := apitest.Start(t, api.Options{})
+	conn := h.Dial(t, "")
 	_, err := conn.NetConn().Write([]byte{0xff, 0xff, 0xff, 0xff})
 	require.NoError(t, err)
-	require.Equal(t, websocket.CloseProtocolError, closeOf(t, conn).Code)
-	require.Equal(t, http.StatusOK, h.do(t, "GET", "/healthz", "").status)
+	require.Equal(t, websocket.CloseProtocolError, apitest.CloseOf(t, conn).Code)
+	require.Equal(t, http.StatusOK, h.Do(t, "GET", "/healthz", "").Status)
 }
 
 func TestALargeClientMessageEndsTheSocket(t *testing.T) {
 	t.Parallel()
-	h := start(t, api.Options{})
-	conn := h.dial(t, "")
+	h := apitest.Start(t, api.Options{})
+	conn := h.Dial(t, "")
 	require.NoError(t, conn.WriteMessage(websocket.TextMessage, make([]byte, 65<<10)))
-	require.Equal(t, websocket.CloseMessageTooBig, closeOf(t, conn).Code)
+	require.Equal(t, websocket.CloseMessageTooBig, apitest.CloseOf(t, conn).Code)
 }

@@ -1,4 +1,4 @@
-package api_test
+package request_test
 
 import (
 	"errors"

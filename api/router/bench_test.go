@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"fmt"
@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/router"
 )
@@ -29,9 +30,9 @@ func BenchmarkCatalogRoutes(b *testing.B) {
 	models, err := catalog.Load(catalog.Options{Dirs: []string{dir}})
 	require.NoError(b, err)
 	var handler http.Handler
-	startWith(b, api.Options{}, func(d *api.Deps) {
+	apitest.StartWith(b, api.Options{}, func(d *api.Deps) {
 		d.Router = &api.ModelRouter{
-			Models: router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: refusing{}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+			Models: router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: apitest.Refusing{}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 		}
 		handler, err = api.New(*d, api.Options{})
 	})

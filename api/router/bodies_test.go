@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -50,30 +51,32 @@ func input() string { return `{"prompt":"` + strings.Repeat("x", mebibyte-len(`{
 func TestInputsThatAreReadAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	calls := newBlockingCalls(false)
-	h := startRouter(t, bounded, calls)
-	ask := func(key string) reply { return h.do(t, "POST", "/v2/models/sim/echo", input(), "X-API-Key", key) }
-	answers := make(chan reply, 2)
+	h := apitest.StartRouter(t, bounded, calls)
+	ask := func(key string) apitest.Reply {
+		return h.Do(t, "POST", "/v2/models/sim/echo", input(), "X-API-Key", key)
+	}
+	answers := make(chan apitest.Reply, 2)
 	for _, key := range []string{"key-a", "key-b"} {
 		go func() { answers <- ask(key) }()
 		<-calls.begun
 	}
 	own := ask("key-a")
-	require.Equal(t, []any{429, call.ConcurrencyLimit}, []any{own.status, own.json(t)["error_type"]}, own.body)
+	require.Equal(t, []any{429, call.ConcurrencyLimit}, []any{own.Status, own.JSON(t)["error_type"]}, own.Body)
 	full := ask("lapse") // an account that has nothing in flight
-	require.Equal(t, []any{503, call.ServiceUnavailable}, []any{full.status, full.json(t)["error_type"]}, full.body)
-	require.Equal(t, "1", full.header.Get("Retry-After"))
-	small := make(chan reply, 1)
-	go func() { small <- h.do(t, "POST", "/v2/models/sim/echo", `{"prompt":"x"}`, "X-API-Key", "lapse") }()
+	require.Equal(t, []any{503, call.ServiceUnavailable}, []any{full.Status, full.JSON(t)["error_type"]}, full.Body)
+	require.Equal(t, "1", full.Header.Get("Retry-After"))
+	small := make(chan apitest.Reply, 1)
+	go func() { small <- h.Do(t, "POST", "/v2/models/sim/echo", `{"prompt":"x"}`, "X-API-Key", "lapse") }()
 	require.Equal(t, "c", <-calls.begun, "what is small finds room")
 
-	late := make(chan reply, 1)
+	late := make(chan apitest.Reply, 1)
 	go func() { late <- ask("lapse") }() // waits for the room that comes back now, or finds it
 	close(calls.gate)
-	for _, got := range []reply{<-answers, <-answers, <-small, <-late} {
-		require.Equal(t, 502, got.status, got.body)
+	for _, got := range []apitest.Reply{<-answers, <-answers, <-small, <-late} {
+		require.Equal(t, 502, got.Status, got.Body)
 	}
 	for range 4 { // whatever became of them, nothing of the room is lost
-		require.Equal(t, 502, ask("key-a").status)
+		require.Equal(t, 502, ask("key-a").Status)
 	}
 }
 
@@ -81,16 +84,16 @@ func TestInputsThatAreReadAtOnceAreBounded(t *testing.T) {
 func TestStoredInputsUseNoMemoryBudget(t *testing.T) {
 	t.Parallel()
 	calls := newBlockingCalls(true)
-	h := startRouter(t, bounded, calls)
+	h := apitest.StartRouter(t, bounded, calls)
 	const many = 8
-	answers := make(chan reply, many)
+	answers := make(chan apitest.Reply, many)
 	for range many {
-		go func() { answers <- h.do(t, "POST", "/v2/models/sim/echo", input(), "X-API-Key", "key-a") }()
+		go func() { answers <- h.Do(t, "POST", "/v2/models/sim/echo", input(), "X-API-Key", "key-a") }()
 		<-calls.begun
 	}
 	close(calls.gate)
 	for range many {
-		require.Equal(t, 502, (<-answers).status)
+		require.Equal(t, 502, (<-answers).Status)
 	}
 }
 
@@ -98,21 +101,21 @@ func TestStoredInputsUseNoMemoryBudget(t *testing.T) {
 func TestInputsArriveWhole(t *testing.T) {
 	t.Parallel()
 	echo := &echoing{}
-	h := startRouter(t, bounded, echo)
+	h := apitest.StartRouter(t, bounded, echo)
 	for _, size := range []int{0, 1, 100, 16<<10 - 1, 16 << 10, 16<<10 + 1, 100_000, mebibyte - 1, mebibyte, mebibyte + 1} {
 		for _, announced := range []bool{true, false} {
 			body := strings.Repeat("x", size)
-			var r reply
+			var r apitest.Reply
 			if announced {
-				r = h.do(t, "POST", "/v2/models/sim/echo", body, "X-API-Key", "key-a")
+				r = h.Do(t, "POST", "/v2/models/sim/echo", body, "X-API-Key", "key-a")
 			} else {
-				r = h.chunked(t, "/v2/models/sim/echo", body)
+				r = chunked(t, h, "/v2/models/sim/echo", body)
 			}
 			if size > mebibyte {
-				require.Equal(t, 413, r.status, r.body)
+				require.Equal(t, 413, r.Status, r.Body)
 				continue
 			}
-			require.Equal(t, 502, r.status)
+			require.Equal(t, 502, r.Status)
 			require.Equal(t, body, echo.body, "%d bytes, announced: %t", size, announced)
 		}
 	}
@@ -130,10 +133,10 @@ func (e *echoing) Run(_ context.Context, inv call.Invocation) (*call.Result, err
 }
 
 // chunked sends a body without its length.
-func (h *harness) chunked(t *testing.T, path, body string) reply {
-	req, err := http.NewRequestWithContext(t.Context(), "POST", h.url+path, struct{ *strings.Reader }{strings.NewReader(body)})
+func chunked(t *testing.T, h *apitest.Harness, path, body string) apitest.Reply {
+	req, err := http.NewRequestWithContext(t.Context(), "POST", h.URL+path, struct{ *strings.Reader }{strings.NewReader(body)})
 	require.NoError(t, err)
 	req.ContentLength = -1
 	req.Header.Set("X-API-Key", "key-a")
-	return h.send(t, req)
+	return h.Send(t, req)
 }

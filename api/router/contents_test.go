@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -40,7 +41,7 @@ func (c checking) Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueu
 }
 
 // startCatalog serves the models of one more catalog file; environment holds the credentials that are set.
-func startCatalog(t *testing.T, opts api.Options, entries string, environment ...string) *harness {
+func startCatalog(t *testing.T, opts api.Options, entries string, environment ...string) *apitest.Harness {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(entries), 0o600))
@@ -54,9 +55,9 @@ func startCatalog(t *testing.T, opts api.Options, entries string, environment ..
 	return startOffers(t, opts, offers)
 }
 
-func startOffers(t *testing.T, opts api.Options, offers router.Offers) *harness {
+func startOffers(t *testing.T, opts api.Options, offers router.Offers) *apitest.Harness {
 	t.Helper()
-	return startWith(t, opts, func(d *api.Deps) {
+	return apitest.StartWith(t, opts, func(d *api.Deps) {
 		d.Router = &api.ModelRouter{Models: offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
 	})
 }
@@ -104,10 +105,10 @@ func TestEvery422ListsWhatIsWrong(t *testing.T) { // R-42, R-54, R-55
 		"another call's task id": {"?model_provider=runware&strict_mode=true", `{"uuid":"x"}`, `["body","uuid"]`, "extra_forbidden"},
 	} {
 		for _, path := range []string{"/v2/models/acme/priced", "/v2/models/acme/priced/requests", "/v2/models/acme/priced/estimate", "/v1/models/acme/priced"} {
-			got := h.do(t, http.MethodPost, path+c.query, c.body)
-			require.Equal(t, 422, got.status, "%s at %s: %s", name, path, got.body)
-			require.Equal(t, []string{call.InvalidInput, call.InvalidInput}, []string{got.header.Get("X-Service-Error-Type"), got.header.Get("X-Comfy-Error-Type")})
-			requireDetail(t, got.body, c.loc, c.kind)
+			got := h.Do(t, http.MethodPost, path+c.query, c.body)
+			require.Equal(t, 422, got.Status, "%s at %s: %s", name, path, got.Body)
+			require.Equal(t, []string{call.InvalidInput, call.InvalidInput}, []string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
+			requireDetail(t, got.Body, c.loc, c.kind)
 		}
 	}
 }
@@ -134,14 +135,14 @@ func TestFallbackIsOnUnlessItIsSwitchedOff(t *testing.T) {
 	t.Parallel()
 	for _, off := range []bool{false, true} {
 		seen := make(chan bool, 1)
-		h := startWith(t, api.Options{}, func(d *api.Deps) {
+		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
 			d.Router = &api.ModelRouter{Models: router.Offers{}, Calls: watching{seen: seen}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off}
 		})
 		for query, want := range map[string]bool{
 			"": true, "?fallback_provider=": true, "?fallback_provider=true": true, "?fallback_provider=fal": true,
 			"?fallback_provider=false": false, "?strict_mode=true": false, "?strict_mode=true&fallback_provider=true": false,
 		} {
-			h.do(t, http.MethodPost, "/v2/models/sim/echo"+query, `{}`)
+			h.Do(t, http.MethodPost, "/v2/models/sim/echo"+query, `{}`)
 			require.Equal(t, want && !off, <-seen, "%q, off: %t", query, off)
 		}
 	}

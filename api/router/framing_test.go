@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"bufio"
@@ -12,28 +12,29 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
 // A body whose framing is broken is the client's mistake, on every surface in its own shape.
 func TestMalformedFramingIs400(t *testing.T) {
 	t.Parallel()
-	h := startRouter(t, api.Options{Mode: account.ModeKeys}, newBlockingCalls(false))
+	h := apitest.StartRouter(t, api.Options{Mode: account.ModeKeys}, newBlockingCalls(false))
 	for path, want := range map[string]string{
 		"/api/prompt":         `400 {"error":{"type":"invalid_body"`,
 		"/api/queue":          `400 {"code":"invalid_body"`,
 		"/api/v2/jobs":        `422 {"error":{"code":"invalid_body"`,
 		"/v2/models/sim/echo": `400 {"detail":"the request body does not match its headers`,
 	} {
-		require.Contains(t, h.broken(t, path), want, path)
+		require.Contains(t, broken(t, h, path), want, path)
 	}
 }
 
 // broken posts a chunk whose length is no number.
-func (h *harness) broken(t *testing.T, path string) string {
+func broken(t *testing.T, h *apitest.Harness, path string) string {
 	t.Helper()
 	var dialer net.Dialer
-	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(h.url, "http://"))
+	conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(h.URL, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()
 	_, err = io.WriteString(conn, "POST "+path+" HTTP/1.1\r\nHost: a\r\nX-API-Key: key-a\r\nTransfer-Encoding: chunked\r\n\r\nno number\r\n")

@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	apirouter "github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -19,30 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	"github.com/millrace-dev/millrace/internal/model/router"
 )
-
-// refusing answers every call with one refusal.
-type refusing struct {
-	apirouter.Calls
-	refusal *call.Refusal
-}
-
-func (r refusing) Run(context.Context, call.Invocation) (*call.Result, error) { return nil, r.refusal }
-
-func (r refusing) Enqueue(context.Context, call.Invocation) (call.Enqueued, error) {
-	return call.Enqueued{}, r.refusal
-}
-
-func startRouter(t *testing.T, opts api.Options, calls apirouter.Calls) *harness {
-	models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
-	require.NoError(t, err)
-	return startWith(t, opts, func(d *api.Deps) {
-		d.Router = &api.ModelRouter{
-			Models:  router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }},
-			Calls:   calls,
-			Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
-		}
-	})
-}
 
 // What a refusal says is in the headers of both families, by the rules of the version (R-17, R-58, R-78, R-98).
 func TestHeadersOfARefusal(t *testing.T) {
@@ -75,15 +52,15 @@ func TestHeadersOfARefusal(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h := startRouter(t, api.Options{}, refusing{refusal: tc.refusal})
-			got := h.do(t, http.MethodPost, tc.path, `{"prompt":"x"}`)
-			require.Equal(t, tc.status, got.status, got.body)
-			require.Equal(t, tc.errorType, got.json(t)["error_type"])
+			h := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: tc.refusal})
+			got := h.Do(t, http.MethodPost, tc.path, `{"prompt":"x"}`)
+			require.Equal(t, tc.status, got.Status, got.Body)
+			require.Equal(t, tc.errorType, got.JSON(t)["error_type"])
 			for _, header := range []string{"X-Service-Error-Type", "X-Comfy-Error-Type"} {
-				require.Equal(t, tc.errorType, got.header.Get(header))
+				require.Equal(t, tc.errorType, got.Header.Get(header))
 			}
 			for header, want := range tc.headers {
-				require.Equal(t, want, got.header.Get(header), header)
+				require.Equal(t, want, got.Header.Get(header), header)
 			}
 		})
 	}
@@ -95,29 +72,29 @@ func TestFieldsThatAProviderRefuses(t *testing.T) {
 	fields := call.Refuse(fault.Invalid, call.InvalidInput, "no")
 	fields.UpstreamStatus, fields.UpstreamDetail = 422, "words"
 	fields.Validation = []byte(`[{"type":"missing","loc":["body","images",0],"msg":"m","extra":1.0}]`)
-	got := startRouter(t, api.Options{}, refusing{refusal: fields}).do(t, http.MethodPost, "/v2/models/sim/echo", `{"prompt":"x"}`)
-	require.Equal(t, 422, got.status)
-	require.Equal(t, `{"detail":`+string(fields.Validation)+"}\n", got.body)
-	require.Equal(t, call.InvalidInput, got.header.Get("X-Service-Error-Type"))
+	got := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: fields}).Do(t, http.MethodPost, "/v2/models/sim/echo", `{"prompt":"x"}`)
+	require.Equal(t, 422, got.Status)
+	require.Equal(t, `{"detail":`+string(fields.Validation)+"}\n", got.Body)
+	require.Equal(t, call.InvalidInput, got.Header.Get("X-Service-Error-Type"))
 	for _, name := range []string{"X-Comfy-Upstream-Status", "X-Comfy-Upstream-Detail", "Retry-After"} {
-		require.NotContains(t, got.header, name)
+		require.NotContains(t, got.Header, name)
 	}
 }
 
 // The address of a model's document is given where it is on https, in the version that was asked (R-32, R-33, R-84, R-87).
 func TestAddressOfASchema(t *testing.T) {
 	t.Parallel()
-	h := startRouter(t, api.Options{PublicURL: "https://models.example/below"}, refusing{})
+	h := apitest.StartRouter(t, api.Options{PublicURL: "https://models.example/below"}, apitest.Refusing{})
 	for _, version := range []string{"v1", "v2"} {
-		got := h.do(t, "GET", "/below/"+version+"/models/sim/echo", "", "Host", "models.example")
-		require.Equal(t, "https://models.example/below/"+version+"/models/sim/echo/openapi.json", got.json(t)["input_schema_url"])
-		require.NotContains(t, h.do(t, "GET", "/below/"+version+"/models/sim/open", "", "Host", "models.example").json(t), "input_schema_url")
+		got := h.Do(t, "GET", "/below/"+version+"/models/sim/echo", "", "Host", "models.example")
+		require.Equal(t, "https://models.example/below/"+version+"/models/sim/echo/openapi.json", got.JSON(t)["input_schema_url"])
+		require.NotContains(t, h.Do(t, "GET", "/below/"+version+"/models/sim/open", "", "Host", "models.example").JSON(t), "input_schema_url")
 	}
-	one := h.do(t, "GET", "/below/v1/models/sim/echo/openapi.json", "", "Host", "models.example")
-	two := h.do(t, "GET", "/below/v2/models/sim/echo/openapi.json", "", "Host", "models.example")
-	require.NotEqual(t, one.header.Get("ETag"), two.header.Get("ETag"))
-	require.NotContains(t, one.body, "The input as it was sent", "v1 has the input only")
-	require.Contains(t, two.body, "The input as it was sent")
+	one := h.Do(t, "GET", "/below/v1/models/sim/echo/openapi.json", "", "Host", "models.example")
+	two := h.Do(t, "GET", "/below/v2/models/sim/echo/openapi.json", "", "Host", "models.example")
+	require.NotEqual(t, one.Header.Get("ETag"), two.Header.Get("ETag"))
+	require.NotContains(t, one.Body, "The input as it was sent", "v1 has the input only")
+	require.Contains(t, two.Body, "The input as it was sent")
 }
 
 // panicking fails as no call should.
@@ -130,25 +107,25 @@ func (panicking) Status(context.Context, call.Handle) (call.Progress, error) { p
 // A panic is an answer like any other, and the service goes on (R-16, R-17, R-62).
 func TestPanicIs500WithRequestID(t *testing.T) {
 	t.Parallel()
-	h := startRouter(t, api.Options{}, panicking{})
+	h := apitest.StartRouter(t, api.Options{}, panicking{})
 	seen := map[string]bool{}
 	for _, req := range [][2]string{
 		{"POST", "/v2/models/sim/echo"},
 		{"POST", "/v1/models/sim/echo"},
 		{"GET", "/v2/models/sim/echo/requests/ffffffff-0000-4000-8000-000000000009/status"},
 	} {
-		got := h.do(t, req[0], req[1], `{"prompt":"x"}`)
-		require.Equal(t, 500, got.status, got.body)
-		require.Equal(t, map[string]any{"detail": "the router failed; the operator's log has the details", "error_type": call.InternalError}, got.json(t))
-		id := got.header.Get("X-Service-Request-Id")
+		got := h.Do(t, req[0], req[1], `{"prompt":"x"}`)
+		require.Equal(t, 500, got.Status, got.Body)
+		require.Equal(t, map[string]any{"detail": "the router failed; the operator's log has the details", "error_type": call.InternalError}, got.JSON(t))
+		id := got.Header.Get("X-Service-Request-Id")
 		require.Regexp(t, `^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`, id)
-		require.Equal(t, id, got.header.Get("X-Comfy-Request-Id"))
-		require.Equal(t, []string{call.InternalError, call.InternalError}, []string{got.header.Get("X-Service-Error-Type"), got.header.Get("X-Comfy-Error-Type")})
-		require.Contains(t, h.logs.String(), id, "the operator finds it")
+		require.Equal(t, id, got.Header.Get("X-Comfy-Request-Id"))
+		require.Equal(t, []string{call.InternalError, call.InternalError}, []string{got.Header.Get("X-Service-Error-Type"), got.Header.Get("X-Comfy-Error-Type")})
+		require.Contains(t, h.Logs.String(), id, "the operator finds it")
 		require.False(t, seen[id])
 		seen[id] = true
 	}
-	require.Equal(t, 200, h.do(t, "GET", "/v2/models", "").status)
+	require.Equal(t, 200, h.Do(t, "GET", "/v2/models", "").Status)
 }
 
 // The set of error types is closed at fifteen, and four more below …/requests; whatever else a part may say,
@@ -162,21 +139,21 @@ func TestErrorTypesAreAClosedSet(t *testing.T) {
 	}
 	queues := []string{"cancelled", "queue_timeout", "request_not_found", "queue_backlog_full"}
 	for _, errorType := range slices.Concat(fifteen, queues, []string{"made_up", ""}) {
-		h := startRouter(t, api.Options{}, refusing{refusal: call.Refuse(fault.Conflict, errorType, "a detail")})
+		h := apitest.StartRouter(t, api.Options{}, apitest.Refusing{Refusal: call.Refuse(fault.Conflict, errorType, "a detail")})
 		for path, set := range map[string][]string{
 			"/v2/models/sim/echo": fifteen, "/v1/models/sim/echo": fifteen, "/v2/models/sim/echo/requests": append(slices.Clone(fifteen), queues...),
 		} {
-			got := h.do(t, http.MethodPost, path, `{"prompt":"x"}`)
-			answer := got.json(t)["error_type"]
-			require.Equal(t, answer, got.header.Get("X-Service-Error-Type"))
+			got := h.Do(t, http.MethodPost, path, `{"prompt":"x"}`)
+			answer := got.JSON(t)["error_type"]
+			require.Equal(t, answer, got.Header.Get("X-Service-Error-Type"))
 			switch {
 			case !slices.Contains(set, errorType):
-				require.Equal(t, []any{500, "internal_error"}, []any{got.status, answer}, "%s at %s", errorType, path)
-				require.NotContains(t, got.body, "a detail")
+				require.Equal(t, []any{500, "internal_error"}, []any{got.Status, answer}, "%s at %s", errorType, path)
+				require.NotContains(t, got.Body, "a detail")
 			case errorType == "rate_limited" && path[:3] == "/v1":
 				require.Equal(t, "concurrency_limit_exceeded", answer)
 			default:
-				require.Equal(t, []any{409, errorType}, []any{got.status, answer}, path)
+				require.Equal(t, []any{409, errorType}, []any{got.Status, answer}, path)
 			}
 		}
 	}
@@ -209,7 +186,7 @@ func TestAnOutageClearsByItself(t *testing.T) {
 		part := ailing{well: &atomic.Bool{}}
 		models, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:1"})
 		require.NoError(t, err)
-		h := startWith(t, opts, func(d *api.Deps) {
+		h := apitest.StartWith(t, opts, func(d *api.Deps) {
 			if opts.Mode == account.ModeKeys {
 				d.Auth = account.NewKeys(part)
 			}
@@ -224,20 +201,20 @@ func TestAnOutageClearsByItself(t *testing.T) {
 				routes["GET "+path] = 200
 			}
 		}
-		ask := func(route string) reply {
+		ask := func(route string) apitest.Reply {
 			method, path, _ := strings.Cut(route, " ")
-			return h.do(t, method, path, `{"prompt":"x"}`, "X-API-Key", "k")
+			return h.Do(t, method, path, `{"prompt":"x"}`, "X-API-Key", "k")
 		}
 		for route := range routes {
 			got := ask(route)
-			require.Equal(t, 503, got.status, "%s: %s: %s", name, route, got.body)
-			require.Equal(t, []any{"service_unavailable", "service_unavailable"}, []any{got.json(t)["error_type"], got.header.Get("X-Service-Error-Type")})
-			require.Regexp(t, `^[1-9]\d*$`, got.header.Get("Retry-After"))
-			require.NotContains(t, got.body, "10.0.0.7")
+			require.Equal(t, 503, got.Status, "%s: %s: %s", name, route, got.Body)
+			require.Equal(t, []any{"service_unavailable", "service_unavailable"}, []any{got.JSON(t)["error_type"], got.Header.Get("X-Service-Error-Type")})
+			require.Regexp(t, `^[1-9]\d*$`, got.Header.Get("Retry-After"))
+			require.NotContains(t, got.Body, "10.0.0.7")
 		}
 		part.well.Store(true)
 		for route, status := range routes {
-			require.Equal(t, status, ask(route).status, "%s: %s", name, route)
+			require.Equal(t, status, ask(route).Status, "%s: %s", name, route)
 		}
 	}
 }

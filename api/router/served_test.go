@@ -1,4 +1,4 @@
-package api_test
+package router_test
 
 import (
 	"net/http"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api"
+	"github.com/millrace-dev/millrace/api/apitest"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
@@ -26,11 +27,11 @@ models:
 `
 
 // ids returns the ids of a list of models, with what the entry says of its credential.
-func ids(t *testing.T, r reply) map[string]any {
+func ids(t *testing.T, r apitest.Reply) map[string]any {
 	t.Helper()
-	require.Equal(t, 200, r.status, r.body)
+	require.Equal(t, 200, r.Status, r.Body)
 	entries := map[string]any{}
-	for _, entry := range r.json(t)["data"].([]any) {
+	for _, entry := range r.JSON(t)["data"].([]any) {
 		entry := entry.(map[string]any)
 		entries[entry["id"].(string)] = entry["enabled"]
 	}
@@ -42,36 +43,36 @@ func TestModelsWithoutACredentialAreAbsent(t *testing.T) { // R-20, R-34, R-35
 	t.Parallel()
 	h := startCatalog(t, api.Options{}, closedShop)
 	for _, v := range []string{"/v1", "/v2"} {
-		listed := ids(t, h.do(t, "GET", v+"/models?limit=100", ""))
+		listed := ids(t, h.Do(t, "GET", v+"/models?limit=100", ""))
 		require.NotContains(t, listed, "acme/painter")
 		require.Contains(t, listed, "sim/echo")
 		require.Nil(t, listed["sim/echo"], "said of all models only")
-		all := ids(t, h.do(t, "GET", v+"/models?limit=100&all=true", ""))
+		all := ids(t, h.Do(t, "GET", v+"/models?limit=100&all=true", ""))
 		require.Equal(t, []any{false, true}, []any{all["acme/painter"], all["sim/echo"]})
 
 		for _, req := range [][2]string{{"GET", ""}, {"GET", "/openapi.json"}, {"POST", ""}} {
-			requireAbsent(t, h.do(t, req[0], v+"/models/acme/painter"+req[1], `{}`))
+			requireAbsent(t, h.Do(t, req[0], v+"/models/acme/painter"+req[1], `{}`))
 		}
-		detail := h.do(t, "GET", v+"/models/acme/painter?all=true", "")
-		require.Equal(t, []any{200, false}, []any{detail.status, detail.json(t)["enabled"]}, detail.body)
-		typo := h.do(t, "GET", v+"/models/acme/paintr", "")
-		require.Equal(t, 404, typo.status)
-		require.NotContains(t, typo.body, "acme/painter", "nor suggested")
+		detail := h.Do(t, "GET", v+"/models/acme/painter?all=true", "")
+		require.Equal(t, []any{200, false}, []any{detail.Status, detail.JSON(t)["enabled"]}, detail.Body)
+		typo := h.Do(t, "GET", v+"/models/acme/paintr", "")
+		require.Equal(t, 404, typo.Status)
+		require.NotContains(t, typo.Body, "acme/painter", "nor suggested")
 	}
 	for _, path := range []string{"/requests", "/estimate"} {
-		requireAbsent(t, h.do(t, "POST", "/v2/models/acme/painter"+path, `{}`))
+		requireAbsent(t, h.Do(t, "POST", "/v2/models/acme/painter"+path, `{}`))
 	}
-	require.Equal(t, 400, h.do(t, "GET", "/v2/models?all=perhaps", "").status)
+	require.Equal(t, 400, h.Do(t, "GET", "/v2/models?all=perhaps", "").Status)
 
 	open := startCatalog(t, api.Options{}, servedAndNot, "ACME_KEY")
-	require.Contains(t, ids(t, open.do(t, "GET", "/v2/models?limit=100", "")), "acme/painter")
-	require.Equal(t, 502, open.do(t, "POST", "/v2/models/acme/painter", `{}`).status, "accepted")
+	require.Contains(t, ids(t, open.Do(t, "GET", "/v2/models?limit=100", "")), "acme/painter")
+	require.Equal(t, 502, open.Do(t, "POST", "/v2/models/acme/painter", `{}`).Status, "accepted")
 }
 
-func requireAbsent(t *testing.T, r reply) {
+func requireAbsent(t *testing.T, r apitest.Reply) {
 	t.Helper()
-	require.Equal(t, []any{404, call.ModelNotFound}, []any{r.status, r.json(t)["error_type"]}, r.body)
-	require.NotContains(t, r.body, "did you mean")
+	require.Equal(t, []any{404, call.ModelNotFound}, []any{r.Status, r.JSON(t)["error_type"]}, r.Body)
+	require.NotContains(t, r.Body, "did you mean")
 }
 
 const variants = `provider: acme
@@ -87,25 +88,25 @@ func TestAVariantIsAddressedByAThirdSegment(t *testing.T) { // R-05
 	t.Parallel()
 	h := startCatalog(t, api.Options{}, variants)
 	for _, v := range []string{"/v1", "/v2"} {
-		require.NotContains(t, h.do(t, "GET", v+"/models?limit=100&all=true", "").body, "acme/painter/fast")
-		detail := h.do(t, "GET", v+"/models/acme/painter/fast", "")
-		require.JSONEq(t, `{"id":"acme/painter/fast","provider":"acme","model":"painter","billing":{"charges_on_policy_rejection":"unknown"}}`, detail.body)
-		schema := h.do(t, "GET", v+"/models/acme/painter/fast/openapi.json", "")
-		require.Equal(t, 200, schema.status)
-		require.Contains(t, schema.body, v+"/models/acme/painter/fast")
-		require.Equal(t, 422, h.do(t, "POST", v+"/models/acme/painter/fast", `{}`).status, "the variant's own schema")
-		require.Equal(t, 502, h.do(t, "POST", v+"/models/acme/painter", `{}`).status, "accepted")
+		require.NotContains(t, h.Do(t, "GET", v+"/models?limit=100&all=true", "").Body, "acme/painter/fast")
+		detail := h.Do(t, "GET", v+"/models/acme/painter/fast", "")
+		require.JSONEq(t, `{"id":"acme/painter/fast","provider":"acme","model":"painter","billing":{"charges_on_policy_rejection":"unknown"}}`, detail.Body)
+		schema := h.Do(t, "GET", v+"/models/acme/painter/fast/openapi.json", "")
+		require.Equal(t, 200, schema.Status)
+		require.Contains(t, schema.Body, v+"/models/acme/painter/fast")
+		require.Equal(t, 422, h.Do(t, "POST", v+"/models/acme/painter/fast", `{}`).Status, "the variant's own schema")
+		require.Equal(t, 502, h.Do(t, "POST", v+"/models/acme/painter", `{}`).Status, "accepted")
 		for _, other := range []string{"/slow", "/FAST", "/fas"} {
-			unknown := h.do(t, "GET", v+"/models/acme/painter"+other, "")
-			require.Equal(t, []any{404, call.ModelNotFound}, []any{unknown.status, unknown.json(t)["error_type"]})
-			require.NotContains(t, unknown.body, "painter/fast")
+			unknown := h.Do(t, "GET", v+"/models/acme/painter"+other, "")
+			require.Equal(t, []any{404, call.ModelNotFound}, []any{unknown.Status, unknown.JSON(t)["error_type"]})
+			require.NotContains(t, unknown.Body, "painter/fast")
 		}
 	}
-	require.Equal(t, 0.5, h.do(t, "POST", "/v2/models/acme/painter/fast/estimate", `{"prompt":"x"}`).json(t)["amount"])
-	require.Equal(t, 429, h.do(t, "POST", "/v2/models/acme/painter/fast/requests", `{"prompt":"x"}`).status, "accepted")
-	require.Equal(t, 422, h.do(t, "POST", "/v2/models/acme/painter/fast/requests", `{}`).status)
-	unknown := h.do(t, "GET", "/v2/models/acme/painter/fast/requests/x", "")
-	require.Equal(t, call.RequestNotFound, unknown.json(t)["error_type"])
+	require.Equal(t, 0.5, h.Do(t, "POST", "/v2/models/acme/painter/fast/estimate", `{"prompt":"x"}`).JSON(t)["amount"])
+	require.Equal(t, 429, h.Do(t, "POST", "/v2/models/acme/painter/fast/requests", `{"prompt":"x"}`).Status, "accepted")
+	require.Equal(t, 422, h.Do(t, "POST", "/v2/models/acme/painter/fast/requests", `{}`).Status)
+	unknown := h.Do(t, "GET", "/v2/models/acme/painter/fast/requests/x", "")
+	require.Equal(t, call.RequestNotFound, unknown.JSON(t)["error_type"])
 }
 
 // An alias is another id of a model on every route; lists have the model's own.
@@ -117,13 +118,13 @@ auth: {kind: none}
 models:
   - {model: painter, aliases: [artists/painter-1], submit: {url: /run}, price: {exact: "0.5", as_of: 2026-11-01}, input: {type: object, required: [prompt]}}
 `)
-	require.NotContains(t, h.do(t, "GET", "/v2/models?limit=100&all=true", "").body, "artists/")
-	require.Equal(t, "acme/painter", h.do(t, "GET", "/v2/models/artists/painter-1", "").json(t)["id"])
-	require.Equal(t, 502, h.do(t, "POST", "/v2/models/artists/painter-1", `{"prompt":"x"}`).status, "accepted")
-	require.Equal(t, 422, h.do(t, "POST", "/v1/models/artists/painter-1", `{}`).status)
-	require.Equal(t, 0.5, h.do(t, "POST", "/v2/models/artists/painter-1/estimate", `{"prompt":"x"}`).json(t)["amount"])
-	require.Equal(t, 200, h.do(t, "GET", "/v2/models/artists/painter-1/openapi.json", "").status)
-	require.Equal(t, "vertexai/veo-3.1-generate-001", h.do(t, "GET", "/v2/models/veo/veo-3.1-generate-001?all=true", "").json(t)["id"])
+	require.NotContains(t, h.Do(t, "GET", "/v2/models?limit=100&all=true", "").Body, "artists/")
+	require.Equal(t, "acme/painter", h.Do(t, "GET", "/v2/models/artists/painter-1", "").JSON(t)["id"])
+	require.Equal(t, 502, h.Do(t, "POST", "/v2/models/artists/painter-1", `{"prompt":"x"}`).Status, "accepted")
+	require.Equal(t, 422, h.Do(t, "POST", "/v1/models/artists/painter-1", `{}`).Status)
+	require.Equal(t, 0.5, h.Do(t, "POST", "/v2/models/artists/painter-1/estimate", `{"prompt":"x"}`).JSON(t)["amount"])
+	require.Equal(t, 200, h.Do(t, "GET", "/v2/models/artists/painter-1/openapi.json", "").Status)
+	require.Equal(t, "vertexai/veo-3.1-generate-001", h.Do(t, "GET", "/v2/models/veo/veo-3.1-generate-001?all=true", "").JSON(t)["id"])
 }
 
 // A model's detail names the other servers that may be asked for.
@@ -142,7 +143,7 @@ auth: {kind: none}
 models:
   - {model: painter, submit: {url: /run}, price: {exact: "0", as_of: 2026-11-01}, alternates: [{server: fal, model: fal/flux-schnell}]}
 `, c.set...)
-		require.Equal(t, c.want, h.do(t, "GET", "/v2/models/acme/painter", "").json(t)["alternates"], name)
+		require.Equal(t, c.want, h.Do(t, "GET", "/v2/models/acme/painter", "").JSON(t)["alternates"], name)
 	}
 }
 
@@ -170,12 +171,12 @@ func TestTheStaticTokenIsACredentialOfTheRouter(t *testing.T) { // D-07, R-09 to
 		for path, method := range map[string]string{
 			"/models": http.MethodGet, "/models/acme/painter": http.MethodGet, "/models/acme/painter/openapi.json": http.MethodGet,
 		} {
-			got := h.do(t, method, "/"+c.version+path, "", c.headers...)
-			require.Equal(t, c.refused, got.status == 401, "%s %s %v: %s", c.version, path, c.headers, got.body)
-			require.Equal(t, !c.refused, got.status == 200, got.body)
+			got := h.Do(t, method, "/"+c.version+path, "", c.headers...)
+			require.Equal(t, c.refused, got.Status == 401, "%s %s %v: %s", c.version, path, c.headers, got.Body)
+			require.Equal(t, !c.refused, got.Status == 200, got.Body)
 		}
-		ran := h.do(t, "POST", "/"+c.version+"/models/acme/painter", `{}`, c.headers...)
-		require.Equal(t, map[bool]int{true: 401, false: 502}[c.refused], ran.status, ran.body)
+		ran := h.Do(t, "POST", "/"+c.version+"/models/acme/painter", `{}`, c.headers...)
+		require.Equal(t, map[bool]int{true: 401, false: 502}[c.refused], ran.Status, ran.Body)
 	}
-	require.Equal(t, 401, startCatalog(t, api.Options{Mode: account.ModeKeys}, servedAndNot).do(t, "GET", "/v1/models", "", "Authorization", "Bearer key-a").status)
+	require.Equal(t, 401, startCatalog(t, api.Options{Mode: account.ModeKeys}, servedAndNot).Do(t, "GET", "/v1/models", "", "Authorization", "Bearer key-a").Status)
 }
