@@ -30,7 +30,7 @@ func convert(t node.Type, value any) (node.Value, error) {
 	}
 }
 
-// tooLarge is an integer of more than 64 bits. ComfyUI accepts these; no native class does.
+// tooLarge is the error for an integer of more than 64 bits. ComfyUI accepts such integers; no native class does.
 type tooLarge struct{ n *big.Int }
 
 // Error has the wording that clients know.
@@ -62,7 +62,7 @@ func toInt(value any) (int64, error) {
 // maxDigits bounds integers written as text, as Python does.
 const maxDigits = 4300
 
-// truncated cuts off the fraction of a number.
+// truncated returns a number without its fraction.
 func truncated(number json.Number) (int64, error) {
 	if i, err := number.Int64(); err == nil {
 		return i, nil

@@ -35,7 +35,7 @@ func membersOf(object []byte) ([]member, error) {
 	return members, nil
 }
 
-// fewMembers is the number of members up to which names are compared pair by pair.
+// fewMembers is the largest number of members whose names are compared pair by pair.
 const fewMembers = 8
 
 func repeated(members []member) (string, bool) {
@@ -163,7 +163,8 @@ func stringEnd(text []byte, at int) int {
 	return at + 1
 }
 
-// scalarEnd returns the end of a number or a literal; within an object or list, more follows.
+// scalarEnd returns the end of a number or a literal, which may be followed by more text of the enclosing object or
+// list.
 func scalarEnd(text []byte, at int) int {
 	for {
 		switch text[at] {

@@ -38,7 +38,7 @@ func (e *PromptError) Unwrap() error {
 	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "%s", e.Message)
 }
 
-// NodeErrors are the errors of nodes, in the order in which they were found.
+// NodeErrors are the errors of nodes, in the order in which Validate found them.
 type NodeErrors []*NodeError
 
 // NodeError holds the errors of one node.
@@ -49,7 +49,7 @@ type NodeError struct {
 	DependentOutputs []string
 }
 
-// InputError is a broken rule. Its JSON is that of node_errors in the cloud API.
+// InputError is one broken rule. Its JSON is that of node_errors in the cloud API.
 type InputError struct {
 	Type      string         `json:"type"`
 	Message   string         `json:"message"`
@@ -57,7 +57,7 @@ type InputError struct {
 	ExtraInfo map[string]any `json:"extra_info"`
 }
 
-// MarshalJSON encodes an object by node id, in order.
+// MarshalJSON encodes the errors as an object by node id, in order.
 func (ne NodeErrors) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -142,7 +142,7 @@ func Refuse(accepted *Accepted, id, class string, e InputError) *PromptError {
 	return outputsFailed(accepted.Outputs, NodeErrors{{Node: id, Class: class, Errors: []InputError{e}, DependentOutputs: accepted.Outputs}})
 }
 
-// outputsFailed lists the errors of the output nodes themselves.
+// outputsFailed returns the error of a prompt whose output nodes all failed; it lists the errors of these nodes.
 func outputsFailed(outputs []string, errs NodeErrors) *PromptError {
 	var lines []string
 	for _, id := range outputs {

@@ -13,9 +13,9 @@ import (
 
 // Bounds of expansions.
 const (
-	// MaxExpansionNodes bounds the nodes and given values of one expansion.
+	// MaxExpansionNodes bounds the nodes and given values of one expansion, taken together.
 	MaxExpansionNodes = 1000
-	// MaxExpansions bounds the nodes of a run that expand, because each batch names all of them.
+	// MaxExpansions bounds the nodes of a run that expand. Each batch names all of them.
 	MaxExpansions = 500
 	// MaxNesting bounds the depth of expansions within expansions.
 	MaxNesting = 16
@@ -25,7 +25,7 @@ const (
 type Expansion struct {
 	Nodes  []ExpansionNode    `json:"nodes"`
 	Given  []GivenValue       `json:"given,omitempty"`
-	Calls  [][]ExpansionValue `json:"calls"` // by call of the node and slot: the source of the output
+	Calls  [][]ExpansionValue `json:"calls"` // the source of each output, by call of the node and slot
 	Mapped bool               `json:"mapped,omitempty"`
 }
 
@@ -52,8 +52,8 @@ type ExpansionValue struct {
 	Slot int    `json:"slot,omitempty"`
 }
 
-// Constant returns a value in the form of an input of an ExpansionNode. It returns false for a value without such a
-// form, which is passed as a GivenValue.
+// Constant returns a value in the form of an input of an ExpansionNode. It returns false for a value that has no such
+// form; such a value is passed as a GivenValue.
 func Constant(value node.Value) (any, bool) {
 	switch v := value.(type) {
 	case string, bool:
@@ -64,7 +64,7 @@ func Constant(value node.Value) (any, bool) {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
 			return nil, false
 		}
-		text := strconv.FormatFloat(v, 'e', -1, 64) // so that it is not read back as an integer
+		text := strconv.FormatFloat(v, 'e', -1, 64) // a decimal point, so that a reader does not take the number for an integer
 		return json.Number(text), true
 	}
 	return nil, false
@@ -76,10 +76,10 @@ func (v ExpansionValue) Link() any { return []any{v.ID, json.Number(strconv.Itoa
 // ExpansionPlan is an expansion ready to run.
 type ExpansionPlan struct {
 	Plan
-	Outputs [][]Link // as Expansion.Calls
+	Outputs [][]Link // indexed as Expansion.Calls
 }
 
-// Whole returns the plan with one more node at its end: an output that reads all outputs of the expanded node.
+// Whole returns the plan with one more node at its end: an output node that reads all outputs of the expanded node.
 func (p *ExpansionPlan) Whole() *Plan {
 	reader := PlanNode{Links: map[string]Link{}, Output: true}
 	for _, unit := range p.Reads() {
@@ -88,7 +88,7 @@ func (p *ExpansionPlan) Whole() *Plan {
 	return &Plan{Nodes: append(slices.Clone(p.Nodes), reader)}
 }
 
-// Reads returns the units that the outputs of the expanded node come from, each once, in order.
+// Reads returns the units that make the outputs of the expanded node, each once, in order.
 func (p *ExpansionPlan) Reads() []int {
 	var units []int
 	for _, call := range p.Outputs {
@@ -125,7 +125,8 @@ func (v *Validator) ReplanExpansion(g *Expansion, pixels FilePixels) (*Expansion
 	return v.planExpansion(expanded, g, pixels)
 }
 
-// wanted returns the nodes that an expansion runs for: its output nodes, and the sources of the expanded node's outputs.
+// wanted returns the nodes that an expansion must run: its output nodes, and the sources of the expanded node's
+// outputs.
 func (v *Validator) wanted(expanded *Graph, g *Expansion) []string {
 	return slices.Concat(v.outputs(expanded, nil), g.sources())
 }
@@ -155,7 +156,7 @@ func badExpansion(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a graph that cannot run: "+format, args...)
 }
 
-// sources returns the nodes that the outputs of the expanded node come from, in order.
+// sources returns the nodes that make the outputs of the expanded node, in order.
 func (g *Expansion) sources() []string {
 	var ids []string
 	for _, call := range g.Calls {

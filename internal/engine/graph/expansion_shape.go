@@ -6,13 +6,13 @@ import "slices"
 // only each other.
 type ExpansionShape struct {
 	Units  []Unit       `json:"u"`
-	Reads  []int        `json:"r,omitempty"` // units that the outputs of the expanded unit come from
-	Refs   []string     `json:"b"`           // references of its stored parts: first the plan, then given values
+	Reads  []int        `json:"r,omitempty"` // units that make the outputs of the expanded unit
+	Refs   []string     `json:"b"`           // references of the stored parts: first the plan, then the given values
 	Cached []CachedUnit `json:"s,omitempty"` // units whose results are cached
 }
 
-// CachedUnit is a unit of an expansion that need not run, because an earlier job ran it. Values are the references of
-// its stored values, where they are read.
+// CachedUnit is a unit of an expansion that need not run, because an earlier job ran it. Values holds the references
+// of its stored values, if a unit of this run reads them.
 type CachedUnit struct {
 	Unit   int      `json:"u"` // counted as in ExpansionShape
 	Values []string `json:"v,omitempty"`
@@ -31,8 +31,8 @@ func (s *Scheduler) Expansions() []ExpandedUnit { return s.expansions }
 // Size is the number of units of the run, with those of its expansions.
 func (s *Scheduler) Size() int { return len(s.units) }
 
-// extend inserts the units of an expansion before the unit that expanded, which then waits for the units that its
-// outputs come from. Given values are stored from the beginning.
+// extend inserts the units of an expansion before the unit that expanded. That unit then waits for the units that
+// make its outputs. Given values count as stored from the start.
 func (s *Scheduler) extend(g ExpandedUnit) {
 	first := len(s.units)
 	added := make([]int, len(g.Units))

@@ -14,7 +14,7 @@ import (
 // Limits bound what Parse accepts; a zero field means its default.
 type Limits struct {
 	MaxNodes  int // inclusive; default 5,000
-	MaxInputs int // of all nodes together, inclusive; default 20 × MaxNodes, because links are part of the workflow's history
+	MaxInputs int // inputs of all nodes together, inclusive; default 20 × MaxNodes. Links are part of the workflow's history
 	MaxBytes  int // default 32 MiB
 	MaxDepth  int // nesting of objects and lists; default 64
 }
@@ -83,8 +83,8 @@ func (n *Node) Input(name string) (any, bool) {
 	return nil, false
 }
 
-// declared returns the inputs that a class declares for this node. Of a class of a server the links that it does not
-// declare count too: its inputs may depend on one another in ways that only the server knows.
+// declared returns the inputs that a class declares for this node. For a class of a server, links that the class does
+// not declare count too: only the server knows how such inputs depend on one another.
 func (n *Node) declared(class *node.Class) []node.Input {
 	inputs := class.Declared(n.Input)
 	if !class.Remote {
@@ -116,7 +116,8 @@ type reference struct {
 	slot int
 }
 
-// asReference reads a value as a link. Every list is meant as a link; a valid one is a node id and a whole slot number.
+// asReference reads a value as a link. ComfyUI takes every list for a link; a valid link is a node id and a whole
+// slot number.
 func asReference(value any) (ref reference, isList, good bool) {
 	list, isList := value.([]any)
 	if len(list) != 2 {
@@ -145,5 +146,5 @@ type Accepted struct {
 // NodeCount returns the number of nodes that run: the accepted outputs and all nodes that they need.
 func (a *Accepted) NodeCount() int { return a.count }
 
-// Most returns the limit on the nodes of a workflow.
+// Most returns the largest allowed number of nodes of a workflow.
 func (l Limits) Most() int { return l.withDefaults().MaxNodes }

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// sized parses a graph whose prompt has about so many bytes.
+// sized parses a graph whose prompt has about the given number of bytes.
 func sized(t *testing.T, bytes int) *graph.Graph {
 	t.Helper()
 	g, err := graph.Parse(json.RawMessage(fmt.Sprintf(`{"1":{"class_type":"Text","inputs":{"text":%q}}}`, strings.Repeat("x", bytes))), graph.Limits{})
@@ -49,7 +49,7 @@ func TestHandoverKeepsTheLatestWithinItsSpace(t *testing.T) {
 	require.InDelta(t, 39, kept, 2, "4 MiB")
 	h.Put("large", sized(t, 2<<20))
 	require.Nil(t, h.Take("large"), "one graph does not take the space of all")
-	for i := range 10_000 { // what is taken leaves nothing behind
+	for i := range 10_000 { // graphs that were taken leave nothing behind
 		h.Put(fmt.Sprint(i), sized(t, 10))
 		require.NotNil(t, h.Take(fmt.Sprint(i)))
 	}

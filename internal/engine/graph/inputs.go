@@ -67,7 +67,8 @@ func (w *walk) checkInput(f *frame, in node.Input) {
 	}
 }
 
-// raises sets the exception that ComfyUI raises for a list of two that is no link, because it takes it for one.
+// raises sets the exception that ComfyUI raises for a list of two elements that is not a link: ComfyUI takes such a
+// list for a link.
 func (w *walk) raises(f *frame, raw any) bool {
 	list, _ := raw.([]any)
 	if len(list) != 2 {
@@ -87,7 +88,7 @@ func (w *walk) raises(f *frame, raw any) bool {
 	return true
 }
 
-// outputsIn is the Python type in which ComfyUI keeps the outputs of a class.
+// outputsIn returns the Python type in which ComfyUI keeps the outputs of a class.
 func outputsIn(class *node.Class) string {
 	if class.SchemaV3() {
 		return "list"
@@ -123,7 +124,8 @@ func (w *walk) checkLink(f *frame, in node.Input, raw any, ref reference) {
 	f.links = append(f.links, linked{input: in, value: raw, from: ref.node})
 }
 
-// matchType is the type of an input or output that takes the type of its connection.
+// matchType is the type of an input or output that takes the type of the output or input at the other end of its
+// link.
 const matchType node.Type = "COMFY_MATCHTYPE_V3"
 
 // compatible reports whether an output of one type may feed an input of another.
@@ -179,7 +181,7 @@ func (w *walk) checkRange(f *frame, in node.Input, value node.Value) {
 }
 
 // checkLarge reports an integer of more than 64 bits as out of range, if the input has a bound on that side. Seeds of
-// servers go up to the largest unsigned integer.
+// classes of servers go up to the largest unsigned 64-bit integer.
 func (f *frame) checkLarge(in node.Input, n *big.Int) bool {
 	most, unsigned := in.Max.(uint64)
 	switch {
@@ -230,7 +232,7 @@ func (w *walk) checkOption(f *frame, in node.Input, raw any) {
 	})
 }
 
-// shortenedRepr shows a value as Python's repr does, and of a long one the beginning.
+// shortenedRepr returns a value as Python's repr writes it; of a long value, only the beginning.
 func shortenedRepr(raw any) string {
 	if text, ok := raw.(string); ok {
 		return python.Repr(shortened(text))
@@ -251,14 +253,14 @@ func (w *walk) options(in node.Input) []string {
 	return append(slices.Clone(in.Options), names...)
 }
 
-// config is the specification of an input in errors, without the files of the account.
+// config returns the specification of an input for errors, without the files of the account.
 func (f *frame) config(in node.Input) []any { return in.Spec(in.Options, f.class.SchemaV3()) }
 
 // maxQuoted bounds the length of a value in an error.
 const maxQuoted = 1024
 
-// quoted is a value in an error. A value with a number that JSON readers cannot hold, such as 1e999, is quoted as text,
-// so that clients can read the error.
+// quoted returns a value for use in an error. A value with a number that JSON readers cannot hold, such as 1e999,
+// becomes text, so that clients can read the error.
 func quoted(raw any) any {
 	text := python.Str(raw)
 	if len(text) > maxQuoted || !readable(raw) {

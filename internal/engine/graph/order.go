@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// order sorts the nodes of the plan as ComfyUI runs them. Of the nodes that are ready, an output node or a call of a
-// partner model comes first, then a node that an output node reads, then one that is two links from an output node,
-// then the one that ComfyUI finds first on its way from the outputs. When a node fails, the outputs that were ready
-// before it are therefore saved.
+// order sorts the nodes of the plan as ComfyUI runs them. Among the nodes that are ready, output nodes and calls of
+// partner models come first, then nodes that an output node reads, then nodes two links from an output node, then the
+// node that ComfyUI discovers first from the outputs. Therefore, when a node fails, the outputs that were ready
+// before it are saved.
 func (b *builder) order(outputs []string) {
 	nodes := b.plan.Nodes
 	q := &readyQueue{rank: b.ranks(), found: b.discovery(outputs)}
@@ -36,7 +36,7 @@ func (b *builder) order(outputs []string) {
 	b.renumber(order)
 }
 
-// producers returns the units that a node reads, also through lazy inputs.
+// producers returns the units that a node reads, directly or through lazy inputs.
 func (n *PlanNode) producers() map[int]bool {
 	from := make(map[int]bool, len(n.Links))
 	for _, link := range n.Links {
@@ -48,7 +48,7 @@ func (n *PlanNode) producers() map[int]bool {
 // farFromOutput is the rank of a unit that is more than two links from an output node.
 const farFromOutput = 3
 
-// ranks returns the rank of each unit: its distance from an output node in links, lazy ones not counted, at most
+// ranks returns the rank of each unit: its distance from an output node in links, without lazy links, and at most
 // farFromOutput. Calls of partner models rank as output nodes, because they only wait.
 func (b *builder) ranks() []int {
 	nodes := b.plan.Nodes
@@ -73,7 +73,8 @@ func (b *builder) ranks() []int {
 	return ranks
 }
 
-// discovery returns, by unit, when ComfyUI finds it. From each output it follows the inputs, the last one first.
+// discovery returns, by unit, the order in which ComfyUI discovers the units. ComfyUI follows the inputs of each
+// output, beginning with the last input.
 func (b *builder) discovery(outputs []string) []int {
 	found, count := make([]int, len(b.plan.Nodes)), 0
 	for _, id := range outputs {

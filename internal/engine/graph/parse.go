@@ -125,7 +125,7 @@ func titleOf(value []byte) string {
 	}
 	fields, err := membersOf(value)
 	if err != nil {
-		return "" // a bad title is ignored: nothing depends on it
+		return "" // nothing depends on the title, so a bad one is ignored
 	}
 	for _, f := range fields {
 		if f.key == "title" {

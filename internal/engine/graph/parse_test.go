@@ -168,8 +168,8 @@ func TestAssetReferencesAreListedAndReplaced(t *testing.T) {
 	require.Error(t, g.ReplaceAsset(graph.AssetRef{Node: "nope"}, "x"))
 }
 
-// FuzzValidate checks that no prompt panics, that an accepted prompt can be planned, and that plans and verdicts are
-// the same each time.
+// FuzzValidate checks that no prompt causes a panic, that an accepted prompt can be planned, and that verdicts and
+// plans are the same each time.
 func FuzzValidate(f *testing.F) {
 	for _, seed := range []string{
 		`{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Save","inputs":{"images":["1",0]}}}`,

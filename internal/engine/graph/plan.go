@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Plan is the list of nodes that the outputs need, also through lazy inputs, each after the nodes that it reads, in the
-// order in which ComfyUI runs them. The same graph, classes and outputs always give the same plan.
+// Plan is the list of nodes that the outputs need, directly or through lazy inputs. Each node follows the nodes that
+// it reads, in the order in which ComfyUI runs them. The same graph, classes and outputs always give the same plan.
 type Plan struct {
 	Nodes []PlanNode `json:"nodes"`
 }
@@ -30,22 +30,23 @@ type PlanNode struct {
 	Digest    string          `json:"digest,omitempty"`  // digest of the given value's content
 	Cost      time.Duration   `json:"-"`                 // bound on the run time; estimates are not part of a plan's identity
 	Pixels    int64           `json:"-"`                 // bound on the pixels of the largest value
-	Waits     bool            `json:"-"`                 // it waits for a partner's model, and hardly works
+	Waits     bool            `json:"-"`                 // the node waits for a partner's model and needs hardly any processor
 	Segment   *Segment        `json:"segment,omitempty"` // a part of the graph that one server runs, in place of a node
 
 	slots int // number of outputs
 }
 
-// Segment is a part of a plan that one ComfyUI server runs as one prompt. To the rest of the plan it is one unit: its
-// links are what comes in, in the order of Inputs by number, and its outputs are what is read outside, in the order of Outputs.
+// Segment is a part of a plan that one ComfyUI server runs as one prompt. The rest of the plan sees it as one unit:
+// its links are the inputs from outside, in the order of Inputs and named by number; its outputs are the values that
+// nodes outside read, in the order of Outputs.
 type Segment struct {
-	Nodes   []PlanNode   `json:"nodes"` // each behind those it reads; links go to indices within Nodes
+	Nodes   []PlanNode   `json:"nodes"` // each after the nodes that it reads; links name indices within Nodes
 	Inputs  []SegmentIn  `json:"inputs,omitempty"`
 	Outputs []SegmentOut `json:"outputs,omitempty"`
 }
 
-// Key identifies the segment within a run by its nodes: a run that is planned again may count its units in another way,
-// and must find the prompts that it has sent before, and no others. It is not negative and fits into 31 bits.
+// Key identifies the segment within a run by its nodes. A run that is planned again may number its units differently,
+// and must still find the prompts that it has sent for this segment. The key is not negative and fits into 31 bits.
 func (s *Segment) Key() (int, error) {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -55,22 +56,22 @@ func (s *Segment) Key() (int, error) {
 	return int(binary.BigEndian.Uint32(sum[:]) >> 1), nil
 }
 
-// SegmentIn is an input of a node of a segment that comes from outside.
+// SegmentIn is an input of a node of a segment that reads a value from outside the segment.
 type SegmentIn struct {
-	Node  int       `json:"node"` // index
+	Node  int       `json:"node"` // index of the node in Nodes
 	Input string    `json:"input"`
 	Type  node.Type `json:"type"`
 	From  string    `json:"from"` // name of the segment's link
 }
 
-// SegmentOut is an output of a node of a segment that is read outside.
+// SegmentOut is an output of a node of a segment that nodes outside the segment read.
 type SegmentOut struct {
-	Node int       `json:"node"` // index
+	Node int       `json:"node"` // index of the node in Nodes
 	Slot int       `json:"slot"`
 	Type node.Type `json:"type"`
 }
 
-// Size returns how many nodes of the graph the plan has, those of segments included.
+// Size returns the number of nodes of the graph in the plan, including those of segments.
 func (p *Plan) Size() int {
 	size := 0
 	for i := range p.Nodes {
@@ -99,7 +100,8 @@ func (n *PlanNode) LinkNames() []string { return sortedKeys(n.Links) }
 type FilePixels func(name string) int64
 
 // BuildPlan plans a graph that was validated for these outputs. With pixels, which may be nil, it bounds the cost of
-// loading files. A graph that does not fit the classes, because they have changed since, is fault.Invalid.
+// loading files. A graph that does not fit the classes, because they have changed since the validation, is
+// fault.Invalid.
 func BuildPlan(g *Graph, classes *node.Registry, outputs []string, pixels FilePixels) (*Plan, error) {
 	b := &builder{g: g, classes: classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
 	if err := b.visitAll(outputs); err != nil {
@@ -135,7 +137,7 @@ type draft struct {
 	class     *node.Class
 	constants node.Args
 	links     []linkedInput
-	loaded    int64 // pixels of the largest file that a constant names
+	loaded    int64 // pixels of the largest file named by a constant
 	given     *GivenValue
 	next      int // index of the first link whose node may not be planned yet
 }
@@ -147,8 +149,8 @@ type linkedInput struct {
 	lazy bool
 }
 
-// visit adds a node after all nodes that it needs. It keeps the path on a stack of its own, since a graph may be
-// thousands of nodes deep.
+// visit adds a node after all nodes that it needs. It keeps its own stack, since a graph may be thousands of nodes
+// deep.
 func (b *builder) visit(id string) error {
 	for stack := []string{id}; len(stack) > 0; {
 		top := stack[len(stack)-1]
@@ -229,7 +231,7 @@ func (d *draft) fill(n *Node, pixels FilePixels) error {
 	return nil
 }
 
-// fillRemote takes the inputs of a node that a server runs as they were given: the server converts them.
+// fillRemote takes the inputs of a node of a server unchanged: the server converts them.
 func (d *draft) fillRemote(n *Node) {
 	links := map[string]bool{}
 	for _, in := range n.declared(d.class) {
@@ -246,8 +248,8 @@ func (d *draft) fillRemote(n *Node) {
 	}
 }
 
-// settleLazy drops the lazy inputs that are not needed, if that depends on constants only. Nodes that only these inputs
-// read are then not planned.
+// settleLazy drops lazy inputs that are not needed, if only constants decide this. Nodes that are read only by
+// dropped inputs are then not planned.
 func (d *draft) settleLazy() {
 	linked := func(l linkedInput) bool { return !l.lazy }
 	if d.class.LazyNeeds == nil || d.class.InputIsList || slices.ContainsFunc(d.links, linked) {
@@ -306,7 +308,7 @@ func (b *builder) add(id string, d *draft) error {
 // maxPixels bounds estimates. No value is that large, and products with it do not overflow.
 const maxPixels = 1 << 40
 
-// estimate bounds a node's values and run time from its constants and the pixels of its inputs, and says what it waits for.
+// estimate bounds a node's values and run time from its constants and the pixels of its inputs, and sets n.Waits.
 func (n *PlanNode) estimate(class *node.Class, upstream int64) {
 	n.Pixels, n.Waits = upstream, class.Partner
 	if class.Pixels != nil {

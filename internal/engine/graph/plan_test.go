@@ -48,8 +48,9 @@ func TestPlanHoldsTheNeededNodesInOrder(t *testing.T) {
 	require.Equal(t, graph.Shape{Units: []graph.Unit{{Millis: 105}, {Deps: []int{0}}, {Deps: []int{1}, Output: true}}}, plan.Shape())
 }
 
-// The order is that of ComfyUI, simulated here node by node: of the ready nodes an output node comes first, then one that
-// an output node reads, then one whose reader an output node reads, then the one found first from the outputs.
+// The expected order is that of ComfyUI, simulated node by node: among the ready nodes, an output node comes first,
+// then a node that an output node reads, then a node two links from an output node, then the node that is discovered
+// first from the outputs.
 func TestNodesRunInTheOrderOfComfyUI(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
@@ -114,7 +115,8 @@ func comfyOrder(from map[string][]string, outputs []string) (order []string) {
 	return order
 }
 
-// An output that is ready when another node fails is saved first: nothing after the failed node runs.
+// An output that is ready when another node fails is saved before the failure, because no node runs after the failed
+// one.
 func TestReadyOutputsRunBeforeNodesThatMayFail(t *testing.T) {
 	t.Parallel()
 	plan := planOf(t, `{"1":{"class_type":"Image","inputs":{}},"2":{"class_type":"Through","inputs":{"in":["1",0]}},

@@ -10,22 +10,23 @@ const (
 	localMillis = 2000
 	// localUnits bounds the units of a fused batch, whose result is stored in the workflow's history.
 	localUnits = 500
-	// maxRunning bounds the running batches, since Temporal refuses more than 2,000 pending activities.
+	// maxRunning bounds the batches that run at the same time, since Temporal refuses more than 2,000 pending
+	// activities.
 	maxRunning = 64
 	// maxRepeats bounds how often a unit runs again because its values were lost.
 	maxRepeats = 8
-	// maxStuck bounds the batches in a row that end without progress.
+	// maxStuck bounds the consecutive batches that end without progress.
 	maxStuck = 16
-	// shortMillis is the longest estimate of a batch that runs with the short ones, which do not wait for long ones.
+	// shortMillis is the longest estimate of a batch that runs among the short ones, which never wait for long ones.
 	shortMillis = 5000
-	// chainMillis bounds the estimate of a chain, which is repeated whole when its worker dies.
+	// chainMillis bounds the estimate of a chain. All of a chain is repeated when its worker dies.
 	chainMillis = 60_000
 )
 
 // Status is the outcome of a unit of a batch.
 type Status uint8
 
-// The statuses. A unit that is missing from a result has not run.
+// The statuses. A unit without a result has not run.
 const (
 	Done        Status = 1 + iota
 	NeedsInputs        // the lazy inputs in Needs must be evaluated first
@@ -49,16 +50,16 @@ type Batch struct {
 	Local  bool  // the units are cheap and run in one local activity
 	Short  bool  // the units are not cheap, but together they take a few seconds at most
 	Waits  bool  // one unit, which waits for a partner's model
-	Keep   []int // units whose values must be stored, because other batches read them
-	Remote bool  // one segment, which a server runs
+	Keep   []int // units whose values must be stored for other batches
+	Remote bool  // one segment, for a server
 	Needs  []int // units outside the batch whose stored values it reads
 }
 
 // unitState is the state of a unit.
 type unitState struct {
 	status unitStatus
-	kept   bool   // its values are stored
-	asked  []bool // by index in Unit.Lazy: the input was asked for, so its unit is needed
+	kept   bool   // the values are stored
+	asked  []bool // by index in Unit.Lazy: the class has asked for the input
 	runs   int    // number of times the unit ended as Done
 }
 
@@ -71,9 +72,10 @@ const (
 	failed
 )
 
-// Scheduler decides which units run next. It is deterministic: the same shape and the same calls give the same batches,
-// so workflow code may use it. A unit is needed if it is an output that is not done, or if a needed unit reads a value
-// of it that is not stored. Therefore values that were only in memory, or were lost, are made again when needed.
+// Scheduler decides which units run next. It is deterministic: the same shape and the same calls give the same
+// batches, so workflow code may use it. A unit is needed if it is an output that is not done, or if a needed unit
+// reads a value of it that is not stored. Values that were only in memory, or were lost, are therefore computed again
+// when needed.
 type Scheduler struct {
 	units      []Unit
 	order      []int          // the units, each after the units that it reads
@@ -110,14 +112,14 @@ func (s *Scheduler) enlist(u int) {
 	}
 }
 
-// MarkCached marks a unit as done, because the result of an earlier job is used. kept says whether its values can be
-// read.
+// MarkCached marks a unit as done, because the run uses the result of an earlier job. kept reports whether the unit's
+// values can be read.
 func (s *Scheduler) MarkCached(unit int, kept bool) {
 	s.states[unit].status, s.states[unit].kept = done, kept
 }
 
-// StartSole returns the first batch if it is the only one that can start, and fused or a segment: the activity that
-// plans the run can run it right away.
+// StartSole returns the first batch if no other batch can start and the batch is fused or a segment. The activity
+// that plans the run can then run this batch at once.
 func (s *Scheduler) StartSole() (Batch, bool) {
 	if first := s.Next(); len(first) == 1 && (first[0].Local || first[0].Remote) {
 		return first[0], true
@@ -125,7 +127,7 @@ func (s *Scheduler) StartSole() (Batch, bool) {
 	return Batch{}, false
 }
 
-// Next returns the batches that can start now. A batch is running until Done or Abandon is called with it.
+// Next returns the batches that can start now. A batch is running until it is passed to Done or Abandon.
 func (s *Scheduler) Next() []Batch {
 	if s.stuck >= maxStuck {
 		return nil
@@ -146,12 +148,12 @@ func (s *Scheduler) Next() []Batch {
 	return out
 }
 
-// SavesOutputs reports whether a batch is little more than outputs that were ready: it is cheap, or has only output nodes.
+// SavesOutputs reports whether a batch does little more than save outputs: it is cheap, or has only output nodes.
 func (s *Scheduler) SavesOutputs(b Batch) bool {
 	return b.Local || !slices.ContainsFunc(b.Units, func(u int) bool { return !s.units[u].Output || s.units[u].Segment })
 }
 
-// needed marks the units that must run, or are running.
+// needed marks the units that must run or are running.
 func (s *Scheduler) needed() []bool {
 	needed := make([]bool, len(s.units))
 	for _, u := range slices.Backward(s.order) { // consumers come after the units that they read
@@ -164,7 +166,7 @@ func (s *Scheduler) needed() []bool {
 	return needed
 }
 
-// eachInput calls f for the units that u reads; units of lazy inputs only if the input was asked for.
+// eachInput calls f for each unit that u reads. Units of lazy inputs count only if the class has asked for the input.
 func (s *Scheduler) eachInput(u int, f func(int)) {
 	for _, d := range s.units[u].Deps {
 		f(d)
@@ -180,7 +182,7 @@ func (s *Scheduler) cheap(u int) bool {
 	return s.units[u].Millis <= cheapMillis && !s.alone(u)
 }
 
-// alone reports whether a unit has a batch of its own: it waits for another machine rather than works.
+// alone reports whether a unit has a batch of its own, because it waits for another machine.
 func (s *Scheduler) alone(u int) bool { return s.units[u].Segment || s.units[u].Waits }
 
 // stored reports whether the values of a unit can be read by a later batch.
@@ -191,7 +193,7 @@ func (s *Scheduler) undecided(u int) bool {
 	return len(s.units[u].Lazy) > 0 && !slices.Contains(s.states[u].asked, true)
 }
 
-// ready reports whether a needed unit reads only values that are stored or made earlier in the batch.
+// ready reports whether a needed unit reads only values that are stored or that earlier units of the batch make.
 func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
 	status := s.states[u].status
 	if !needed[u] || status == running || status == failed {
@@ -202,8 +204,8 @@ func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
 	return ok
 }
 
-// fuse collects the cheap units that are ready or become ready within the batch. Since units come after the units that
-// they read, one pass in order finds all of them.
+// fuse collects the cheap units that are ready or become ready within the batch. Since each unit comes after the
+// units that it reads, one pass in order finds all of them.
 func (s *Scheduler) fuse(needed []bool) []int {
 	var units []int
 	var millis int64
@@ -222,7 +224,8 @@ func (s *Scheduler) fuse(needed []bool) []int {
 	return units
 }
 
-// chain extends an expensive unit by units that read only it: values in between need not be stored.
+// chain extends an expensive unit by units that read only its values, so that the values in between need not be
+// stored.
 func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
@@ -274,13 +277,13 @@ func (s *Scheduler) millis(units []int) (sum int64) {
 	return sum
 }
 
-// readLater reports whether the values of u may be read after the batch: by a unit outside it, or by a unit inside it
-// that may first have to wait for lazy inputs.
+// readLater reports whether the values of u may be read after the batch: by a unit outside the batch, or by a unit of
+// the batch that may first wait for lazy inputs.
 func (s *Scheduler) readLater(u int, batch map[int]bool) bool {
 	return slices.ContainsFunc(s.consumers[u], func(c int) bool { return !batch[c] || len(s.units[c].Lazy) > 0 })
 }
 
-// Done takes the results of a batch. Units without a result wait again.
+// Done takes the results of a batch. Units without a result become waiting again.
 func (s *Scheduler) Done(batch int, results []UnitResult) {
 	b := s.settle(batch)
 	s.stuck++
@@ -312,7 +315,7 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 	}
 }
 
-// Abandon ends a batch without a result: its units wait again.
+// Abandon ends a batch without a result: its units become waiting again.
 func (s *Scheduler) Abandon(batch int) { s.settle(batch) }
 
 // settle makes the units of a batch wait again.
@@ -330,7 +333,8 @@ func (s *Scheduler) settle(batch int) Batch {
 	return b
 }
 
-// ask marks the units of lazy inputs as needed. It reports whether any of the inputs is asked for the first time.
+// ask marks the units of lazy inputs as needed. It reports whether the class asks for any of these inputs for the
+// first time.
 func (s *Scheduler) ask(unit int, inputs []string) bool {
 	news := false
 	for i, l := range s.units[unit].Lazy {
@@ -342,7 +346,7 @@ func (s *Scheduler) ask(unit int, inputs []string) bool {
 	return news
 }
 
-// Lost reports that the stored values of a unit are gone. The unit runs again if they are still needed.
+// Lost records that the stored values of a unit no longer exist. The unit runs again if its values are still needed.
 func (s *Scheduler) Lost(unit int) {
 	if s.states[unit].kept {
 		s.states[unit].kept = false
@@ -350,8 +354,8 @@ func (s *Scheduler) Lost(unit int) {
 	}
 }
 
-// Ends reports whether the run is finished as soon as a running batch has ended well: no other runs, and every output
-// that is not done is in it.
+// Ends reports whether the run is finished as soon as a running batch succeeds: no other batch is running, and every
+// output that is not done belongs to this batch.
 func (s *Scheduler) Ends(b Batch) bool {
 	for u := range s.units {
 		if s.units[u].Output && s.states[u].status != done && !slices.Contains(b.Units, u) {
@@ -371,11 +375,11 @@ func (s *Scheduler) Finished() bool {
 	return true
 }
 
-// State is the state of a scheduler between two executions of a long run.
+// State is the state of a scheduler, for example between two executions of a long run.
 type State struct {
 	Done       []byte         `json:"done"`            // bit set of the units that are done
 	Kept       []byte         `json:"kept"`            // bit set of the units with stored values
-	Asked      [][2]int       `json:"asked,omitempty"` // unit and index of each lazy input that was asked for
+	Asked      [][2]int       `json:"asked,omitempty"` // unit and index of each lazy input that a class has asked for
 	Expansions []ExpandedUnit `json:"grown,omitempty"` // in order
 }
 
@@ -411,7 +415,7 @@ func RestoreScheduler(shape Shape, st State) *Scheduler {
 		switch {
 		case has(st.Done, u):
 			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)
-		case !s.units[u].Given: // also a cached unit that had to run after all
+		case !s.units[u].Given: // including a cached unit that had to run after all
 			s.states[u].status, s.states[u].kept = waiting, false
 		}
 	}

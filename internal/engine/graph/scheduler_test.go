@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// world runs batches as workers do: values are in a store or live within one batch.
+// world runs batches as workers do. Values are in a store or live within one batch.
 type world struct {
 	t        *testing.T
 	r        *rand.Rand
@@ -20,7 +20,7 @@ type world struct {
 	depth    []int         // by unit: number of expansions around it
 	chance   int           // chance out of 10 that a unit expands
 	expanded map[int][]int // by expanded unit: the units that it read before
-	picks    []int         // by unit: which lazy input it asks for, -1 = none
+	picks    []int         // by unit: the lazy input that the class asks for, or -1
 	stored   map[int]bool
 	cached   map[int]bool // units of expansions that are cached
 	ran      []int        // by unit: number of runs
@@ -127,7 +127,7 @@ func (w *world) run(b graph.Batch) (results []graph.UnitResult, lost []int) {
 	return results, lost
 }
 
-// handOver stores the values that a waiting unit would have read in memory, as workers do after an expansion.
+// handOver stores the values that waiting units would have read in memory, as workers do after an expansion.
 func (w *world) handOver(results []graph.UnitResult, units []int) {
 	for i, r := range results {
 		if slices.Contains(units, r.Unit) && r.Status == graph.Done {
@@ -140,7 +140,7 @@ func all(units []int, have map[int]bool) bool {
 	return !slices.ContainsFunc(units, func(u int) bool { return !have[u] })
 }
 
-// lose deletes a stored value, as a sweep of the blob store might.
+// lose deletes a stored value, as a collection of blobs might.
 func (w *world) lose() {
 	kept := []int{}
 	for u := range w.shape.Units {
@@ -154,7 +154,8 @@ func (w *world) lose() {
 	}
 }
 
-// reference returns the units that must run: the outputs and all units that they read, of lazy inputs the chosen one.
+// reference returns the units that must run: the outputs and all units that they read. Of lazy inputs, only the
+// chosen one counts.
 func (w *world) reference() []bool {
 	must := make([]bool, len(w.shape.Units))
 	var visit func(u int)
@@ -229,7 +230,7 @@ func TestSchedulerSurvivesLossesAbandonedBatchesAndRestarts(t *testing.T) {
 }
 
 // TestSchedulerGoesOnAfterBatchesThatWereCutShort ends every batch after its first few units, as a worker does at the
-// end of its time, and stores the values that the other units would have read.
+// end of its time, and stores the values that the remaining units would have read.
 func TestSchedulerGoesOnAfterBatchesThatWereCutShort(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
@@ -305,7 +306,7 @@ func (w *world) restart(s *graph.Scheduler) *graph.Scheduler {
 	return graph.RestoreScheduler(w.base, state)
 }
 
-// check checks that batches keep their bounds.
+// check verifies that batches keep their bounds.
 func (w *world) check(batches []graph.Batch) {
 	for _, b := range batches {
 		require.NotEmpty(w.t, b.Units)
@@ -324,8 +325,8 @@ func (w *world) check(batches []graph.Batch) {
 	}
 }
 
-// The stored values of a cached unit may be lost like any others. The unit then runs, with the units that it reads, also
-// when the run has continued in another execution meanwhile.
+// The stored values of a cached unit may be lost like any others. The unit then runs, with the units that it reads,
+// even if the run has meanwhile continued in another execution.
 func TestCachedUnitRunsWhenItsValuesAreLost(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{{Millis: 1000, Output: true}}}
@@ -343,7 +344,7 @@ func TestCachedUnitRunsWhenItsValuesAreLost(t *testing.T) {
 	for range 2 {
 		next = s.Next()
 		require.Equal(t, []int{1, 2, 0}, next[0].Units)
-		s = graph.RestoreScheduler(shape, s.State()) // it was running at the restart, so it is not done
+		s = graph.RestoreScheduler(shape, s.State()) // the unit was running at the restart, so it is not done
 	}
 	next = s.Next()
 	s.Done(next[0].ID, []graph.UnitResult{{Unit: 1, Status: graph.Done}, {Unit: 2, Status: graph.Done}, {Unit: 0, Status: graph.Done}})

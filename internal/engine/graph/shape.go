@@ -2,22 +2,22 @@ package graph
 
 import "time"
 
-// Shape is a plan without names and values, which is all that a workflow needs for scheduling. The JSON of 5,000 units
-// is a few hundred kilobytes long.
+// Shape is a plan without names and values: all that a workflow needs for scheduling. The JSON of 5,000 units is a
+// few hundred kilobytes long.
 type Shape struct {
 	Units []Unit `json:"u"`
 }
 
 // Unit is one node of a shape.
 type Unit struct {
-	Deps   []int     `json:"d,omitempty"` // the units that it reads, each once, in order
+	Deps   []int     `json:"d,omitempty"` // the units that the node reads, each once, in order
 	Lazy   []LazyDep `json:"l,omitempty"` // the units of lazy inputs
 	Millis int64     `json:"m,omitempty"` // bound on the run time, rounded up
 	Output bool      `json:"o,omitempty"`
 	Given  bool      `json:"g,omitempty"` // a given value of an expansion: nothing runs
 
-	Segment bool `json:"s,omitempty"` // it runs on a server, by itself
-	Waits   bool `json:"w,omitempty"` // it waits for a partner's model, by itself, and needs no processor
+	Segment bool `json:"s,omitempty"` // a server runs it, in a batch of its own
+	Waits   bool `json:"w,omitempty"` // it waits for a partner's model, in a batch of its own, and needs no processor
 }
 
 // LazyDep is the unit of a lazy input.

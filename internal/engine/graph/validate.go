@@ -73,13 +73,14 @@ func (v *Validator) outputs(g *Graph, targets []string) []string {
 	return ids
 }
 
-// result is the verdict on a node: errs are its own errors; valid is false also if a node that it reads is invalid.
+// result is the verdict on a node. errs are the node's own errors; valid is also false if a node that it reads is
+// invalid.
 type result struct {
 	valid bool
 	errs  []InputError
 }
 
-// walk validates nodes depth first, each once. It has a stack of its own, so that chains of any length fit.
+// walk validates nodes depth first, each once. It keeps its own stack, so that a chain may have any length.
 type walk struct {
 	ctx     context.Context //nolint:containedctx // lives for one call of Validate
 	v       *Validator
@@ -90,7 +91,7 @@ type walk struct {
 	stack   []*frame
 	places  map[string]int // index on the stack, by node
 	cyclic  int            // nodes in the reported cycles
-	broken  error          // error of a check that could not be made, which voids the whole verdict
+	broken  error          // error of a check that could not be made; it replaces the verdict
 }
 
 // frame is a node on the path from an output.
@@ -152,14 +153,16 @@ func (w *walk) follow(f *frame, link linked) {
 	w.push(link.from)
 }
 
-// Bounds of the reports of cycles: without them, many long cycles could fill reports quadratic in the size of the graph.
+// Bounds of the reports of cycles. Without them, the reports of many long cycles could grow with the square of the
+// size of the graph.
 const (
 	maxCyclic   = 10_000 // nodes listed in all reports of a graph; further reports list
 	shortCyclic = 3      // this number of nodes and leave out the others
-	maxBlamed   = 32     // nodes of a cycle that all get the report; of a longer one the first gets it
+	maxBlamed   = 32     // a cycle of up to so many nodes is reported at each of them, a longer one at its first node
 )
 
-// cycle reports the cycle that begins at an index of the path, unless that node is in a reported cycle already.
+// cycle reports the cycle that begins at an index of the path, unless the node at that index is already part of a
+// reported cycle.
 func (w *walk) cycle(from int) {
 	path := w.stack[from:]
 	path[len(path)-1].result.valid = false
@@ -194,7 +197,7 @@ func (w *walk) cycle(from int) {
 	}
 }
 
-// pop settles the node on top of the stack and passes its verdict to the node below.
+// pop decides on the node on top of the stack and passes the verdict to the node below.
 func (w *walk) pop() {
 	f := w.stack[len(w.stack)-1]
 	w.stack = w.stack[:len(w.stack)-1]
@@ -221,8 +224,8 @@ func (f *frame) fail(e InputError) {
 	f.result.errs = append(f.result.errs, e)
 }
 
-// raisedError is the error of a link to a node or slot that does not exist. For an inner node, the error names the link
-// by which the node was reached.
+// raisedError returns the error for a link to a node or slot that does not exist. For an inner node, the error names
+// the link by which the walk reached the node.
 func raisedError(f, below *frame) InputError {
 	kind, _, _ := strings.Cut(f.raised.Error(), ": ")
 	text := strings.TrimPrefix(f.raised.Error(), kind+": ")
@@ -271,7 +274,7 @@ func (w *walk) custom(f *frame) {
 	}
 }
 
-// checked names the inputs that a failed check is reported for: the inputs that it reads and that are given.
+// checked names the inputs that a failed check is reported for: those that the check reads and the node gives.
 func (f *frame) checked() []string {
 	var names []string
 	for _, name := range f.class.Checked {
@@ -291,7 +294,7 @@ const (
 	maxAllDependents = 50_000 // in total, but at least one for each node
 )
 
-// errors lists the nodes with errors that the bad outputs need, in the order in which they were found.
+// errors lists the nodes with errors that the failed outputs need, in the order in which they were found.
 func (w *walk) errors(bad []string) NodeErrors {
 	var errs NodeErrors
 	for _, id := range w.order {
@@ -309,8 +312,8 @@ func (w *walk) errors(bad []string) NodeErrors {
 	return slices.DeleteFunc(errs, func(e *NodeError) bool { return len(e.DependentOutputs) == 0 })
 }
 
-// dependents returns, by node, the first bad outputs that need it, at most limit. A node that has reached the limit is
-// not visited again, since the nodes that it needs have reached it too.
+// dependents returns, by node, the first failed outputs that need it, at most limit. A node that has reached the
+// limit is not visited again, since the nodes that it needs have reached the limit too.
 func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	needs := make(map[string][]string, len(w.order))
 	for _, id := range w.order {
@@ -349,7 +352,7 @@ func (w *walk) needs(id string) []string {
 	return ids
 }
 
-// reachable is the set of the given nodes and all nodes that they need.
+// reachable returns the set of the given nodes and all nodes that they need.
 func (w *walk) reachable(ids []string) map[string]bool {
 	seen := map[string]bool{}
 	for pending := slices.Clone(ids); len(pending) > 0; {

@@ -76,7 +76,7 @@ func TestPromptErrors(t *testing.T) {
 	}
 }
 
-// TestNodeErrors has one output node "1" of class Set with the given inputs, beside an Image "9".
+// TestNodeErrors validates graphs with one output node "1" of class Set with the given inputs, and an Image node "9".
 func TestNodeErrors(t *testing.T) {
 	t.Parallel()
 	const (
@@ -356,8 +356,8 @@ func TestManyFailingOutputsStayBounded(t *testing.T) {
 	require.Len(t, e.NodeErrors[0].DependentOutputs, 100)
 }
 
-// TestHostileCyclesAreRefusedQuickly has a long path with thousands of links back into it, so that the total length of
-// the cycles is quadratic in the size of the graph, and an output for every node of the path.
+// TestHostileCyclesAreRefusedQuickly validates a long path with thousands of links back into it and an output for
+// every node of the path, so that the total length of the cycles grows with the square of the size of the graph.
 func TestHostileCyclesAreRefusedQuickly(t *testing.T) {
 	t.Parallel()
 	const n = 1600
@@ -435,7 +435,7 @@ func TestLinkedInputsAreNotChecked(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// TestLadderGraphsTakePolynomialTime has 2^2000 paths from top to bottom.
+// TestLadderGraphsTakePolynomialTime validates a graph with 2^2000 paths from top to bottom.
 func TestLadderGraphsTakePolynomialTime(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

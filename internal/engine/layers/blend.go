@@ -2,22 +2,22 @@ package layers
 
 import "math"
 
-// rgb is the colours of a pixel.
+// rgb holds the three colours of a pixel.
 type rgb [3]float32
 
-// mode is a way to mix a layer with what lies below it.
+// mode is a way to mix a layer with the picture below it.
 type mode struct {
 	name       string
 	perceptual bool                       // mixed in sRGB, else in linear light
-	channel    func(i, l float32) float32 // of each channel: below and layer
-	colour     func(i, l rgb) rgb         // of the whole pixel, in place of channel
+	channel    func(i, l float32) float32 // mixes one channel of the picture below and of the layer
+	colour     func(i, l rgb) rgb         // mixes whole pixels, in place of channel
 }
 
-// tiny is what counts as nothing where something is divided by it.
+// tiny is the largest divisor that counts as zero.
 const tiny = 1e-6
 
-// modes are all ways, in ComfyUI's order. The first covers what lies below and adds to what is seen; the others show only
-// where something lies below.
+// modes are all modes, in ComfyUI's order. The first covers the picture below and adds to its alpha; the others show
+// only where the picture below is not transparent.
 var modes = []mode{
 	{"normal", false, func(_, l float32) float32 { return l }, nil},
 	{"multiply", false, func(i, l float32) float32 { return i * l }, nil},
@@ -56,7 +56,7 @@ func Modes() []string {
 	return names
 }
 
-// modeOf is the mode of that name, or normal.
+// modeOf returns the mode of that name, or normal.
 func modeOf(name string) *mode {
 	for i := range modes {
 		if modes[i].name == name {
@@ -66,7 +66,7 @@ func modeOf(name string) *mode {
 	return &modes[0]
 }
 
-// mix is the colour of the layer over what lies below.
+// mix returns the colour of the layer l mixed with the picture i below it.
 func (m *mode) mix(i, l rgb) rgb {
 	if m.colour != nil {
 		return m.colour(i, l)
@@ -85,7 +85,7 @@ func overlay(i, l float32) float32 {
 	return 1 - 2*(1-l)*(1-i)
 }
 
-// dodge brightens i by how little is left of by.
+// dodge brightens i; the smaller by, the brighter the result.
 func dodge(i, by float32) float32 {
 	switch {
 	case i <= 0:
@@ -96,7 +96,7 @@ func dodge(i, by float32) float32 {
 	return min(i/by, 1)
 }
 
-// burn darkens i by how small by is.
+// burn darkens i; the smaller by, the darker the result.
 func burn(i, by float32) float32 {
 	switch {
 	case i >= 1:
@@ -139,13 +139,13 @@ func (c rgb) low() float32  { return min(c[0], c[1], c[2]) }
 func (c rgb) high() float32 { return max(c[0], c[1], c[2]) }
 func grey(v float32) rgb    { return rgb{v, v, v} }
 
-// scaled is each channel times by, plus offset. The conversion keeps the product and the sum apart, here as elsewhere, on
-// processors that would join them.
+// scaled returns each channel times by, plus offset. The conversions keep processors from fusing the product and the
+// sum, here as elsewhere in this file.
 func (c rgb) scaled(by, offset float32) rgb {
 	return rgb{float32(c[0]*by) + offset, float32(c[1]*by) + offset, float32(c[2]*by) + offset}
 }
 
-// saturated is how much the channels differ, of the brightest.
+// saturated returns the difference between the brightest and the darkest channel, divided by the brightest.
 func (c rgb) saturated() float32 {
 	high := c.high()
 	if high == 0 {
@@ -154,7 +154,7 @@ func (c rgb) saturated() float32 {
 	return (high - c.low()) / high
 }
 
-// hue has the layer's hue with the saturation and the value below.
+// hue returns the layer's hue with the saturation and the value of the picture below.
 func hue(i, l rgb) rgb {
 	span := l.high() - l.low()
 	if span <= tiny {
@@ -164,7 +164,7 @@ func hue(i, l rgb) rgb {
 	return l.scaled(ratio, i.high()-l.high()*ratio)
 }
 
-// saturation has the layer's saturation with the hue and the value below.
+// saturation returns the layer's saturation with the hue and the value of the picture below.
 func saturation(i, l rgb) rgb {
 	high := i.high()
 	span := high - i.low()
@@ -175,7 +175,7 @@ func saturation(i, l rgb) rgb {
 	return i.scaled(ratio, (1-ratio)*high)
 }
 
-// colour has the layer's hue and saturation with the lightness below.
+// colour returns the layer's hue and saturation with the lightness of the picture below.
 func colour(i, l rgb) rgb {
 	below, above := (i.low()+i.high())/2, (l.low()+l.high())/2
 	if abs(above) <= tiny || abs(1-above) <= tiny {
@@ -193,7 +193,7 @@ func colour(i, l rgb) rgb {
 	return l.scaled(ratio, offset)
 }
 
-// luminosity scales what lies below to the layer's luminance; where that is black, the result is grey.
+// luminosity scales the picture below to the layer's luminance. Where the picture below is black, the result is grey.
 func luminosity(i, l rgb) rgb {
 	below, above := luminance(i), luminance(l)
 	if below <= tiny {
@@ -212,7 +212,7 @@ const (
 	fromLight = float64(float32(1 / 2.4))
 )
 
-// linear is the light of a value in sRGB.
+// linear converts a value of sRGB to linear light.
 func linear(v float32) float32 {
 	if v <= 0.04045 {
 		return v / 12.92
@@ -220,7 +220,7 @@ func linear(v float32) float32 {
 	return float32(math.Pow(float64((v+0.055)/1.055), toLight))
 }
 
-// encoded is the value in sRGB of light.
+// encoded converts linear light to a value of sRGB.
 func encoded(v float32) float32 {
 	if v <= 0.0031308 {
 		return 12.92 * v

@@ -9,13 +9,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// MaxSide is the largest width and height of a canvas, of a layer on it, and of a distance from its corner.
+// MaxSide is the largest width and height of a canvas and of a layer, and the largest distance of a layer from the
+// corner of its canvas.
 const MaxSide = 16384
 
-// opaque is the least alpha that counts as nothing seen through.
+// opaque is the least alpha that counts as opaque.
 const opaque = 1 - 1e-3
 
-// Placement says where a picture lies, at which size, and how it is mixed. The rotation is in radians, clockwise.
+// Placement is the position of a picture, its size and its mode. The rotation is in radians, clockwise.
 type Placement struct {
 	X, Y, Width, Height, Rotation float64
 	Opacity                       float64
@@ -23,26 +24,26 @@ type Placement struct {
 	FlipH, FlipV                  bool
 }
 
-// Placed is a picture of one frame in 8 bits on a canvas.
+// Placed is a picture of one frame in 8 bits, placed on a canvas.
 type Placed struct {
 	Picture *raster.Image
 	Placement
 }
 
-// Ground is the colour below all layers.
+// Ground is the colour of the canvas below all layers.
 type Ground struct {
 	Color   [3]uint8
 	Opacity float64
 }
 
-// Composition is what a canvas shows: a ground, unless nil, and layers from the lowest on.
+// Composition is a canvas with a ground, unless it is nil, and layers, the lowest first.
 type Composition struct {
 	Width, Height float64
 	Ground        *Ground
 	Layers        []Placed
 }
 
-// bounds is the upright rectangle of whole pixels around the placed picture.
+// bounds returns the smallest upright rectangle of whole pixels around the placed picture.
 func (p Placement) bounds() (x, y, w, h float64) {
 	cx, cy := p.X+p.Width/2, p.Y+p.Height/2
 	sin, cos := math.Sincos(p.Rotation)
@@ -62,7 +63,7 @@ func (p Placement) Reach() (right, bottom float64) {
 	return x + w, y + h
 }
 
-// Image composes the picture: RGB if nothing is seen through it, else RGBA.
+// Image composes the picture. The result is RGB if it is opaque everywhere, otherwise RGBA.
 func (c Composition) Image(ctx context.Context, e raster.Engine) (*raster.Image, error) {
 	if !(c.Width <= MaxSide && c.Height <= MaxSide) {
 		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %g × %g pixels exceeds the largest of %d × %d", c.Width, c.Height, MaxSide, MaxSide)
@@ -83,7 +84,7 @@ func (c Composition) Image(ctx context.Context, e raster.Engine) (*raster.Image,
 	return out.image(ctx)
 }
 
-// canvas is RGBA in linear light.
+// canvas holds RGBA pixels in linear light.
 type canvas struct {
 	w, h int
 	pix  []float32
@@ -103,7 +104,7 @@ func (c *canvas) fill(g Ground) {
 	}
 }
 
-// eightBit holds what the 8-bit values of a picture are in linear light, and as those are encoded again.
+// eightBit holds a table from 8-bit values to linear light, and the reverse conversion.
 type eightBit struct{ linear, encoded, share [256]float32 }
 
 var tables = sync.OnceValue(func() *eightBit {
@@ -116,7 +117,7 @@ var tables = sync.OnceValue(func() *eightBit {
 	return t
 })
 
-// lay puts one picture over what the canvas has.
+// lay mixes one picture into the canvas.
 func (c *canvas) lay(ctx context.Context, e raster.Engine, layer Placed) error {
 	im, err := prepared(ctx, e, layer)
 	if err != nil {
@@ -140,10 +141,11 @@ func (c *canvas) lay(ctx context.Context, e raster.Engine, layer Placed) error {
 	return nil
 }
 
-// extent is a rectangle by its edges.
+// extent is a rectangle, given by its edges.
 type extent struct{ left, top, right, bottom int }
 
-// within is the part of the prepared picture that lies within the bounds of its placement: a picture may be larger by a pixel.
+// within returns the part of the prepared picture that lies within the bounds of its placement. The prepared picture
+// may be larger by a pixel.
 func (p Placement) within(left, top int, im *raster.Image) extent {
 	x, y, w, h := p.bounds()
 	return extent{
@@ -152,7 +154,7 @@ func (p Placement) within(left, top int, im *raster.Image) extent {
 	}
 }
 
-// prepared is the picture as RGBA, mirrored, resized and turned.
+// prepared returns the picture as RGBA, mirrored, resized and rotated.
 func prepared(ctx context.Context, e raster.Engine, layer Placed) (im *raster.Image, err error) {
 	im = layer.Picture.WithChannels(4)
 	if layer.FlipH {
@@ -172,7 +174,7 @@ func prepared(ctx context.Context, e raster.Engine, layer Placed) (im *raster.Im
 	return e.Turn(ctx, im, -(layer.Rotation * (180 / math.Pi)))
 }
 
-// over puts a pixel of a layer over one of the canvas.
+// over mixes a pixel of a layer into one of the canvas.
 func (m *mode) over(below *[4]float32, p *[4]uint8, opacity float32) {
 	t := tables()
 	alpha := t.share[p[3]] * opacity
@@ -204,7 +206,7 @@ func (m *mode) over(below *[4]float32, p *[4]uint8, opacity float32) {
 	}
 }
 
-// image is the canvas in sRGB.
+// image returns the canvas in sRGB.
 func (c *canvas) image(ctx context.Context) (*raster.Image, error) {
 	channels := 3
 	for i := 3; i < len(c.pix); i += 4 {

@@ -1,6 +1,7 @@
-// Package layers holds stacks of pictures that lie over each other, and what is seen of them: each layer is mirrored, resized
-// and turned as Pillow does, then mixed with those below it in linear light or in sRGB, as its mode asks. Composition promises
-// the values of ComfyUI's compositor within rounding. Documents that describe a composition are left to the node classes.
+// Package layers holds stacks of pictures that lie over each other, and composes them: each layer is mirrored,
+// resized and rotated as Pillow does, then mixed with the layers below in linear light or in sRGB, depending on its
+// mode. Composition promises the values of ComfyUI's compositor within rounding. Documents that describe a
+// composition are left to the node classes.
 package layers
 
 import (
@@ -14,25 +15,25 @@ import (
 // MaxLayers bounds the pictures of a composition.
 const MaxLayers = 50
 
-// Size is a width and a height in pixels; the zero Size stands for none.
+// Size is a width and a height in pixels. The zero Size means no size.
 type Size struct{ Width, Height int }
 
-// Layer is a batch of pictures at one place of a canvas. Each frame becomes a layer of its own.
+// Layer is a batch of pictures at one position of a canvas. Each frame becomes a layer of its own.
 type Layer struct {
 	Image         *raster.Image
-	Mask          *raster.Mask // where it is 1 the layer is transparent; nil = nowhere
+	Mask          *raster.Mask // 1 = transparent; a nil mask makes nothing transparent
 	Name          string       // "" = none
 	X, Y          int
-	Width, Height int // 0 = the image's
-	Z             int // layers lie in the order of Z
+	Width, Height int // 0 = the size of the image
+	Z             int // layers are stacked in the order of Z
 	Rotation      float64
 	Opacity       float64
 	Mode          string
 	FlipH, FlipV  bool
 }
 
-// Stack is a value that edges carry: layers, the lowest first where Z is equal, and the size of their canvas. It is immutable
-// once returned.
+// Stack is a value that edges carry: layers and the size of their canvas. Layers of equal Z are in order, the lowest
+// first. A Stack is immutable once returned.
 type Stack struct {
 	Canvas Size
 	Layers []Layer
@@ -68,7 +69,7 @@ func (s *Stack) Frames() int {
 	return n
 }
 
-// Over returns a stack with more layers after those of s, which may be nil. More pixels than a value may have are
+// Over returns a stack with more layers on top of those of s, which may be nil. More than maxPixels pixels in all are
 // fault.Exhausted.
 func (s *Stack) Over(maxPixels int64, more ...Layer) (*Stack, error) {
 	out := &Stack{}
@@ -85,8 +86,8 @@ func (s *Stack) Over(maxPixels int64, more ...Layer) (*Stack, error) {
 	return out, nil
 }
 
-// MaskFrame is the frame of a mask for frame i of an image: the only one, or the one of that number. It is nil where the mask
-// has none.
+// MaskFrame returns the frame of a mask for frame i of an image: the only frame, or the frame with that number. It
+// returns nil if the mask has no such frame.
 func MaskFrame(ctx context.Context, mask *raster.Mask, i int) (*raster.Mask, error) {
 	switch {
 	case mask == nil || mask.Frames() == 1:
@@ -101,10 +102,11 @@ func MaskFrame(ctx context.Context, mask *raster.Mask, i int) (*raster.Mask, err
 	return raster.NewMask(1, mask.Height(), mask.Width(), pix)
 }
 
-// Shown returns one frame with its mask as alpha, which multiplies an alpha that it has. Without either it has none.
+// Shown returns one frame with the mask as alpha. An alpha of the frame is multiplied with that of the mask; without
+// either, the result has no alpha.
 func Shown(ctx context.Context, e raster.Engine, frame *raster.Image, mask *raster.Mask) (*raster.Image, error) {
 	if frame.Channels() == 1 {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "a layer of one channel cannot be shown: it needs colours")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "a layer of one channel cannot be composed: it needs three or four channels")
 	}
 	if mask == nil {
 		return frame, ctx.Err()
@@ -131,7 +133,8 @@ func Shown(ctx context.Context, e raster.Engine, frame *raster.Image, mask *rast
 	return raster.NewImage(1, frame.Height(), frame.Width(), 4, pix)
 }
 
-// Rounded returns one frame in 8 bits, each value rounded to the nearest, where files have the next lower.
+// Rounded returns one frame in 8 bits, each value rounded to the nearest. Files, in contrast, have the next lower
+// value.
 func Rounded(frame *raster.Image) (*raster.Image, error) {
 	pix := make([]uint8, 0, int(frame.Pixels())*frame.Channels())
 	for y := range frame.Height() {

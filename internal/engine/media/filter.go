@@ -6,23 +6,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Biquad is a filter of the second order with the coefficients of R. Bristow-Johnson's audio equalizer cookbook, which
+// Biquad is a second-order filter with the coefficients of R. Bristow-Johnson's audio equalizer cookbook, which
 // ComfyUI uses as well.
 type Biquad struct{ b0, b1, b2, a1, a2 float64 }
 
-// LowShelf amplifies the band below a frequency by decibels, HighShelf the band above it, both by half as much at the
-// frequency itself. Peak amplifies a band around it, which is narrower for a higher q. A frequency beyond half the rate is
-// fault.Invalid.
+// LowShelf amplifies the band below a frequency by decibels, HighShelf the band above it. At the frequency itself,
+// both amplify by half as much. Peak amplifies a band around the frequency, which is narrower for a higher q. A
+// frequency beyond half the rate is fault.Invalid.
 func LowShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
 	return shelf(rate, frequency, decibels, q, 1)
 }
 
-// HighShelf is documented with LowShelf.
+// HighShelf amplifies the band above a frequency; see LowShelf.
 func HighShelf(rate int, frequency, decibels, q float64) (Biquad, error) {
 	return shelf(rate, frequency, decibels, q, -1)
 }
 
-// shelf is a low shelf, or with side -1 a high shelf, which is its mirror image in frequency.
+// shelf returns a low shelf or, with side -1, a high shelf, which is its mirror image in frequency.
 func shelf(rate int, frequency, decibels, q, side float64) (Biquad, error) {
 	cos, alpha, a, err := band(rate, frequency, decibels, q)
 	if err != nil {
@@ -37,7 +37,7 @@ func shelf(rate int, frequency, decibels, q, side float64) (Biquad, error) {
 	return f.over(a + 1 + (a-1)*cos + slope), nil
 }
 
-// Peak is documented with LowShelf.
+// Peak amplifies a band around a frequency; see LowShelf.
 func Peak(rate int, frequency, decibels, q float64) (Biquad, error) {
 	cos, alpha, a, err := band(rate, frequency, decibels, q)
 	if err != nil {

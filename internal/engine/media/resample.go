@@ -7,17 +7,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The filter: a sinc under a Hann window, six zero crossings to each side, cut a little below the
-// lower of both rates' limits.
+// The filter is a sinc under a Hann window, with six zero crossings on each side, cut off a little below half of the
+// lower rate.
 const (
 	crossings = 6
 	rolloff   = 0.99
 )
 
-// maxPhases bounds the table of filters; for rates with more phases each filter is computed when it is used.
+// maxPhases bounds the table of filters. For rates with more phases, each filter is computed when it is used.
 const maxPhases = 4096
 
-// samplesAt is the length of the sound at another rate.
+// samplesAt returns the number of samples of the sound at another rate.
 func (s *Sound) samplesAt(rate int) int64 {
 	return (int64(s.Samples())*int64(rate) + int64(s.rate) - 1) / int64(s.rate)
 }
@@ -46,7 +46,7 @@ type filter struct {
 	from, to int
 	scale    float64     // factor of time, such that zero crossings of the filter are at distance 1
 	reach    int         // number of samples to each side
-	table    [][]float32 // by phase; nil = too many
+	table    [][]float32 // by phase; nil = too many phases for a table
 }
 
 func newFilter(from, to int) *filter {
@@ -70,8 +70,8 @@ func gcd(a, b int) int {
 	return a
 }
 
-// taps returns the weights for an output that is phase/to of a sample after an input sample: those of the reach samples
-// before that input sample, of itself, and of the reach samples after it.
+// taps returns the weights for an output that lies phase/to of a sample after an input sample: the weights of the
+// reach samples before that input sample, of the sample itself, and of the reach samples after it.
 func (f *filter) taps(phase int) []float32 {
 	taps := make([]float32, 2*f.reach+2)
 	for i := range taps {

@@ -23,7 +23,8 @@ type Sound struct {
 	channels [][]float32
 }
 
-// NewSound returns a sound of the samples and takes ownership of them: one slice for each channel, all of equal length.
+// NewSound returns a sound of the samples, one slice of equal length for each channel. It takes ownership of the
+// slices.
 func NewSound(rate int, channels [][]float32) (*Sound, error) {
 	if rate < 1 || rate > MaxRate || len(channels) < 1 || len(channels) > MaxChannels {
 		return nil, fault.New(fault.Invalid, fault.CodeSoundFormat, "a sound with %d channels at %d Hz is not supported", len(channels), rate)
@@ -72,7 +73,7 @@ func (s *Sound) Cut(from, to int) (*Sound, error) {
 	return s.each(func(c []float32) []float32 { return c[from:to:to] }), nil
 }
 
-// Only returns a channel as a sound.
+// Only returns one channel as a sound.
 func (s *Sound) Only(channel int) *Sound {
 	return &Sound{rate: s.rate, channels: s.channels[channel : channel+1 : channel+1]}
 }
@@ -103,7 +104,7 @@ func (s *Sound) each(f func([]float32) []float32) *Sound {
 	return &Sound{rate: s.rate, channels: out}
 }
 
-// spread returns the sound with the number of channels; a single channel is copied to each.
+// spread returns the sound with the given number of channels; a single channel is copied to each.
 func (s *Sound) spread(channels int) (*Sound, error) {
 	switch len(s.channels) {
 	case channels:
@@ -173,8 +174,8 @@ func Join(ctx context.Context, left, right *Sound, most int64) (*Sound, error) {
 	return &Sound{rate: left.rate, channels: [][]float32{left.channels[0][:n:n], right.channels[0][:n:n]}}, nil
 }
 
-// Mix combines the samples of a and b by f. The result is as long as a; b is cut or padded with silence. If a sample
-// exceeds 1, the whole result is scaled down to a peak of 1.
+// Mix combines the samples of a and b by f. The result is as long as a; b is cut or padded with silence. If the
+// magnitude of a sample exceeds 1, the whole result is scaled down to a peak of 1.
 func Mix(ctx context.Context, a, b *Sound, most int64, f func(x, y float32) float32) (*Sound, error) {
 	a, b, err := Matched(ctx, a, b, most)
 	if err != nil {

@@ -32,11 +32,11 @@ func (s *Sound) WriteTo(w io.Writer) (int64, error) {
 	return int64(len(head)) + s.Bytes(), b.Flush()
 }
 
-// ReadSound reads a sound that WriteTo wrote, and no byte after it. Memory is allocated only as bytes arrive.
+// ReadSound reads a sound that WriteTo wrote, and no bytes after it. Memory is allocated only as bytes arrive.
 func ReadSound(r io.Reader) (*Sound, error) {
 	var head [12]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return nil, err // the caller knows what it reads
+		return nil, err // the caller adds the context
 	}
 	rate, channels, samples := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:]), binary.LittleEndian.Uint32(head[8:])
 	if rate < 1 || rate > MaxRate || channels < 1 || channels > MaxChannels {
@@ -59,7 +59,7 @@ func readSamples(r io.Reader, n int) ([]float32, error) {
 	for len(out) < n {
 		part := buf[:min(len(buf), 4*(n-len(out)))]
 		if _, err := io.ReadFull(r, part); err != nil {
-			return nil, err // the caller knows what it reads
+			return nil, err // the caller adds the context
 		}
 		for ; len(part) > 0; part = part[4:] {
 			out = append(out, math.Float32frombits(binary.LittleEndian.Uint32(part)))

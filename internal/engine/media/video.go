@@ -15,11 +15,11 @@ type Video struct {
 	Frames *raster.Image
 	FPS    float64
 	Sound  *Sound // nil = silent
-	Depth  int    // bits of a value in a file of the clip; 0 = 8
+	Depth  int    // bits of a sample in a file of the clip; 0 = 8
 	Space  string // the name of the colour space; "" = sRGB
 }
 
-// Bits returns the bits of a value in a file of the clip.
+// Bits returns the bits of a sample in a file of the clip.
 func (v *Video) Bits() int { return cmp.Or(v.Depth, 8) }
 
 // Colors returns the name of the colour space: "sRGB", "HDR" or "HDR PQ".

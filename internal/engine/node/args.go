@@ -31,7 +31,7 @@ func (r *Reader) Has(name string) bool {
 // Image returns an image argument.
 func (r *Reader) Image(name string) *raster.Image { return take[*raster.Image](r, name) }
 
-// Mask returns a mask argument. One without a pixel is fault.Invalid with code empty_image.
+// Mask returns a mask argument. A mask without pixels is fault.Invalid with code empty_image.
 func (r *Reader) Mask(name string) *raster.Mask {
 	m := r.AnyMask(name)
 	if m != nil && m.Empty() && r.err == nil {
@@ -40,7 +40,7 @@ func (r *Reader) Mask(name string) *raster.Mask {
 	return m
 }
 
-// AnyMask returns a mask argument, which may be without a pixel.
+// AnyMask returns a mask argument, which may have no pixels.
 func (r *Reader) AnyMask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
 
 // Sound returns an audio argument.
@@ -49,7 +49,7 @@ func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, 
 // Video returns a video argument.
 func (r *Reader) Video(name string) *media.Video { return take[*media.Video](r, name) }
 
-// Layers returns an argument of layers.
+// Layers returns a layers argument.
 func (r *Reader) Layers(name string) *layers.Stack { return take[*layers.Stack](r, name) }
 
 // String returns a string argument.

@@ -2,9 +2,9 @@ package node
 
 import "strings"
 
-// Blocker is an output value that keeps the nodes that read it from running; each of these nodes returns it from all
-// of its outputs in turn. The first node that reads a Blocker with a message reports the message and passes the Blocker
-// on without it. Any class may return a Blocker in place of any output, or as an element of a list.
+// Blocker is an output value that keeps the nodes that read it from running. Each of these nodes returns the Blocker
+// from all of its outputs in turn. The first node that reads a Blocker with a message reports the message and passes
+// the Blocker on without it. Any class may return a Blocker in place of any output, or as an element of a list.
 type Blocker struct {
 	Message string // "" = silent
 }
@@ -20,7 +20,8 @@ func (b Blocker) message() string {
 	return strings.ToValidUTF8(b.Message[:maxBlockMessage], "") + "…"
 }
 
-// blocked returns the blocker among the arguments of a call; a blocker with a message comes before a silent one.
+// blocked returns the Blocker among the arguments of a call. A Blocker with a message takes precedence over one
+// without.
 func blocked(args Args) (found Blocker, ok bool) {
 	for _, value := range args {
 		if b, is := blockerIn(value); is {
@@ -30,7 +31,7 @@ func blocked(args Args) (found Blocker, ok bool) {
 	return found, ok
 }
 
-// prefer chooses between two blockers independently of their order.
+// prefer chooses between two Blockers independently of their order.
 func prefer(a, b Blocker, have bool) Blocker {
 	if !have || a.Message == "" || b.Message != "" && b.Message < a.Message {
 		return b
@@ -38,7 +39,7 @@ func prefer(a, b Blocker, have bool) Blocker {
 	return a
 }
 
-// blockerIn returns the blocker that a value is, or contains as an element.
+// blockerIn returns value if it is a Blocker, or the Blocker among its elements.
 func blockerIn(value Value) (found Blocker, ok bool) {
 	switch v := value.(type) {
 	case Blocker:
@@ -53,7 +54,7 @@ func blockerIn(value Value) (found Blocker, ok bool) {
 	return found, ok
 }
 
-// blockedOf returns the blocker among the lists of a class that takes lists.
+// blockedOf returns the Blocker among the lists of a class that takes lists.
 func blockedOf(lists map[string]List) (found Blocker, ok bool) {
 	for _, list := range lists {
 		if b, is := blockerIn(list); is {

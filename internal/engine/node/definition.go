@@ -20,7 +20,7 @@ type Definition struct {
 	OutputName     []string `json:"output_name"`
 	OutputTooltips []string `json:"output_tooltips,omitempty"` // "" = none
 	Name           string   `json:"name"`
-	DisplayName    *string  `json:"display_name"` // nil = none
+	DisplayName    *string  `json:"display_name"` // nil = no display name
 	Description    string   `json:"description"`
 	PythonModule   string   `json:"python_module"`
 	Category       string   `json:"category"`
@@ -34,7 +34,7 @@ type Definition struct {
 
 	matches  []string // by output: its match template; "" = none
 	schemaV3 bool
-	document json.RawMessage // the whole definition, in place of all other members but Name; nil = made of them
+	document json.RawMessage // the whole definition; nil = it is made of the other members
 }
 
 // MarshalJSON implements json.Marshaler.
@@ -88,7 +88,7 @@ func orNull(texts []string) []*string {
 	return out
 }
 
-// Order is the names of the inputs of each section, in definition order.
+// Order lists the names of the inputs of each section, in definition order.
 type Order struct {
 	Required []string `json:"required"`
 	Optional []string `json:"optional,omitempty"`
@@ -145,7 +145,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Definitions are the definitions of several classes; in JSON, an object by class name in the order of the registry.
+// Definitions are the definitions of several classes. Their JSON is an object by class name, in the order of the
+// registry.
 type Definitions []Definition
 
 // MarshalJSON implements json.Marshaler.
@@ -160,8 +161,8 @@ func (d Definitions) MarshalJSON() ([]byte, error) {
 // maxOfferedFiles bounds the file names that one input offers.
 const maxOfferedFiles = 1000
 
-// Definitions returns the definitions of the named classes, or of all classes without names; unknown names are left out.
-// Inputs that choose a file offer the caller's files; files may be nil.
+// Definitions returns the definitions of the named classes, or of all classes if no name is given. Unknown names are
+// left out. Inputs that choose a file offer the caller's files; files may be nil.
 func (r *Registry) Definitions(ctx context.Context, files Files, names ...string) (Definitions, error) {
 	classes := r.Classes()
 	if len(names) > 0 {
@@ -184,7 +185,7 @@ func (r *Registry) Definitions(ctx context.Context, files Files, names ...string
 	return out, nil
 }
 
-// offered caches the files of each folder while definitions are made.
+// offered caches the files of each folder while Definitions runs.
 type offered struct {
 	ctx      context.Context //nolint:containedctx // lives for one call of Definitions
 	files    Files
@@ -222,7 +223,7 @@ func (c *Class) define(offers *offered) (Definition, error) {
 	switch {
 	case c.DisplayName != "":
 		d.DisplayName = &c.DisplayName
-	case !d.schemaV3: // in the newer schema a class may have none, which clients show by its name
+	case !d.schemaV3: // in the newer schema a display name is optional; clients then show the class name
 		d.DisplayName = &c.Name
 	}
 	for _, in := range c.Inputs {

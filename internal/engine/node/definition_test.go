@@ -105,7 +105,7 @@ func TestDefinitionsAreInTheFormOfTheirSchema(t *testing.T) {
 	require.Contains(t, definitions(t, nil), `"file":[[],{"image_upload":true}]`)
 }
 
-// away is a node.Files that cannot list files.
+// away is a node.Files whose List fails.
 type away struct{ node.Files }
 
 func (away) List(context.Context, node.Folder, int) ([]string, error) {

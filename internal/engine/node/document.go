@@ -6,18 +6,18 @@ import (
 	"fmt"
 )
 
-// Document is the definition of a class as its source wrote it, byte for byte, apart from the choices of the inputs that
-// offer files: those are the caller's.
+// Document is the definition of a class as its source wrote it, byte for byte, except for the choices of inputs that
+// offer files: they are the caller's files.
 type Document struct {
-	parts []json.RawMessage // between the choices of files
-	files []string          // the inputs whose choices stand between the parts
+	parts []json.RawMessage // the text around the choices of files
+	files []string          // the inputs whose choices go between the parts
 }
 
-// hole stands for the choices of an input while a document is made. No JSON text holds it.
+// hole is the placeholder for the choices of an input while a document is made. No JSON text contains it.
 func hole(input string) []byte { return []byte("\x00" + input + "\x00") }
 
-// NewDocument returns the document that write writes. For each input that offers files, write calls choices with its name
-// and puts what it returns where the list of its choices belongs.
+// NewDocument returns the document that write returns. For each input that offers files, write calls choices with the
+// input's name and puts the result where the list of its choices belongs.
 func NewDocument(write func(choices func(input string) []byte) ([]byte, error)) (*Document, error) {
 	var named []string
 	raw, err := write(func(input string) []byte {
@@ -31,7 +31,7 @@ func NewDocument(write func(choices func(input string) []byte) ([]byte, error)) 
 	for _, input := range named {
 		before, after, found := bytes.Cut(raw, hole(input))
 		if !found {
-			continue // the definition does not have it after all
+			continue // the definition has no such input
 		}
 		d.parts, d.files, raw = append(d.parts, before), append(d.files, input), after
 	}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// AutogrowType is the type of an input that stands for a variable number of inputs. In a prompt each of them is named
+// AutogrowType is the type of an input that stands for a variable number of inputs. A prompt names each of them
 // "<input>.<name>".
 const AutogrowType Type = "COMFY_AUTOGROW_V3"
 
@@ -22,7 +22,7 @@ type Autogrow struct {
 	Max    int // highest number of inputs, if they are numbered
 }
 
-// MarshalJSON implements json.Marshaler: the template in a definition.
+// MarshalJSON implements json.Marshaler. It returns the template in a definition.
 func (a Autogrow) MarshalJSON() ([]byte, error) {
 	section := "required"
 	if a.Each.Section == Optional {
@@ -60,23 +60,23 @@ func (in Input) autogrow() (Autogrow, bool) {
 	return a, ok
 }
 
-// DynamicComboType is the type of an input that chooses one of several sets of inputs. A prompt gives the choice under the
-// name of the input, and each input of its set as "<input>.<name>".
+// DynamicComboType is the type of an input that chooses one of several sets of inputs. A prompt gives the choice
+// under the name of the input, and each input of the chosen set as "<input>.<name>".
 const DynamicComboType Type = "COMFY_DYNAMICCOMBO_V3"
 
 // optionsKey is the option of a DynamicComboType input that holds its Choices.
 const optionsKey = "options"
 
-// Choices declares what an input of DynamicComboType offers. It belongs under "options" in Input.Extra.
+// Choices are the choices of an input of DynamicComboType. They belong under "options" in Input.Extra.
 type Choices []Choice
 
-// Choice is a choice and the inputs that a node has when it is made.
+// Choice is a choice and the inputs that a node has if it makes this choice.
 type Choice struct {
 	Key    string
 	Inputs []Input
 }
 
-// MarshalJSON implements json.Marshaler: the choice in a definition.
+// MarshalJSON implements json.Marshaler. It returns the choice in a definition.
 func (c Choice) MarshalJSON() ([]byte, error) {
 	var s Sections
 	for _, in := range c.Inputs {
@@ -100,9 +100,9 @@ func (c Choices) of(key any) ([]Input, bool) {
 	return nil, false
 }
 
-// Declared returns the inputs of the class for a node; given returns the value that the node gives to an input. An input
-// of AutogrowType is replaced by its required and given inputs, in order. An input of DynamicComboType counts if the node
-// makes one of its choices, and the inputs of that choice follow it.
+// Declared returns the inputs of the class for a node; given returns the value that the node gives to an input. An
+// input of AutogrowType is replaced by its required and given inputs, in order. An input of DynamicComboType counts
+// if the node makes one of its choices; the inputs of that choice follow it.
 func (c *Class) Declared(given func(name string) (any, bool)) []Input {
 	if !slices.ContainsFunc(c.Inputs, Input.dynamic) {
 		return c.Inputs
@@ -116,7 +116,7 @@ func (c *Class) Declared(given func(name string) (any, bool)) []Input {
 
 func (in Input) dynamic() bool { return in.Type == AutogrowType || in.Type == DynamicComboType }
 
-// appendTo appends the input, or those that it stands for.
+// appendTo appends the input, or the inputs that it stands for.
 func (in Input) appendTo(inputs []Input, given func(name string) (any, bool)) []Input {
 	if a, ok := in.autogrow(); ok {
 		for i, name := range a.names() {

@@ -5,17 +5,17 @@ import "slices"
 // Expansion is a graph that replaces the node that returns it. Its nodes read values and the outputs of each other.
 // Build it with Add.
 type Expansion struct {
-	Nodes []ExpandedNode // node 1 first
+	Nodes []ExpandedNode // node 1 is the first
 }
 
 // ExpandedNode is one node of an expansion.
 type ExpandedNode struct {
 	Class   string
-	Inputs  Args   // a value, or a From for a link
+	Inputs  Args   // values; a From is a link
 	Display string // id of the node that clients see instead; "" = the node that expands
 }
 
-// From refers to an output of a node of an expansion. It stands for an input of another node, or for an output of the
+// From refers to an output of a node of an expansion. Use it for an input of another node, or for an output of the
 // node that expands.
 type From struct {
 	Node int // number of the node

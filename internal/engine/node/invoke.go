@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Invocation is a run of a node: its class and the values of its inputs. Where a value is a List, the class is called
+// Invocation is a run of a node: its class and the values of its inputs. If a value is a List, the class is called
 // for each element.
 type Invocation struct {
 	Class  *Class
@@ -60,9 +60,9 @@ func (inv Invocation) idle() bool {
 	})
 }
 
-// Run calls the class once, or once for each element of the longest list, and joins the results. A call with a Blocker
-// among its arguments does not run; its outputs are blockers. call holds everything but the arguments. A panic of the
-// class becomes an error of kind Internal.
+// Run calls the class once, or once for each element of the longest list, and joins the results. A call with a
+// Blocker among its arguments does not run; its outputs are Blockers. call holds everything but the arguments. A
+// panic of the class becomes an error of kind Internal.
 func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 	if inv.Class.InputIsList {
 		call.Lists = inv.lists()
@@ -79,7 +79,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		return inv.end([]Result{res}), nil
 	}
 	if n := inv.longest(); n > maxMapped {
-		return Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a list has %d elements, more than %d", n, maxMapped)
+		return Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a list has %d elements; at most %d are allowed", n, maxMapped)
 	}
 	var results []Result
 	total := &weight{most: call.MaxPixels}
@@ -151,7 +151,7 @@ func (inv Invocation) once(ctx context.Context, call Call) (res Result, err erro
 	return res, nil
 }
 
-// longest returns the number of calls, which is the length of the longest list among the inputs.
+// longest returns the number of calls: the length of the longest list among the inputs.
 func (inv Invocation) longest() int {
 	calls, lists := 0, false
 	for _, value := range inv.Inputs {

@@ -1,6 +1,6 @@
-// Package node defines the port of node classes: what a class declares (inputs, outputs, cost) and what it is given
-// when it runs. A class is plain data with a few functions, registered in a Registry. The packages below this one hold
-// the native classes, which package standard lists. Scheduling, storage and events are left to others.
+// Package node defines the port of node classes: the declarations of a class (inputs, outputs, cost) and the
+// arguments of its run. A class is plain data with a few functions, registered in a Registry. The packages below this
+// one hold the native classes, which package standard lists. Scheduling, storage and events are left to others.
 package node
 
 import (
@@ -31,7 +31,7 @@ const (
 	Any         Type = "*"
 )
 
-// Section is the section of a definition that an input belongs to.
+// Section is the section of a definition in which an input is listed.
 type Section uint8
 
 // The sections of a definition.
@@ -39,7 +39,7 @@ const (
 	Required Section = iota
 	Optional
 	Hidden
-	Undeclared // taken, but not part of the definition
+	Undeclared // accepted, but not part of the definition
 )
 
 // Input declares an input of a class. Min, Max, Step and Default are of type int, float64, string or bool, as they
@@ -61,14 +61,15 @@ type Input struct {
 	Lazy           bool // evaluated only if LazyNeeds names it
 	ForceInput     bool
 	Advanced       bool
-	Socketless     bool   // takes no link in the editor
+	Socketless     bool   // the editor does not connect links to it
 	Control        any    // control_after_generate: bool or a mode name; nil = undeclared
 	MatchTemplate  string // template id of a COMFY_MATCHTYPE_V3 input; "" = none
 	DisplayName    string // "" = the name
 	Tooltip        string
 	Extra          map[string]any // further options, such as image_upload
 
-	// Declared is the specification as the input's source wrote it: type and options. Nil = made of the other fields.
+	// Declared is the specification as the input's source wrote it: type and options. Nil = it is made of the other
+	// fields.
 	Declared []json.RawMessage
 }
 
@@ -118,11 +119,11 @@ type Class struct {
 	Deprecated    bool
 	Experimental  bool
 	Intermediate  bool // has_intermediate_output
-	Partner       bool // runs a partner model: needs the job's credential, and its results are paid for
-	Remote        bool // only ComfyUI servers have it: it runs as part of a segment, and Run refuses
-	NotIdempotent bool // a cached result counts only for nodes of the same id
+	Partner       bool // runs a partner model: needs the job's credential, and its runs cost credit
+	Remote        bool // only ComfyUI servers have the class: it runs as part of a segment, and Run returns an error
+	NotIdempotent bool // a cached result is used only for nodes of the same id
 	Uncached      bool // results differ from call to call: they are not cached
-	Version       int  // raise it when the same inputs give other results than before, so that cached results are not used
+	Version       int  // increment it when the same inputs give other results than before, so that cached results are not used
 	SearchAliases []string
 	OlderSchema   bool      // declared in ComfyUI's older schema, although its module is one of the newer
 	Document      *Document // the definition that clients read; nil = made of the other fields
@@ -155,7 +156,7 @@ type Class struct {
 	Run func(ctx context.Context, call *Call) (Result, error)
 }
 
-// Call holds everything that a run of a node is given.
+// Call holds all arguments of one run of a node.
 type Call struct {
 	NodeID       string
 	Args         Args
@@ -172,11 +173,11 @@ type Call struct {
 	Ran func(Result)
 }
 
-// Models runs partner models for one node. A node that runs again because its worker was lost pays once.
+// Models runs partner models for one node. A node that runs again because its worker was lost is charged once.
 type Models interface {
-	// Run sends the body, a JSON object, to a model and waits for its answer. state identifies the catalog that the body
-	// was made for, so that the model runs as it was defined there. The calls of a node's run are numbered from 0; a
-	// repeated run makes the same calls in the same order.
+	// Run sends the body, a JSON object, to a model and waits for its answer. state identifies the catalog for which
+	// the body was made, so that the model runs as that catalog defines it. The calls of a node's run are numbered
+	// from 0; a repeated run makes the same calls in the same order.
 	Run(ctx context.Context, model, state string, body []byte) (ModelAnswer, error)
 	// Fetch opens the file at an address in the model's answer.
 	Fetch(ctx context.Context, model, address string) (ModelAnswer, error)
@@ -188,8 +189,8 @@ type ModelAnswer struct {
 	Content     io.ReadCloser
 }
 
-// Result is the result of a run. Outputs has one value for each declared output. UI is the UI output, which clients get
-// in the message "executed": key → list, such as "images" → File, "text" → string.
+// Result is the result of a run. Outputs has one value for each declared output. UI is the UI output, which clients
+// get in the message "executed": lists by key, such as "images" → File, "text" → string.
 type Result struct {
 	Outputs []Value
 	UI      map[string][]any
@@ -232,7 +233,7 @@ type Files interface {
 	// " [output]" or " [temp]" (default input), or a resolved asset reference. A missing file is NotFound; a name that
 	// leaves its folder is Invalid.
 	Open(ctx context.Context, name string) (Content, error)
-	// Stat is Open without the bytes.
+	// Stat returns the description of a file, under the rules of Open.
 	Stat(ctx context.Context, name string) (Info, error)
 	// List returns at most limit names in a folder, in order.
 	List(ctx context.Context, folder Folder, limit int) ([]string, error)
@@ -265,8 +266,9 @@ type Live interface {
 	Progress(value, max int)
 	// Preview sends an encoded image (image/jpeg or image/png) of at most 512 pixels a side.
 	Preview(contentType string, data []byte)
-	// Picture sends an encoded image (image/jpeg or image/png) of at most MaxPicture bytes in full size, as the result of a
-	// node that has no other. Who watches gets all of them, in order, unless the connection breaks.
+	// Picture sends an encoded image (image/jpeg or image/png) of at most MaxPicture bytes in full size, as the
+	// result of a node that has no other result. Watching clients get all such images, in order, unless the
+	// connection breaks.
 	Picture(contentType string, data []byte)
 	// Text sends a progress text.
 	Text(text string)

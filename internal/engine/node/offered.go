@@ -21,7 +21,7 @@ var mediaTypes = map[string]string{
 	".mp4": "video/mp4", ".ogv": "video/ogg", ".webm": "video/webm",
 }
 
-// MediaType returns the content type of a file of sound or video by its name; false for any other file.
+// MediaType returns the content type of a file of sound or video, by its name. It returns false for any other file.
 func MediaType(name string) (string, bool) {
 	end := strings.ToLower(path.Ext(name))
 	if !slices.Contains(audioNames, end) && !slices.Contains(videoNames, end) {
@@ -33,12 +33,12 @@ func MediaType(name string) (string, bool) {
 	return "application/octet-stream", true
 }
 
-// kinds returns the extensions that a combo offers; nil = all.
+// kinds returns the extensions that a combo offers; nil means all.
 func (in Input) kinds() []string {
 	switch {
 	case in.Extra["image_upload"] == true:
 		return imageNames
-	case in.Extra["audio_upload"] == true: // a video counts too: its sound is used
+	case in.Extra["audio_upload"] == true: // a video is offered too, because its sound is used
 		return slices.Concat(audioNames, videoNames)
 	case in.Extra["video_upload"] == true:
 		return videoNames

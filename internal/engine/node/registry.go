@@ -16,10 +16,11 @@ type Registry struct {
 	extensions map[Source][]*Class
 }
 
-// Source says where an extension of a registry comes from.
+// Source is the origin of an extension of a registry.
 type Source string
 
-// The sources, in the order of precedence: of two classes of one name the first source's stays.
+// The sources in order of precedence: if two sources have a class of the same name, the class of the first source
+// remains.
 const (
 	Catalog Source = "catalog" // partner models
 	Servers Source = "servers" // registered ComfyUI servers
@@ -57,12 +58,12 @@ func newClassSet(classes []*Class, generation uint64) (*classSet, error) {
 	return s, nil
 }
 
-// Extend puts classes of the catalog behind the fixed ones, in place of those of the last Extend. A duplicate or malformed
-// one is an error, and nothing changes then.
+// Extend adds classes of the catalog after the fixed ones, in place of the classes of the last Extend. A duplicate or
+// malformed class is an error, and the registry then does not change.
 func (r *Registry) Extend(classes ...*Class) error { return r.ExtendFrom(Catalog, classes...) }
 
-// ExtendFrom is Extend for the classes of any source. Classes of Servers that the registry has from elsewhere are
-// passed over: a server may offer what is native.
+// ExtendFrom is Extend for the classes of any source. A class of Servers whose name the registry has from another
+// source is ignored, because servers may offer native classes.
 func (r *Registry) ExtendFrom(source Source, classes ...*Class) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -81,7 +82,7 @@ func (r *Registry) ExtendFrom(source Source, classes ...*Class) error {
 	return nil
 }
 
-// without returns the classes whose names none of the others has.
+// without returns the classes whose names do not occur among the others.
 func without(classes, others []*Class) []*Class {
 	taken := make(map[string]bool, len(others))
 	for _, c := range others {
@@ -98,7 +99,7 @@ func (r *Registry) Frozen() *Registry {
 	return frozen
 }
 
-// Generation is the number of the registry's state; each Extend raises it.
+// Generation returns the number of the registry's state. Each Extend increments it.
 func (r *Registry) Generation() uint64 { return r.current.Load().generation }
 
 // Lookup returns the class of that name.

@@ -31,7 +31,7 @@ func (in Input) Spec(options []string, schemaV3 bool) []any {
 	if schemaV3 && in.Type == String {
 		opts["multiline"] = in.Multiline
 	}
-	if in.Type != Combo || in.Extra["remote"] != nil { // the editor asks a route for the choices of a remote one
+	if in.Type != Combo || in.Extra["remote"] != nil { // the editor fetches the choices of a remote combo from a route
 		return []any{in.Type, opts}
 	}
 	if options == nil {
@@ -44,7 +44,7 @@ func (in Input) Spec(options []string, schemaV3 bool) []any {
 	return []any{Combo, opts}
 }
 
-// declared returns the specification as it was declared, with these choices of a combo.
+// declared returns the specification as the class declares it, with these choices of a combo.
 func (in Input) declared(choices []string) []any {
 	spec := make([]any, len(in.Declared))
 	for i, part := range in.Declared {

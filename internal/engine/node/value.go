@@ -18,17 +18,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Opaque is a value that only servers compute with, such as a latent image, as the file that holds it.
+// Opaque is a value that only servers compute with, such as a latent image. It consists of its type and the file with
+// its content.
 type Opaque struct {
 	Type Type
 	Data []byte
 }
 
-// A stored value is a kind byte and a body. The body of a number is 8 bytes (little endian); of a string, JSON or a
-// blocker a length as unsigned varint and the bytes; of a list a count and the values; of an image or mask the raster
-// stream; of a sound its stream; of a video its description as JSON, then its frames and its sound as values; of a stack of
-// layers their number, the size of their canvas, and the members of each as values; of an Opaque its type as a string, then
-// its bytes. Nil and booleans have no body.
+// A stored value is a kind byte and a body. The body of a number is 8 bytes (little endian). The body of a string,
+// JSON or a Blocker is a length as unsigned varint and the bytes; of a list, a count and the values; of an image or
+// mask, the raster stream; of a sound, its stream; of a video, its description as JSON, then its frames and its sound
+// as values; of a stack of layers, their number, the size of their canvas, and the members of each as values; of an
+// Opaque, its type as a string, then its bytes. Nil and booleans have no body.
 const (
 	kindNil    = 'n'
 	kindInt    = 'i'
@@ -53,11 +54,11 @@ const (
 	maxNested = 16
 )
 
-// errKind reports a value of a Go type that edges do not carry.
-var errKind = errors.New("not a value that nodes exchange")
+// errKind reports a Go type that is not the type of a Value.
+var errKind = errors.New("nodes cannot exchange values of this type")
 
-// EncodeValue writes a value in the form that DecodeValue reads. The same value always gives the same bytes. A v that is
-// not a Value is an error.
+// EncodeValue writes a value in the form that DecodeValue reads. The same value always gives the same bytes. Any
+// other Go type is an error.
 func EncodeValue(w io.Writer, value Value) error {
 	if _, ok := value.(io.WriterTo); ok {
 		return encode(w, value) // large values are written without a buffer
@@ -165,7 +166,7 @@ func encodeVideo(w io.Writer, v *media.Video) error {
 	return errors.Join(encode(w, frames), encode(w, sound))
 }
 
-// encodeJSON writes whole floats with a decimal point, so that they do not become integers.
+// encodeJSON writes whole floats with a decimal point, so that a reader does not take them for integers.
 func encodeJSON(w io.Writer, value any) error {
 	raw, err := json.Marshal(floatsShown(value))
 	if err != nil {
@@ -198,8 +199,8 @@ func floatsShown(value any) any {
 	}
 }
 
-// DecodeValue reads one value and no bytes after it. Malformed input is fault.Invalid; a value of more than maxBytes is
-// fault.Exhausted. Memory is allocated only as bytes arrive.
+// DecodeValue reads one value, and no bytes after the value. Malformed input is fault.Invalid; a value of more than
+// maxBytes is fault.Exhausted. Memory is allocated only as bytes arrive.
 func DecodeValue(r io.Reader, maxBytes int64) (Value, error) {
 	d := &decoder{r: bufio.NewReader(&bounded{r: r, left: maxBytes}), maxBytes: maxBytes}
 	value, err := d.value(0)
@@ -216,7 +217,7 @@ func DecodeValue(r io.Reader, maxBytes int64) (Value, error) {
 
 var errTooLarge = errors.New("more bytes than allowed")
 
-// bounded is an io.LimitReader that fails, rather than ends, if the input has more bytes than allowed.
+// bounded is an io.LimitReader that fails, instead of ending, if the input has more bytes than allowed.
 type bounded struct {
 	r    io.Reader
 	left int64
@@ -227,7 +228,7 @@ func (b *bounded) Read(p []byte) (int, error) {
 	if b.left -= int64(n); b.left < 0 {
 		return 0, errTooLarge
 	}
-	return n, err // io.EOF must stay itself
+	return n, err // callers compare with io.EOF
 }
 
 type decoder struct {
@@ -381,8 +382,8 @@ func (d *decoder) list(level int) (Value, error) {
 	return list, nil
 }
 
-// PlainJSON returns decoded JSON as a Value: each json.Number becomes an int64 if it is whole and fits, otherwise a float64.
-// A number beyond the range of floats becomes its text. value does not change.
+// PlainJSON returns decoded JSON as a Value. Each json.Number becomes an int64 if it is whole and fits, otherwise a
+// float64; a number beyond the range of floats becomes its text. PlainJSON does not change its argument.
 func PlainJSON(value any) any {
 	switch v := value.(type) {
 	case json.Number:
@@ -411,10 +412,10 @@ func PlainJSON(value any) any {
 	}
 }
 
-// maxShown is the number of elements of a list that Describe writes.
+// maxShown is the number of elements of a list that Describe prints.
 const maxShown = 8
 
-// Describe returns a value as a text for people: scalars unchanged, pictures by their size.
+// Describe returns a text about a value for people: scalars unchanged, pictures by their size.
 func Describe(value Value) string {
 	switch v := value.(type) {
 	case nil:

@@ -58,7 +58,7 @@ func (d *decoder) layers(level int) (Value, error) {
 	return s, m.err
 }
 
-// members reads the members of a stored value one after the other and keeps the first failure.
+// members reads the members of a stored value in order and keeps the first failure.
 type members struct {
 	d   *decoder
 	err error
@@ -69,13 +69,13 @@ func (m *members) next() Value {
 		return nil
 	}
 	var value Value
-	value, m.err = m.d.value(maxNested) // a member has no members
+	value, m.err = m.d.value(maxNested) // members do not nest
 	return value
 }
 
 func (m *members) int() int { return int(member[int64](m)) }
 
-// mask is a mask or nil.
+// mask returns a mask or nil.
 func (m *members) mask() *raster.Mask {
 	value := m.next()
 	if value == nil {
@@ -89,7 +89,7 @@ func member[T any](m *members) T { return typed[T](m, m.next()) }
 func typed[T any](m *members, value Value) T {
 	v, ok := value.(T)
 	if !ok && m.err == nil {
-		m.err = fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored layer has a %T where it cannot be", value)
+		m.err = fault.New(fault.Invalid, fault.CodeValueDamaged, "a stored layer has a %T as a member where this type is not allowed", value)
 	}
 	return v
 }

@@ -13,13 +13,13 @@ import (
 const bytesPerPixel = 16
 
 // weight adds up the memory of the results of one node's calls. A list of thousands of values, each within its own
-// bound, could fill any machine, so all values together are bounded like one.
+// bound, could exhaust any machine, so all values together have the bound of one value.
 type weight struct {
 	most  int64 // bound on pixels, as in Call.MaxPixels
 	bytes int64
 }
 
-// add counts a result, or refuses it when the bound is exceeded.
+// add counts a result. It returns an error when the bound is exceeded.
 func (w *weight) add(res Result) error {
 	for _, value := range res.Outputs {
 		w.bytes += bytesOf(value)

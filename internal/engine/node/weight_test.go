@@ -28,7 +28,7 @@ func TestTheValuesOfAListAreBoundedTogether(t *testing.T) {
 	for i := range list {
 		list[i] = int64(i)
 	}
-	const most = 10_000 // one value may have this many pixels
+	const most = 10_000 // pixels that one value may have
 	_, err := node.Invocation{Class: class, Inputs: node.Args{"n": list}}.Run(t.Context(), node.Call{MaxPixels: most})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err), "%v", err)
 	require.Equal(t, fault.CodeListTooLarge, fault.CodeOf(err))

@@ -18,8 +18,8 @@ const maskLevel = 4
 // maxText bounds the text chunks that are copied, in bytes.
 const maxText = 4 << 20
 
-// ApplyMask writes the original's first frame as a PNG with the alpha of the mask image (W-16); a mask without alpha makes
-// it opaque. Text chunks of an original PNG are kept. A mask of another size is Invalid.
+// ApplyMask writes the original's first frame as a PNG with the alpha of the mask image (W-16); a mask without alpha
+// makes it opaque. Text chunks of an original PNG are kept. A mask whose size differs from the original's is Invalid.
 func ApplyMask(ctx context.Context, e raster.Engine, w io.Writer, original, mask io.Reader) error {
 	data, err := io.ReadAll(original) // bounded: a stored image of the account
 	if err != nil {
@@ -46,7 +46,7 @@ func ApplyMask(ctx context.Context, e raster.Engine, w io.Writer, original, mask
 	return codec.EncodePNG(ctx, w, out, 0, codec.PNGOptions{Level: maskLevel, Text: texts(data)})
 }
 
-// texts returns the tEXt chunks of a PNG file, none of another file.
+// texts returns the tEXt chunks of a PNG file. For any other file it returns nil.
 func texts(data []byte) []codec.Text {
 	rest, ok := bytes.CutPrefix(data, []byte("\x89PNG\r\n\x1a\n"))
 	var found []codec.Text

@@ -49,7 +49,7 @@ type Options struct {
 // Format is the encoding of a preview.
 type Format string
 
-// The formats. WebP is lossless here: there is no lossy encoder without C.
+// The formats. WebP is lossless: no lossy encoder exists without C.
 const (
 	PNG  Format = "image/png"
 	JPEG Format = "image/jpeg"
@@ -59,8 +59,8 @@ const (
 // defaultQuality is the JPEG quality of previews in ComfyUI.
 const defaultQuality = 90
 
-// Parse reads the parameters of the view route: preview as "<webp|jpeg>;<quality>", and channel.
-// Without a preview the answer is PNG; a channel with alpha needs WebP.
+// Parse reads the parameters of the view route: preview as "<webp|jpeg>;<quality>", and channel. Without a preview,
+// the format is PNG. A channel with alpha needs WebP.
 func Parse(preview, channel string) Options {
 	o := Options{Channel: ParseChannel(channel), Format: PNG, Quality: defaultQuality}
 	if preview == "" {
@@ -77,8 +77,8 @@ func Parse(preview, channel string) Options {
 	return o
 }
 
-// Render writes the first frame of the image file r. A file that is not an image is Invalid, a file with too many pixels
-// Exhausted.
+// Render writes the first frame of the image file r. A file that is not an image is Invalid; a file with too many
+// pixels is Exhausted.
 func Render(ctx context.Context, e raster.Engine, w io.Writer, r io.Reader, o Options) error {
 	pic, err := codec.Decode(ctx, e, r)
 	if err != nil {

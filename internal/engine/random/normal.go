@@ -3,12 +3,12 @@ package random
 import "math"
 
 const (
-	// block is the number of values that PyTorch computes at a time; fewer are drawn one by one.
+	// block is the number of values that PyTorch computes at a time. A shorter sequence is drawn value by value.
 	block = 16
 	half  = block / 2
 )
 
-// Normal fills values with numbers of the normal distribution around 0 with deviation 1, as PyTorch's randn does.
+// Normal fills values with numbers of the standard normal distribution, as PyTorch's randn does.
 func (t *Twister) Normal(values []float32) {
 	if len(values) < block {
 		t.eachNormal(values)
@@ -21,7 +21,7 @@ func (t *Twister) Normal(values []float32) {
 	for at := 0; at < whole; at += block {
 		pair(values[at : at+block])
 	}
-	if whole < len(values) { // the last block is drawn anew, over values that are done already
+	if whole < len(values) { // the last block is drawn again and overlaps the block before it
 		last := values[len(values)-block:]
 		for i := range last {
 			last[i] = t.uniform()
@@ -30,10 +30,10 @@ func (t *Twister) Normal(values []float32) {
 	}
 }
 
-// uniform returns a float of 24 bits from 0 up to 1.
+// uniform returns a uniform float of 24 bits in [0, 1).
 func (t *Twister) uniform() float32 { return float32(t.Uint32()&(1<<24-1)) / (1 << 24) }
 
-// pair turns the uniform values of a block into normal ones, two by two.
+// pair turns the uniform values of a block into normal ones, in pairs.
 func pair(values []float32) {
 	for i := range half {
 		radius := math.Sqrt(-2 * math.Log(float64(1-values[i])))
@@ -42,7 +42,7 @@ func pair(values []float32) {
 	}
 }
 
-// eachNormal draws values in double precision; two come from a pair of uniform ones.
+// eachNormal draws values in double precision. A pair of uniform values gives two normal ones.
 func (t *Twister) eachNormal(values []float32) {
 	for i := 0; i < len(values); i += 2 {
 		angle := 2 * math.Pi * t.uniform53()
@@ -54,7 +54,7 @@ func (t *Twister) eachNormal(values []float32) {
 	}
 }
 
-// uniform53 returns a float of 53 bits from 0 up to 1.
+// uniform53 returns a uniform float of 53 bits in [0, 1).
 func (t *Twister) uniform53() float64 {
 	high := uint64(t.Uint32())
 	v := high<<32 | uint64(t.Uint32())

@@ -18,7 +18,7 @@ type Twister struct {
 	next  int
 }
 
-// New returns a generator as NumPy and PyTorch seed it with one number of 32 bits.
+// New returns a generator seeded with one number of 32 bits, as NumPy and PyTorch seed it.
 func New(seed uint32) *Twister {
 	t := &Twister{next: stateSize}
 	t.state[0] = seed
@@ -29,7 +29,7 @@ func New(seed uint32) *Twister {
 	return t
 }
 
-// ForNumPy returns the generator of a seed of any size as ComfyUI's classes reduce it for NumPy.
+// ForNumPy returns the generator for a seed of any size, which is reduced for NumPy as ComfyUI's classes do.
 func ForNumPy(seed uint64) *Twister { return New(uint32(seed % math.MaxUint32)) }
 
 // Uint32 returns the next 32 bits.
@@ -57,7 +57,7 @@ func (t *Twister) twist() {
 	t.next = 0
 }
 
-// Below returns a number from 0 to most, as NumPy's randint does.
+// Below returns a number from 0 to most, inclusive, as NumPy's randint does.
 func (t *Twister) Below(most uint32) uint32 {
 	if most == 0 {
 		return 0
@@ -70,7 +70,7 @@ func (t *Twister) Below(most uint32) uint32 {
 	}
 }
 
-// Permutation returns the numbers from 0 to n-1 in the order of NumPy's permutation.
+// Permutation returns the numbers from 0 to n-1 in the order that NumPy's permutation returns.
 func (t *Twister) Permutation(n int) []int {
 	order := make([]int, n)
 	for i := range order {

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// SplitAlpha returns the colours and 1 − alpha, which is zero when there is no alpha.
+// SplitAlpha returns the colours and 1 − alpha, which is zero if the image has no alpha.
 func (e Engine) SplitAlpha(ctx context.Context, im *Image) (*Image, *Mask, error) {
 	if im.c != 4 {
 		mask, err := e.SolidMask(ctx, im.n, im.h, im.w, 0)

@@ -141,7 +141,7 @@ func (e Engine) Repeat(ctx context.Context, im *Image, amount int) (*Image, erro
 	return &Image{out}, err
 }
 
-// Lengthen repeats the last frame until the batch has the number of frames.
+// Lengthen repeats the last frame until the batch has the given number of frames.
 func (e Engine) Lengthen(ctx context.Context, im *Image, frames int) (*Image, error) {
 	if im.n >= frames {
 		return im, nil

@@ -57,9 +57,8 @@ func gaussian(radius int, sigma float64) []float32 {
 	return out
 }
 
-// convolve blurs in stripes: each filters its rows along x once into a window of
-// rows and sums that window along y, so no second frame is needed. finish combines
-// a blurred row with its source row in place.
+// convolve blurs in stripes. Each stripe filters its rows along x once into a window of rows and sums that window
+// along y, so that no second frame is needed. finish combines a blurred row with its source row in place.
 func (e Engine) convolve(ctx context.Context, im *Image, radius int, sigma float64, finish func(blurred, src []float32)) (*Image, error) {
 	if radius < 0 || radius >= im.w || radius >= im.h || !(sigma > 0) {
 		return nil, fault.New(fault.Invalid, fault.CodeBlurRadius,
@@ -88,8 +87,8 @@ func (e Engine) convolve(ctx context.Context, im *Image, radius int, sigma float
 	return &Image{out}, nil
 }
 
-// stripeRows is the height of a stripe. Each stripe filters 2·radius rows of its
-// neighbours again, so it is at least 8 radii high; two per core keep the load even.
+// stripeRows is the height of a stripe. Since each stripe filters 2·radius rows of its neighbours again, it is at
+// least 8 radii high; two stripes per core balance the load.
 func stripeRows(h, radius int) int {
 	cores := runtime.GOMAXPROCS(0)
 	return max(8*radius, 32, (h+2*cores-1)/(2*cores))

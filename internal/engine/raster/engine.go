@@ -14,13 +14,13 @@ import (
 // DefaultMaxPixels is the bound of a value if the caller sets none: 64 Mi pixels are 768 MiB of RGB floats.
 const DefaultMaxPixels = 1 << 26
 
-// grainSamples is the work a goroutine claims at a time: enough (about 0.1 ms)
-// that claiming costs nothing, little enough that cancelling is prompt.
+// grainSamples is the work that a goroutine claims at a time. It takes about 0.1 ms: long enough that claiming costs
+// nothing, short enough that cancelling is prompt.
 const grainSamples = 1 << 16
 
-// Engine runs operations within the bounds of one call. The zero value works.
-// Operations use up to GOMAXPROCS goroutines and never change their inputs. They return early with the context's error,
-// fault.Invalid for impossible arguments, and fault.Exhausted if a result would exceed MaxPixels.
+// Engine runs operations within the bounds of one call. The zero value works. Operations use up to GOMAXPROCS
+// goroutines and never change their inputs. They return early with the context's error, fault.Invalid for impossible
+// arguments, and fault.Exhausted if a result would exceed MaxPixels.
 type Engine struct {
 	MaxPixels int64                 // bound on frames × height × width of a result; 0 = DefaultMaxPixels
 	Progress  func(done, total int) // rows finished, on the caller's goroutine; may be nil
@@ -56,14 +56,14 @@ func (e Engine) start(total int) *task {
 	return &task{report: e.Progress, total: total}
 }
 
-// rows calls fn for ranges [lo, hi) that cover [0, n), several at a time; samples
-// is the work of one row. It returns the context's error if that ended first.
+// rows calls fn for ranges [lo, hi) that cover [0, n), several at a time. samples is the work of one row. It returns
+// the context's error if the context ended first.
 func (t *task) rows(ctx context.Context, n, samples int, fn func(lo, hi int)) error {
 	return t.spans(ctx, n, max(1, grainSamples/max(1, samples)), fn)
 }
 
-// spans is rows with an explicit number of rows per call. A panic in fn is raised
-// again on the caller's goroutine, where it can be recovered.
+// spans is rows with an explicit number of rows per call. A panic in fn is raised again on the caller's goroutine,
+// which can recover it.
 func (t *task) spans(ctx context.Context, n, grain int, fn func(lo, hi int)) error {
 	var next atomic.Int64
 	loop := func(caller bool) {
@@ -88,7 +88,7 @@ func (t *task) spans(ctx context.Context, n, grain int, fn func(lo, hi int)) err
 	return ctx.Err()
 }
 
-// advance counts finished rows; only the caller's goroutine reports them.
+// advance counts finished rows. Only the caller's goroutine reports them.
 func (t *task) advance(rows int, caller bool) {
 	done := t.done.Add(int64(rows))
 	if caller && t.report != nil {
@@ -96,7 +96,7 @@ func (t *task) advance(rows int, caller bool) {
 	}
 }
 
-// panicBox hands the first panic of several goroutines to the goroutine that waits for them.
+// panicBox passes the first panic of several goroutines to the goroutine that waits for them.
 type panicBox struct {
 	once  sync.Once
 	value any

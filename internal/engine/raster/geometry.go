@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Crop returns the part of the image at (x, y) of at most width × height. A corner outside the image is moved inside; the
-// part ends at the image's edges.
+// Crop returns the part of the image at (x, y) of at most width × height pixels. A corner outside the image is moved
+// inside; the part ends at the image's edges.
 func (e Engine) Crop(ctx context.Context, im *Image, x, y, width, height int) (*Image, error) {
 	g, err := e.crop(ctx, &im.grid, x, y, width, height)
 	if err != nil {
@@ -16,7 +16,7 @@ func (e Engine) Crop(ctx context.Context, im *Image, x, y, width, height int) (*
 	return &Image{g}, nil
 }
 
-// CropMask is Crop for masks.
+// CropMask does for masks what Crop does for images.
 func (e Engine) CropMask(ctx context.Context, m *Mask, x, y, width, height int) (*Mask, error) {
 	g, err := e.crop(ctx, &m.grid, x, y, width, height)
 	if err != nil {

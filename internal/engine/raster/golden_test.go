@@ -93,7 +93,7 @@ func TestResizeFollowsFormula(t *testing.T) {
 				t.Parallel()
 				got, err := raster.Engine{}.Resize(t.Context(), source(t, "source3"), size[0], size[1], m)
 				require.NoError(t, err)
-				// the weights come from positions in float32, so they may be off by 1e-5 at a side of 100
+				// The weights come from float32 positions, so they may be off by 1e-5 at a side of 100.
 				near(t, golden(t, fmt.Sprintf("formula_%s_%dx%d", m, size[0], size[1])), got, 1e-5)
 			})
 		}
@@ -154,7 +154,7 @@ func TestSharpenFollowsFormula(t *testing.T) {
 	}{{1, 1, 1}, {7, 0.5, 0.3}} {
 		got, err := raster.Engine{}.Sharpen(t.Context(), source(t, "source3"), p.radius, p.sigma, p.alpha)
 		require.NoError(t, err)
-		// differences of samples multiplied by up to 10
+		// Differences of samples are multiplied by up to 10.
 		near(t, golden(t, fmt.Sprintf("formula_sharpen_%d_%.1f_%.1f", p.radius, p.sigma, p.alpha)), got, 1e-5)
 	}
 }

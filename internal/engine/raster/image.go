@@ -45,8 +45,8 @@ func NewMask(frames, height, width int, pix []float32) (*Mask, error) {
 	return &Mask{g}, nil
 }
 
-// EmptyMask returns a mask without a pixel, of a height or a width of zero, as a crop outside a mask makes it. Operations do
-// not take it.
+// EmptyMask returns a mask without pixels, whose height or width is zero, such as a crop outside a mask gives.
+// Operations do not accept it.
 func EmptyMask(frames, height, width int) *Mask {
 	return &Mask{grid{n: frames, h: height, w: width, c: 1, f32: []float32{}}}
 }

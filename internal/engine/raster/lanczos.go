@@ -102,13 +102,14 @@ func (e Engine) lanczos(ctx context.Context, g *grid, h, w int) (grid, error) {
 	return out, nil
 }
 
-// downFirst reports whether Pillow filters the columns before the rows: where that leaves much less to filter.
+// downFirst reports whether Pillow filters the columns before the rows. It does so where this order leaves much less
+// to filter.
 func downFirst(g *grid, h, w int) bool {
 	fewer := g.h - h
 	return fewer > 0 && fewer > 2*(g.w-w)
 }
 
-// pass is one of the two passes of a resize. The first is given premultiply; the last undoes it.
+// pass is one of the two passes of a resize. The first pass gets premultiply; the last undoes it.
 type pass = func(ctx context.Context, t *task, from, to *grid, premultiply func(dst, src []uint8)) error
 
 var _, _ pass = lanczosAcross, lanczosDown
@@ -220,7 +221,7 @@ func lanczosDown(ctx context.Context, t *task, from, to *grid, premultiply func(
 			switch {
 			case from.h == to.h:
 				copy(dst, row(i))
-			case premultiply == nil || from.c != 4 && from.u8 != nil: // nothing has to be made of the rows first
+			case premultiply == nil || from.c != 4 && from.u8 != nil: // the rows need no preparation
 				taps.down(dst, acc, from, frame*from.h+taps.first[y], taps.weights[y])
 			default:
 				taps.downEach(dst, acc, row, frame*from.h+taps.first[y], taps.weights[y])
@@ -232,7 +233,7 @@ func lanczosDown(ctx context.Context, t *task, from, to *grid, premultiply func(
 	})
 }
 
-// downEach is down for rows that have to be made first.
+// downEach does the work of down for rows that need preparation.
 func (t *fixedTaps) downEach(dst []uint8, acc []int32, row func(y int) []uint8, first int, k []int32) {
 	for i := range acc {
 		acc[i] = 1 << (fixedBits - 1)
@@ -284,7 +285,7 @@ func premultiply(dst, src []uint8) {
 	}
 }
 
-// unpremultiply undoes premultiply in place as far as 8 bits allow.
+// unpremultiply undoes premultiply in place, as far as 8 bits allow.
 func unpremultiply(p []uint8) {
 	for i := 0; i+4 <= len(p); i += 4 {
 		a := uint32(p[i+3])

@@ -7,8 +7,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Grow widens the mask by steps pixels, or narrows it if steps is negative. Each step takes the highest (lowest) value of
-// a pixel and its neighbours, which include the diagonal ones unless tapered. It stops when a step changes nothing.
+// Grow widens the mask by steps pixels, or narrows it if steps is negative. Each step takes the highest (or lowest)
+// value of a pixel and its neighbours, including the diagonal ones unless tapered. Grow stops when a step changes
+// nothing.
 func (e Engine) Grow(ctx context.Context, m *Mask, steps int, tapered bool) (*Mask, error) {
 	pick := upper
 	if steps < 0 {
@@ -148,7 +149,8 @@ func truth(b bool) float32 {
 }
 
 // misses reports whether a source of the given size, placed at an offset, cannot be combined with a destination that
-// ends before. ComfyUI then cuts the source at its far end by the distance, and fails if more than a line is left of it.
+// ends before the offset. ComfyUI then cuts the source at its far end by the distance, and fails if more than one
+// line of the source is left.
 func misses(size, offset, end int) bool { return offset > end && size-(offset-end) > 1 }
 
 // CombineMasks applies an operation where source, with its corner at (x, y), overlaps destination, and clamps the result

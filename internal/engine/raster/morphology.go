@@ -93,8 +93,8 @@ func upper(dst, a, b []float32) {
 // pick2 writes the lower or upper of two rows.
 type pick2 func(dst, a, b []float32)
 
-// extreme takes the lowest or highest sample of the square around each sample, which reaches before pixels up and left
-// and after pixels down and right, one axis after the other.
+// extreme takes the lowest or highest sample of the square around each sample, one axis after the other. The square
+// reaches before pixels up and left, and after pixels down and right.
 func (e Engine) extreme(ctx context.Context, g grid, before, after int, pick pick2) (grid, error) {
 	wide := floatGrid(g.n, g.h, g.w, g.c)
 	err := e.start(g.rows()).rows(ctx, g.rows(), 8*g.stride(), func(lo, hi int) {
@@ -108,7 +108,7 @@ func (e Engine) extreme(ctx context.Context, g grid, before, after int, pick pic
 		return grid{}, err
 	}
 	out := floatGrid(g.n, g.h, g.w, g.c)
-	// along y a column strip takes the part of the row
+	// Along y, a column strip is the unit of work, as a row is along x.
 	strip := max(1, grainSamples/(8*max(1, g.h)))
 	columns := (g.stride() + strip - 1) / strip
 	err = e.start(g.n*columns).spans(ctx, g.n*columns, 1, func(lo, hi int) {
@@ -137,7 +137,7 @@ func column(out, src *grid, frame, x, n, before, after int, pick pick2) {
 }
 
 // slider takes extremes over a window along a line of elements of c samples each. It doubles the window (1, 2, 4, …
-// elements) and at last combines two overlapping ones.
+// elements) and finally combines two overlapping windows.
 type slider struct {
 	n, c, before, after int
 	a                   []float32

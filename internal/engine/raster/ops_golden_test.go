@@ -113,7 +113,7 @@ func TestPorterDuffFollowsFormula(t *testing.T) {
 			if c < 3 {
 				got = float64(im.At(0, y, x, c))
 			}
-			// dividing by small alphas magnifies the roundings
+			// Dividing by small alphas magnifies rounding errors.
 			require.InDelta(t, float64(v), got, 2e-4, "%s at %d, %d, %d", mode, x, y, c)
 		}
 	}

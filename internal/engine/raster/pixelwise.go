@@ -62,8 +62,8 @@ func (e Engine) MaskImage(ctx context.Context, m *Mask) (*Image, error) {
 	return &Image{g}, err
 }
 
-// zipRows builds a float grid of the shape of a by applying fn to the rows of a and
-// b, which have the same size and channels; a batch of one repeats for the other.
+// zipRows builds a float grid of the shape of a by applying fn to the rows of a and b. Both have the same size and
+// channels; a batch of one frame repeats for the other.
 func (e Engine) zipRows(ctx context.Context, a, b *grid, fn func(dst, a, b []float32)) (grid, error) {
 	if a.n != b.n && a.n != 1 && b.n != 1 {
 		return grid{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "batches of %d and %d frames cannot be combined", a.n, b.n)
@@ -95,7 +95,7 @@ func (e Engine) Map(ctx context.Context, im *Image, fn func(float32) float32) (*
 	return &Image{g}, err
 }
 
-// MapPixels makes an image of the same size with channels samples a pixel; fn sets the samples of each pixel.
+// MapPixels returns an image of the same size with channels samples a pixel; fn sets the samples of each pixel.
 func (e Engine) MapPixels(ctx context.Context, im *Image, channels int, fn func(dst, src []float32)) (*Image, error) {
 	g, err := e.mapRows(ctx, &im.grid, channels, func(dst, src []float32) {
 		for len(src) >= im.c {

@@ -63,8 +63,8 @@ func (e Engine) Outpaint(ctx context.Context, im *Image, m Margins, feather int)
 // Margins are pixels to add on each side.
 type Margins struct{ Left, Top, Right, Bottom int }
 
-// distance is the distance of a pixel from the nearest edge with a margin. It counts from 0 at the left and top and from 1
-// at the right and bottom, as ComfyUI does.
+// distance returns the distance of a pixel from the nearest edge with a margin. Like ComfyUI, it counts from 0 at the
+// left and top and from 1 at the right and bottom.
 func (m Margins) distance(x, y, w, h int) int {
 	d := max(w, h)
 	if m.Left != 0 {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// scratch recycles working buffers, sorted by power-of-two size. It is the only shared state of the package and holds no
-// data: the garbage collector may free the buffers.
+// scratch recycles working buffers by power-of-two size. It is the only shared state of the package. The garbage
+// collector may free the buffers.
 type scratch[T any] struct{ classes [48]sync.Pool }
 
 var (

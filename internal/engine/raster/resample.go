@@ -162,7 +162,7 @@ func (t *taps) along3(dst, src []float32) {
 		p := src[t.first[x]*3:][:len(k)*3]
 		var r, g, b float32
 		for _, w := range k {
-			if len(p) < 3 { // never: tells the compiler so
+			if len(p) < 3 { // never true; it removes bounds checks
 				break
 			}
 			r += w * p[0]

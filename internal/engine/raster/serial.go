@@ -23,8 +23,8 @@ const (
 	kindMask   = 'M'
 )
 
-// chunkBytes is the unit of reading and writing. The first chunk must arrive before the memory that a header asks for is
-// allocated.
+// chunkBytes is the unit of reading and writing. Memory for the size in a header is allocated only after the first
+// chunk has arrived.
 const chunkBytes = 1 << 16
 
 // WriteTo writes the image in the format that Read reads.
@@ -86,8 +86,8 @@ func (g *grid) writeSamples(w io.Writer) (total int64, err error) {
 	return total, nil
 }
 
-// Read reads one serialised value, an *Image or a *Mask, and no byte after it. It allocates no more than the engine's
-// bound allows. Malformed input is fault.Invalid, an oversized value fault.Exhausted.
+// Read reads one serialised value, an *Image or a *Mask, and no bytes after it. It allocates no more than the
+// engine's bound allows. Malformed input is fault.Invalid, an oversized value fault.Exhausted.
 func (e Engine) Read(r io.Reader) (any, error) {
 	g, kind, err := e.readHeader(r)
 	if err != nil {
@@ -102,7 +102,7 @@ func (e Engine) Read(r io.Reader) (any, error) {
 	return &Image{g}, nil
 }
 
-// ReadImage is Read for a value that must be an image.
+// ReadImage reads a value that must be an image.
 func (e Engine) ReadImage(r io.Reader) (*Image, error) {
 	v, err := e.Read(r)
 	if err != nil {
@@ -138,7 +138,8 @@ func (e Engine) readHeader(r io.Reader) (grid, byte, error) {
 	return g, kind, nil
 }
 
-// emptySide is 1 for masks, which may be empty, so that only their number and their other side are bounded.
+// emptySide returns 1 for a side of zero. Masks may be empty, so that only their number and their other side are
+// bounded.
 func emptySide(kind byte) int {
 	if kind == kindMask {
 		return 1
@@ -178,7 +179,7 @@ func (g *grid) readSamples(r io.Reader) error {
 	return nil
 }
 
-// truncated classifies a read that ended early; other errors come from the reader.
+// truncated classifies a read that ended early. Other errors come from the reader.
 func truncated(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fault.Wrap(err, fault.Invalid, fault.CodeRasterTruncated, "the serialised image ends early")

@@ -8,9 +8,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Turn returns the image turned counterclockwise about its centre, in a frame that holds all of it. It is done in 8 bits,
-// byte-equal with Pillow's bicubic filter; four-channel frames are filtered with premultiplied alpha. What the image does not
-// cover is zero. Whole quarter turns only move pixels.
+// Turn returns the image rotated counterclockwise about its centre, in a frame that contains all of it. The
+// computation has 8 bits and equals Pillow's bicubic filter byte for byte; four-channel frames are filtered with
+// premultiplied alpha. Pixels outside the image are zero. Multiples of 90 degrees only move pixels.
 func (e Engine) Turn(ctx context.Context, im *Image, degrees float64) (*Image, error) {
 	angle := math.Mod(degrees, 360)
 	if angle < 0 {
@@ -39,7 +39,7 @@ func (e Engine) Turn(ctx context.Context, im *Image, degrees float64) (*Image, e
 	return &Image{out}, nil
 }
 
-// premultiplied is the 8-bit form of the image, its colours scaled by alpha where it has one.
+// premultiplied returns the 8-bit form of the image. If the image has alpha, its colours are scaled by it.
 func (im *Image) premultiplied() grid {
 	g := im.to8()
 	if g.c != 4 {
@@ -50,14 +50,14 @@ func (im *Image) premultiplied() grid {
 	return out
 }
 
-// affine maps a place in the result to one in the source: x' = a·x + b·y + c, y' = d·x + e·y + f.
+// affine maps a point of the result to a point of the source: x' = a·x + b·y + c, y' = d·x + e·y + f.
 type affine struct{ a, b, c, d, e, f float64 }
 
 func (m affine) at(x, y float64) (float64, float64) {
 	return float64(m.a*x) + float64(m.b*y) + m.c, float64(m.d*x) + float64(m.e*y) + m.f
 }
 
-// turning returns the map of a turn about the centre and the size of what it fills.
+// turning returns the map of a rotation about the centre and the size of the rotated image.
 func turning(angle, w, h float64) (m affine, width, height int) {
 	sin, cos := math.Sincos(-angle * (math.Pi / 180))
 	m = affine{a: digits15(cos), b: digits15(sin), d: digits15(-sin), e: digits15(cos)}
@@ -77,12 +77,12 @@ func turning(angle, w, h float64) (m affine, width, height int) {
 func digits15(v float64) float64 {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'f', 15, 64), 64)
 	if err != nil {
-		return v // never: it was written as a number
+		return v // never: a formatted number can be parsed
 	}
 	return rounded
 }
 
-// row fills row y of the result of a frame.
+// row computes row y of a frame of the result.
 func (m affine) row(dst []uint8, from *grid, frame, y int) {
 	w, h := float64(from.w), float64(from.h)
 	for x := range len(dst) / from.c {
@@ -96,8 +96,8 @@ func (m affine) row(dst []uint8, from *grid, frame, y int) {
 	}
 }
 
-// cubic is the bicubic sample at a place: of four rows, of four pixels each. A row outside is the one before it, a pixel outside
-// the one at the edge.
+// cubic returns the bicubic sample at a point, from four rows of four pixels each. A row outside the image repeats
+// the row before it; a pixel outside repeats the one at the edge.
 func (g *grid) cubic(dst []uint8, frame int, sx, sy float64) {
 	fx, fy := math.Floor(sx), math.Floor(sy)
 	dx, dy := sx-fx, sy-fy
@@ -120,8 +120,8 @@ func (g *grid) cubic(dst []uint8, frame int, sx, sy float64) {
 	}
 }
 
-// cubicThrough is the value between the second and the third of four samples, by Keys' kernel with A = −1. The conversions keep
-// products and sums apart, as Pillow rounds them.
+// cubicThrough returns the value between the second and the third of four samples, by Keys' kernel with A = −1. The
+// conversions keep processors from fusing products and sums, as Pillow rounds them separately.
 func cubicThrough(v1, v2, v3, v4, d float64) float64 {
 	p2, p3, p4 := -v1+v3, float64(2*(v1-v2))+v3-v4, -v1+v2-v3+v4
 	return v2 + float64(d*(p2+float64(d*(p3+float64(d*p4)))))

@@ -6,10 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// idPrefix begins the id of a segment's unit; its first node's follows. No event carries it.
+// idPrefix is the prefix of the id of a segment's unit, before the id of its first node. No event contains such ids.
 const idPrefix = "segment:"
 
-// contract builds the plan whose units are the parts.
+// contract builds the plan in which each part is one unit.
 func contract(plan *graph.Plan, c *cutter, parts sets) *graph.Plan {
 	b := &contraction{
 		cutter: c, plan: plan, parts: parts, members: map[int][]int{}, unit: map[int]int{}, slots: map[graph.Link]int{},
@@ -36,10 +36,11 @@ type contraction struct {
 	parts   sets
 	members map[int][]int
 	unit    map[int]int        // by part: its index in the contracted plan
-	slots   map[graph.Link]int // by output of a unit on a server: its slot of the segment
+	slots   map[graph.Link]int // by output of a unit on a server: its slot among the outputs of the segment
 }
 
-// target is where a link of the plan leads in the contracted one. What it reads is contracted already.
+// target returns the link of the contracted plan for a link of the plan. The unit that it reads must have been
+// contracted already.
 func (b *contraction) target(l graph.Link) graph.Link {
 	to := graph.Link{Unit: b.unit[b.parts.find(l.Unit)], Slot: l.Slot}
 	if b.onServer[l.Unit] {
@@ -48,7 +49,7 @@ func (b *contraction) target(l graph.Link) graph.Link {
 	return to
 }
 
-// single is a unit that stays as it is.
+// single copies a unit that stays as it is.
 func (b *contraction) single(u int) graph.PlanNode {
 	pn := b.plan.Nodes[u]
 	links := make(map[string]graph.Link, len(pn.Links))
@@ -92,7 +93,7 @@ func (b *contraction) segment(units []int) graph.PlanNode {
 	return out
 }
 
-// outputs lists what is read outside a segment.
+// outputs returns the outputs of a segment that units outside the segment read.
 func (b *contraction) outputs(s *graph.Segment, units []int, index map[int]int) {
 	for i, u := range units {
 		for _, e := range b.out[u] {

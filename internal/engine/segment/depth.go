@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// depths tells by part how often a value left the servers on its way to it. Two neighbours of one depth can share a
-// prompt: nothing that runs here stands between them. A part that gives its values to servers only moves to the
-// depth of its first reader, so that fewer prompts are made.
+// depths returns, by part, how often a value left the servers on its way to the part. Two neighbours of equal depth
+// can share a prompt, because no local unit lies between them. A part whose readers all run on servers moves to the
+// depth of its first reader, so that fewer prompts result.
 func (c *cutter) depths(parts sets) []int {
 	q := c.quotient(parts)
 	depth := make([]int, len(c.side))
@@ -38,13 +38,13 @@ func (c *cutter) depths(parts sets) []int {
 
 // quotient is a plan with its parts as units.
 type quotient struct {
-	order   []int         // of parts: each behind those it reads, otherwise in the order of their first units
-	readers map[int][]int // by part, each once
+	order   []int         // parts, each after those that it reads, otherwise in the order of their first units
+	readers map[int][]int // by part: the parts that read it, each once
 }
 
 func (c *cutter) quotient(parts sets) quotient {
 	q := quotient{readers: map[int][]int{}}
-	waits := map[int]int{} // for so many parts
+	waits := map[int]int{} // by part: the number of parts that it still waits for
 	for u := range c.side {
 		p := parts.find(u)
 		if _, ok := waits[p]; !ok {

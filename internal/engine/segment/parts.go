@@ -2,7 +2,7 @@ package segment
 
 import "slices"
 
-// sets are disjoint sets of units; each is named by its smallest member.
+// sets are disjoint sets of units. The smallest member of a set names it.
 type sets []int
 
 func newSets(n int) sets {
@@ -26,8 +26,9 @@ func (s sets) union(a, b int) {
 	s[max(a, b)] = min(a, b)
 }
 
-// parts joins the units of servers to segments: first what cannot be parted, then what waits for each other, then
-// whatever neighbours can run in one prompt without a value leaving the server in between and coming back.
+// parts joins the units of servers to segments: first units that must not be separated, then parts that wait for each
+// other, then all neighbours that can run in one prompt without a value leaving the server in between and coming
+// back.
 func (c *cutter) parts() (sets, error) {
 	parts := newSets(len(c.side))
 	c.eachServerEdge(func(e edge) {
@@ -58,7 +59,7 @@ func (c *cutter) eachServerEdge(f func(edge)) {
 	}
 }
 
-// joinCycles joins the parts that wait for each other. Where something that runs here stands between, the plan is refused.
+// joinCycles joins parts that wait for each other. It refuses the plan if a local unit lies between them.
 func (c *cutter) joinCycles(parts sets) error {
 	members := map[int][]int{}
 	for u := range c.side {
@@ -78,12 +79,12 @@ func (c *cutter) joinCycles(parts sets) error {
 	return nil
 }
 
-// between names the edge that holds together what a unit here parts: from a unit that does not depend on that one to one
-// that does.
+// between returns the error for a cycle that a local unit separates. It names an edge whose value cannot cross, from
+// a unit that does not depend on the local unit to one that does.
 func (c *cutter) between(cycle []int, here int, members map[int][]int) error {
 	behind := make([]bool, len(c.side))
 	behind[here] = true
-	for u := here + 1; u < len(c.side); u++ { // units stand behind what they read
+	for u := here + 1; u < len(c.side); u++ { // units come after the units that they read
 		behind[u] = slices.ContainsFunc(c.in[u], func(e edge) bool { return behind[e.from] })
 	}
 	for _, part := range cycle {
@@ -95,11 +96,11 @@ func (c *cutter) between(cycle []int, here int, members map[int][]int) error {
 			}
 		}
 	}
-	return c.refuse(c.in[here][0]) // not reached: a cycle through here is held together by such an edge
+	return c.refuse(c.in[here][0]) // not reached: every cycle through this unit has such an edge
 }
 
-// cycles returns the sets of parts, of more than one, of which each waits for all others (Tarjan's algorithm, with a
-// stack of its own).
+// cycles returns the sets of two or more parts in which each part waits for all others (Tarjan's algorithm, with its
+// own stack).
 func (c *cutter) cycles(parts sets, members map[int][]int) [][]int {
 	t := &tarjan{cutter: c, parts: parts, members: members, index: map[int]int{}, low: map[int]int{}, open: map[int]bool{}}
 	for u := range c.side {
@@ -121,10 +122,10 @@ type tarjan struct {
 	found   [][]int
 }
 
-// call is a part that is being visited, and how far.
+// call is a part that is being visited, and the progress of the visit.
 type call struct {
 	part int
-	next []int // parts that read it
+	next []int // parts that read this part and are not visited yet
 }
 
 func (t *tarjan) visit(root int) {
@@ -159,7 +160,7 @@ func (t *tarjan) enter(part int) call {
 	return call{part, t.readers(part)}
 }
 
-// leave closes a part; the parts above it on the stack wait for it and it for them.
+// leave closes a part. The parts above it on the stack wait for it, and it waits for them.
 func (t *tarjan) leave(part int) {
 	if t.low[part] != t.index[part] {
 		return

@@ -1,7 +1,7 @@
-// Package segment cuts a plan into parts that ComfyUI servers run. It keeps one promise: every node of the plan stands
-// in exactly one place, on a server or here, and no part waits for itself; what nodes exchange on a server stays
-// there unless its type can be moved. It is pure: the caller says which classes servers have, and where a
-// segment runs, and when, is left to placement and to the scheduler.
+// Package segment cuts a plan into parts that ComfyUI servers run. It keeps one promise: every node of the plan is in
+// exactly one part, on a server or local, and no part waits for itself. A value that nodes of a server exchange stays
+// on the server unless its type can be moved. The package is pure: the caller passes the classes that servers have;
+// package placement decides where a segment runs and the scheduler decides when.
 package segment
 
 import (
@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// Side says where a class can run.
+// Side is where a class can run.
 type Side uint8
 
-// The sides. A class of Either runs where its neighbours do.
+// The sides. A class of Either runs where its neighbours run.
 const (
 	Here   Side = iota // in this process only
 	Server             // on ComfyUI servers only
@@ -34,9 +34,9 @@ func Crosses(t node.Type) bool {
 // Latent is the type of latent images, which only servers compute with.
 const Latent node.Type = "LATENT"
 
-// EdgeError refuses a plan in which a value would have to leave its server and cannot.
+// EdgeError refuses a plan in which a value would have to leave its server although its type cannot be moved.
 type EdgeError struct {
-	From, FromClass string // the node that gives the value
+	From, FromClass string // the node that makes the value
 	To, ToClass     string // the node that reads it
 	Input           string
 	Type            node.Type
@@ -48,8 +48,9 @@ func (e *EdgeError) Error() string {
 		e.Type, e.From, e.FromClass, e.To, e.ToClass)
 }
 
-// Cut returns the plan with its parts for servers contracted to one unit each; a plan without a class of
-// Server is returned as it is. A value that cannot cross is an *EdgeError. The same plan always gives the same cut.
+// Cut returns the plan with each of its parts for servers contracted to one unit. A plan without a class of Server is
+// returned unchanged. If a value would have to cross and cannot, the error is an *EdgeError. The same plan always
+// gives the same cut.
 func Cut(plan *graph.Plan, classes *node.Registry, side func(class string) Side) (*graph.Plan, error) {
 	c := newCutter(plan, classes, side)
 	if !c.hasServer() {
@@ -65,7 +66,7 @@ func Cut(plan *graph.Plan, classes *node.Registry, side func(class string) Side)
 	return contract(plan, c, parts), nil
 }
 
-// edge is a link of a plan with what is known of its value.
+// edge is a link of a plan with the type of its value.
 type edge struct {
 	from, to int
 	slot     int
@@ -115,14 +116,14 @@ func (c *cutter) hasServer() bool {
 	return false
 }
 
-// refuse is the error of an edge.
+// refuse returns the error for an edge.
 func (c *cutter) refuse(e edge) error {
 	from, to := &c.plan.Nodes[e.from], &c.plan.Nodes[e.to]
 	return &EdgeError{From: from.ID, FromClass: from.Class, To: to.ID, ToClass: to.Class, Input: e.input, Type: e.kind}
 }
 
-// mark decides where each unit runs. What cannot be parted from a class that is only here stays here; of the rest,
-// whatever is tied to a class that only servers have goes with it.
+// mark decides where each unit runs. A unit of Either that exchanges values that cannot cross with a local class is
+// local; of the remaining ones, those that exchange such values with a class of servers run on the server.
 func (c *cutter) mark() error {
 	if err := c.keepLocal(); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// keepLocal keeps here what exchanges values that cannot cross with a class that is only here.
+// keepLocal marks as local all units that exchange values that cannot cross with a local class.
 func (c *cutter) keepLocal() error {
 	var pending []int
 	for u, s := range c.side {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/segment"
 )
 
-// classes are named "<side><type>", such as "sMODEL": a class of that side whose one output has that type.
+// classes are named "<side><type>", such as "sMODEL": a class of that side with one output of that type.
 func classes(t testing.TB) *node.Registry {
 	t.Helper()
 	run := func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil }
@@ -63,7 +63,7 @@ func plan(lines ...string) *graph.Plan {
 	return p
 }
 
-// shown writes a cut: units in order, segments in brackets.
+// shown formats a cut: units in order, segments in brackets.
 func shown(p *graph.Plan) string {
 	var parts []string
 	for _, n := range p.Nodes {
@@ -145,7 +145,7 @@ func TestAValueThatCannotCrossIsRefusedWithItsEdge(t *testing.T) {
 	}
 }
 
-// random is a plan of nodes that each read up to three of those before them.
+// random returns a plan of nodes that each read up to three of the nodes before them.
 func random(r *rand.Rand, size int) *graph.Plan {
 	names := []string{"hIMAGE", "hINT", "sIMAGE", "sMODEL", "sINT", "eIMAGE", "eINT", "eMODEL", "sIMAGE", "eAny"}
 	var lines []string
@@ -192,7 +192,7 @@ func TestEveryCutIsWholeAndKeepsTheOrder(t *testing.T) {
 	require.Greater(t, refused, 500)
 }
 
-// requireWhole checks what must hold of every cut.
+// requireWhole checks the properties of every cut.
 func requireWhole(t *testing.T, p, cut *graph.Plan, seed uint64) {
 	t.Helper()
 	require.Equal(t, len(p.Nodes), cut.Size(), "seed %d: every node once", seed)
@@ -256,7 +256,7 @@ func TestTheSameCutEachTime(t *testing.T) {
 	}
 }
 
-// A chain of thousands of nodes, and as many beside each other, is cut in bounded time.
+// A chain of thousands of nodes, and thousands of independent nodes, are cut in bounded time.
 func TestLargeGraphsAreCutQuickly(t *testing.T) {
 	t.Parallel()
 	const size = 5000

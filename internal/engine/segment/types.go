@@ -7,10 +7,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// matchType is the declared type of inputs and outputs that take the type of what is connected.
+// matchType is the declared type of inputs and outputs that take the type of the value at the other end of their
+// link.
 const matchType node.Type = "COMFY_MATCHTYPE_V3"
 
-// typer finds the types of values, also of outputs that are declared as anything.
+// typer finds the types of values, including those of outputs declared as any type.
 type typer struct {
 	plan    *graph.Plan
 	classes *node.Registry
@@ -21,7 +22,8 @@ func concrete(t node.Type) bool {
 	return t != "" && t != node.Any && t != matchType && !strings.Contains(string(t), ",")
 }
 
-// ofEdge returns the type of what a link carries: that of the output, otherwise the one that the reader declares.
+// ofEdge returns the type of the value on a link: the type of the output or, if that is not known, the type that the
+// reader declares.
 func (t *typer) ofEdge(reader int, input string, link graph.Link) node.Type {
 	kind := t.ofOutput(link)
 	if concrete(kind) {
@@ -38,8 +40,8 @@ func (t *typer) ofEdge(reader int, input string, link graph.Link) node.Type {
 	return kind
 }
 
-// ofOutput returns the declared type of an output; of one that takes the type of an input, the type of what that
-// input reads.
+// ofOutput returns the declared type of an output. An output that takes the type of an input gets the type of the
+// value that this input reads.
 func (t *typer) ofOutput(link graph.Link) node.Type {
 	if kind, ok := t.known[link]; ok {
 		return kind
@@ -65,7 +67,7 @@ func (t *typer) lookUp(link graph.Link) node.Type {
 		if !linked || in.MatchTemplate != out.MatchTemplate {
 			continue
 		}
-		if kind := t.ofOutput(from); concrete(kind) { // plans have no cycles, and each output is looked up once
+		if kind := t.ofOutput(from); concrete(kind) { // this recursion ends: plans have no cycles, and each output is looked up once
 			return kind
 		}
 	}
@@ -85,7 +87,7 @@ func declaredType(class *node.Class, pn *graph.PlanNode, name string) node.Type 
 	return ""
 }
 
-// givenBy returns the values that a node of a plan gives to its inputs. That of a link is nil.
+// givenBy returns the values that a node of a plan gives to its inputs. The value of a link is nil.
 func givenBy(pn *graph.PlanNode) func(name string) (any, bool) {
 	return func(name string) (any, bool) {
 		if value, ok := pn.Constants[name]; ok {

@@ -11,17 +11,16 @@ import (
 
 var pngSignature = []byte("\x89PNG\r\n\x1a\n")
 
-// maxText bounds a text of a PNG after it was unpacked, in bytes: as large as a graph may be.
+// maxText bounds an unpacked text of a PNG, in bytes. It is the bound of a graph.
 const maxText = 32 << 20
 
-// pngWorkflow returns the JSON that a PNG carries: its prompt, or else its workflow, the first of each. Other texts are
-// not unpacked.
+// pngWorkflow returns the JSON in a PNG: its first prompt, or else its first workflow. Other texts are not unpacked.
 func pngWorkflow(data []byte) ([]byte, error) {
 	texts := map[string][]byte{"prompt": nil, "workflow": nil}
 	for rest := data[len(pngSignature):]; len(rest) >= 12; {
 		size := binary.BigEndian.Uint32(rest)
 		if uint64(size) > uint64(len(rest)-12) {
-			return nil, invalid("The picture ends in the middle.")
+			return nil, invalid("The picture is not complete: it ends within a chunk.")
 		}
 		body := rest[8 : 8+size]
 		keyword, value, _ := bytes.Cut(body, []byte{0})
@@ -40,10 +39,10 @@ func pngWorkflow(data []byte) ([]byte, error) {
 	if workflow := texts["workflow"]; workflow != nil {
 		return workflow, nil
 	}
-	return nil, invalid("The picture carries no workflow.")
+	return nil, invalid("The picture contains no workflow.")
 }
 
-// pngText returns the text of a chunk from what follows its keyword; nil for a chunk of another kind.
+// pngText returns the text of a chunk, given the bytes after its keyword. It returns nil for a chunk of another kind.
 func pngText(kind string, rest []byte) (text []byte, err error) {
 	switch {
 	case kind == "tEXt":

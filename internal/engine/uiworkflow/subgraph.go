@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// subgraph is a graph that stands as one node in others. Links within it begin at inlet where they come from outside, and
-// end at outlet where they lead there; their slots are those of the node.
+// subgraph is a graph that one node of another graph stands for. Links within it begin at inlet if they come from
+// outside, and end at outlet if they lead outside; their slots are those of the node.
 type subgraph struct {
 	ID     string `json:"id"`
 	Name   string `json:"name"`
@@ -19,8 +19,8 @@ type subgraph struct {
 	Links []link       `json:"links"`
 }
 
-// slot returns the slot of an input of the node that stands for s, -1 for none. The node may leave out inputs that nothing
-// is linked to.
+// slot returns the slot of an input of the node that stands for s, or -1. The node may leave out inputs without a
+// link.
 func (s *subgraph) slot(outer *savedNode, name string) int {
 	for i, in := range s.Inputs {
 		if in.Name == name {
@@ -39,16 +39,16 @@ const (
 )
 
 const (
-	mostUnfolded = 20_000 // nodes with those of unfolded subgraphs: a few that hold one another make very many
-	deepest      = 32     // subgraphs within one another
+	mostUnfolded = 20_000 // nodes, including those of unfolded subgraphs: a few nested subgraphs can contain very many
+	deepest      = 32     // levels of nested subgraphs
 )
 
 // unfolder puts the nodes of subgraphs in place of the nodes that stand for them, as the editor does when it queues a
-// workflow: node 3 of the subgraph that is node 12 becomes node 12:3.
+// workflow. Node 3 of the subgraph of node 12 becomes node 12:3.
 type unfolder struct {
 	definitions map[string]*subgraph
 	flat        workflow
-	links       int64 // ids given so far
+	links       int64 // the last id that was given
 	nodes       int   // visited so far
 }
 
@@ -64,10 +64,10 @@ func unfold(w workflow) (workflow, error) {
 	return u.flat, err
 }
 
-// graph adds the nodes and links of a graph whose nodes' ids follow path.
+// graph adds the nodes and links of a graph. path is the prefix of the nodes' ids.
 func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth int) error {
 	if depth < 0 {
-		return invalid("The workflow has subgraphs within one another deeper than %d.", deepest)
+		return invalid("The workflow nests subgraphs deeper than %d levels.", deepest)
 	}
 	ids := map[int64]int64{}
 	for _, l := range links {
@@ -108,8 +108,8 @@ func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth in
 	return nil
 }
 
-// placed returns a copy of a node of a graph with the ids that it and its links have in the unfolded workflow. A link that
-// the graph does not have is none.
+// placed returns a copy of a node of a graph with the ids that the node and its links have in the unfolded workflow.
+// Links that the graph does not have are dropped.
 func placed(n *savedNode, path string, ids map[int64]int64) *savedNode {
 	made := *n
 	made.ID = json.Number(path + n.ID.String())
@@ -123,7 +123,7 @@ func placed(n *savedNode, path string, ids map[int64]int64) *savedNode {
 	return &made
 }
 
-// The inlets and outlets of a subgraph are reroutes in the unfolded workflow.
+// The inlets and outlets of a subgraph become reroutes in the unfolded workflow.
 func inletOf(path string, slot int) string  { return fmt.Sprintf("%sin %d", path, slot) }
 func outletOf(path string, slot int) string { return fmt.Sprintf("%sout %d", path, slot) }
 
@@ -141,7 +141,7 @@ func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 	for _, in := range outer.Inputs {
 		u.reroute(inletOf(path, s.slot(outer, in.Name)), in.Link)
 	}
-	first := u.links // the ids of the links of s follow, in their order
+	first := u.links // the links of s get the next ids, in order
 	for i, l := range s.Links {
 		if l.to == outlet {
 			id := first + int64(i) + 1
@@ -151,11 +151,11 @@ func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 	return u.graph(path, nodes, s.Links, depth)
 }
 
-// given returns the nodes of a subgraph with the values that outer, the node that stands for it, shows as its own fields.
-// Where outer saves no values, those within count.
+// given returns the nodes of a subgraph with the values that outer, the node that stands for the subgraph, shows as
+// its own fields. If outer saves no values, the nodes keep theirs.
 func given(outer *savedNode, s *subgraph) ([]*savedNode, error) {
 	listed, err := shownValues(outer, s)
-	for name, value := range outer.set { // what is around outer shows the field as its own
+	for name, value := range outer.set { // a subgraph around outer shows the field as its own
 		if slot := s.slot(outer, name); slot >= 0 {
 			listed = append(listed, shownValue{slot: slot, value: value})
 		}
@@ -188,16 +188,16 @@ func given(outer *savedNode, s *subgraph) ([]*savedNode, error) {
 	return nodes, nil
 }
 
-// shownValue is the value of a field that a subgraph's node shows: of one of its own inputs, or, where slot is negative, of
-// a widget of a node within.
+// shownValue is the value of a field that a subgraph's node shows: the value of one of its own inputs or, if slot is
+// negative, of a widget of a node within.
 type shownValue struct {
 	slot       int
 	node, name string
 	value      json.RawMessage
 }
 
-// shownValues returns the values of the fields of a subgraph's node. Versions of the editor save them differently; what
-// does not match the fields is refused.
+// shownValues returns the values of the fields of a subgraph's node. Versions of the editor save them differently;
+// values that do not match the fields are refused.
 func shownValues(outer *savedNode, s *subgraph) (fields []shownValue, err error) {
 	raw, proxies := bytes.TrimSpace(outer.Values), outer.Properties.Proxies
 	if len(outer.Named) > 0 && len(proxies) == 0 {
@@ -239,7 +239,7 @@ func shownValues(outer *savedNode, s *subgraph) (fields []shownValue, err error)
 	return fields, nil
 }
 
-// proxied returns the field that an entry of the proxies names. Node -1 is the subgraph's node itself.
+// proxied returns the field that an entry of the proxies names. Node -1 is the subgraph's own node.
 func proxied(outer *savedNode, s *subgraph, proxy []any) (shownValue, bool) {
 	if len(proxy) < 2 {
 		return shownValue{}, false

@@ -1,7 +1,7 @@
-// Package uiworkflow turns a workflow as ComfyUI's editor saves it into the prompt that runs. The editor saves positions,
-// colours and the values of widgets in their order on the screen; a prompt has inputs by name. It promises that a
-// workflow which it cannot turn faithfully is refused with the reason: nothing is guessed. Whether the prompt is valid is
-// left to package graph.
+// Package uiworkflow turns a workflow as ComfyUI's editor saves it into a prompt. The editor saves positions, colours
+// and the values of widgets in their order on the screen; a prompt has inputs by name. The package promises that it
+// refuses a workflow which it cannot convert faithfully, with the reason; it never guesses. Whether the prompt is
+// valid is left to package graph.
 package uiworkflow
 
 import (
@@ -15,13 +15,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Classes knows the node classes that can run; node.Registry is one.
+// Classes looks up the node classes that can run; node.Registry is one.
 type Classes interface {
 	Lookup(name string) (*node.Class, bool)
 }
 
-// Text returns the JSON that a file holds: the file itself, or what a PNG carries. It does not check that it is JSON.
-// The text of a PNG has at most 32 MiB.
+// Text returns the JSON in a file: the file itself, or the text of a PNG, which has at most 32 MiB. It does not check
+// that the text is JSON.
 func Text(file []byte) ([]byte, error) {
 	if bytes.HasPrefix(file, pngSignature) {
 		return pngWorkflow(file)
@@ -29,8 +29,8 @@ func Text(file []byte) ([]byte, error) {
 	return file, nil
 }
 
-// Prompt returns the prompt of a text: of a prompt, of a body of POST /prompt, or of a workflow as the editor saves it.
-// What is none of them is Invalid. The caller bounds the text's size and depth.
+// Prompt returns the prompt in a text, which is a prompt, a body of POST /prompt, or a workflow as the editor saves
+// it. Any other text is Invalid. The caller bounds the text's size and depth.
 func Prompt(data []byte, classes Classes) (json.RawMessage, error) {
 	var top map[string]json.RawMessage
 	if err := json.Unmarshal(data, &top); err != nil {
@@ -53,7 +53,7 @@ func invalid(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, format, args...)
 }
 
-// workflow is what the editor saves, as far as it matters here.
+// workflow holds the parts of a saved workflow that a prompt needs.
 type workflow struct {
 	Nodes       []*savedNode `json:"nodes"`
 	Links       []link       `json:"links"`
@@ -70,33 +70,34 @@ type savedNode struct {
 	Inputs  []savedInput               `json:"inputs"`
 	Outputs []savedOutput              `json:"outputs"`
 	Values  json.RawMessage            `json:"widgets_values"`
-	Named   map[string]json.RawMessage `json:"widgets_values_named"` // the same by name, from newer versions of the editor
+	Named   map[string]json.RawMessage `json:"widgets_values_named"` // the same values by name, as newer versions of the editor save them
 
 	Properties struct {
-		Proxies [][]any `json:"proxyWidgets"` // of a subgraph: the node and the name of each widget within that it shows
+		Proxies [][]any `json:"proxyWidgets"` // for the node of a subgraph: the inner node and the name of each widget that it shows
 	} `json:"properties"`
 
-	set map[string]json.RawMessage // inputs whose values the subgraph around the node gives
+	set map[string]json.RawMessage // inputs whose values come from the subgraph around the node
 }
 
 type savedInput struct {
 	Name   string          `json:"name"`
 	Type   any             `json:"type"`
 	Link   *int64          `json:"link"`
-	Widget json.RawMessage `json:"widget"` // of an input that is a field as well
+	Widget json.RawMessage `json:"widget"` // set if the input is also a field
 }
 
 type savedOutput struct {
 	Type any `json:"type"`
 }
 
-// Modes of a node that keep it from running.
+// Modes that keep a node from running.
 const (
 	muted    = 2
 	bypassed = 4
 )
 
-// link is an edge: the editor saves it as [id, from node, from slot, to node, to slot, type], within subgraphs as an object.
+// link is an edge. The editor saves it as [id, from node, from slot, to node, to slot, type], within subgraphs as an
+// object.
 type link struct {
 	id     int64
 	from   string
@@ -149,7 +150,7 @@ func (l *link) read(id, from, slot, to, toSlot json.Number) (err error) {
 	return err
 }
 
-// converter holds a workflow by the names that its parts have for one another.
+// converter indexes the parts of a workflow by the ids with which they refer to one another.
 type converter struct {
 	classes Classes
 	nodes   map[string]*savedNode
@@ -168,7 +169,7 @@ type promptNode struct {
 func convert(data []byte, classes Classes) (json.RawMessage, error) {
 	var w workflow
 	if err := json.Unmarshal(data, &w); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The workflow is not as the editor saves one: %s.", err.Error())
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "The workflow does not have the form in which the editor saves one: %s.", err.Error())
 	}
 	flat, err := unfold(w)
 	if err != nil {
@@ -195,7 +196,7 @@ func convert(data []byte, classes Classes) (json.RawMessage, error) {
 	return json.Marshal(prompt)
 }
 
-// virtual reports whether a node exists in the editor alone.
+// virtual reports whether a node exists only in the editor.
 func virtual(class string) bool {
 	return slices.Contains([]string{"Note", "MarkdownNote", "Reroute", "PrimitiveNode"}, class)
 }
@@ -203,7 +204,7 @@ func virtual(class string) bool {
 func (c *converter) node(n *savedNode) (promptNode, error) {
 	class, ok := c.classes.Lookup(n.Type)
 	if !ok {
-		return promptNode{}, invalid("Node %s is of class %.100q, which nothing here can run.", n.ID, n.Type)
+		return promptNode{}, invalid("Node %s is of class %.100q, which this installation cannot run.", n.ID, n.Type)
 	}
 	made := promptNode{Class: n.Type, Inputs: map[string]any{}}
 	made.Meta.Title = n.Title
@@ -232,8 +233,8 @@ func (c *converter) node(n *savedNode) (promptNode, error) {
 	return made, nil
 }
 
-// source returns the output that a link reads in the end: reroutes and bypassed nodes pass on what they read. A link from
-// a primitive, or to a muted node, has none; steps bounds the way.
+// source returns the output that a link finally reads: reroutes and bypassed nodes pass on their inputs. A link from
+// a primitive or to a muted node has no source. steps bounds the nodes on the way.
 func (c *converter) source(id int64, steps int) (from string, slot int, ok bool) {
 	l, known := c.links[id]
 	n := c.nodes[l.from]
@@ -257,8 +258,8 @@ func (c *converter) source(id int64, steps int) (from string, slot int, ok bool)
 	return l.from, l.slot, true
 }
 
-// passes returns the linked input that stands for an output of a bypassed node: that in the same place if its type is the
-// output's, else the first of that type.
+// passes returns the linked input that stands for an output of a bypassed node: the input at the same index if its
+// type is the output's, otherwise the first input of that type.
 func (n *savedNode) passes(slot int) *savedInput {
 	if slot < 0 || slot >= len(n.Outputs) {
 		return nil

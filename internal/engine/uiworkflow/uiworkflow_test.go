@@ -22,7 +22,7 @@ type classes map[string]*node.Class
 
 func (c classes) Lookup(name string) (*node.Class, bool) { class, ok := c[name]; return class, ok }
 
-// known are the classes of the tests, with their inputs in the order of ComfyUI's.
+// known holds the classes of the tests, with their inputs in ComfyUI's order.
 var known = classes{
 	"Loader":  {DisplayName: "Load it", Inputs: []node.Input{{Name: "ckpt_name", Type: node.Combo}}},
 	"Text":    {Inputs: []node.Input{{Name: "text", Type: node.String}, {Name: "clip", Type: "CLIP"}}},
@@ -79,7 +79,7 @@ func TestASavedWorkflowBecomesItsPrompt(t *testing.T) {
 	}
 }
 
-// nested has a subgraph that holds another one and stands twice: once with values of its own, once bypassed.
+// nested has a subgraph that contains another one and occurs twice: once with values of its own, once bypassed.
 const nested = `{"nodes":[
 	{"id":1,"type":"Loader","mode":0,"inputs":[],"outputs":[{"type":"MODEL"},{"type":"CLIP"}],"widgets_values":["sd15.safetensors"]},
 	{"id":2,"type":"outer","mode":0,"inputs":[{"name":"model","type":"MODEL","link":1},{"name":"clip","type":"CLIP","link":2},{"name":"text","type":"STRING","widget":{"name":"text"},"link":null}],
@@ -154,7 +154,7 @@ func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
 	}
 }
 
-// TestLinksInACircleEnd has reroutes that read one another.
+// TestLinksInACircleEnd converts a workflow with reroutes that read one another.
 func TestLinksInACircleEnd(t *testing.T) {
 	t.Parallel()
 	got, err := read([]byte(`{"nodes":[
@@ -178,7 +178,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// picture is a PNG with further chunks, given as kind and content.
+// picture returns a PNG with further chunks, given as kind and content.
 func picture(t testing.TB, chunks ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer

@@ -11,11 +11,12 @@ import (
 // widgetTypes are the types of inputs that the editor shows as fields.
 var widgetTypes = []node.Type{node.Int, node.Float, node.String, node.Boolean, node.Combo}
 
-// controls are what the editor may do to a seed after a run. It saves the choice as a value behind the seed's.
+// controls are the changes that the editor may make to a seed after a run. It saves the choice as a value after the
+// seed's.
 var controls = []string{"fixed", "increment", "decrement", "randomize"}
 
-// widgets returns the inputs of a class that the editor shows as fields, in their order on the screen: what is required,
-// then what is optional.
+// widgets returns the inputs of a class that the editor shows as fields, in their order on the screen: required
+// inputs, then optional ones.
 func widgets(class *node.Class) []node.Input {
 	var all []node.Input
 	for _, section := range []node.Section{node.Required, node.Optional} {
@@ -32,7 +33,8 @@ func isWidget(class *node.Class, name string) bool {
 	return slices.ContainsFunc(widgets(class), func(in node.Input) bool { return in.Name == name })
 }
 
-// values sets the inputs that the widgets of a node hold. Some nodes save them by name, most in order.
+// values sets the inputs whose values the widgets of a node hold. Some nodes save these values by name, most in
+// order.
 func values(n *savedNode, class *node.Class, inputs map[string]any) error {
 	raw, named := bytes.TrimSpace(n.Values), n.Named
 	if isObject(raw) {
@@ -58,7 +60,7 @@ func values(n *savedNode, class *node.Class, inputs map[string]any) error {
 	all := widgets(class)
 	for _, in := range all {
 		if len(listed) == 0 {
-			return nil // a newer version of the class has more inputs: their defaults stand
+			return nil // inputs that only a newer version of the class has keep their defaults
 		}
 		inputs[in.Name] = listed[0]
 		listed = listed[1:]
@@ -69,7 +71,7 @@ func values(n *savedNode, class *node.Class, inputs map[string]any) error {
 	return nil
 }
 
-// controlled reports whether the editor shows beside an input what happens to it after a run.
+// controlled reports whether the editor shows a control of the next value beside an input.
 func controlled(in node.Input) bool {
 	return in.Control != nil && in.Control != false || in.Type == node.Int && (in.Name == "seed" || in.Name == "noise_seed")
 }

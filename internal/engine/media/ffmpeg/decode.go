@@ -45,7 +45,7 @@ type description struct {
 	} `json:"format"`
 }
 
-// described are the requested fields of a description. Other fields, such as tags, may be as long as the file.
+// described lists the requested fields of a description. Other fields, such as tags, may be as long as the file.
 const described = "stream=codec_type,codec_name,width,height,pix_fmt,color_transfer,sample_rate,channels,avg_frame_rate,r_frame_rate" +
 	":stream_side_data=rotation:stream_disposition=attached_pic:format=format_name,duration"
 
@@ -91,7 +91,8 @@ func (s stream) size() (width, height int) {
 	return s.Width, s.Height
 }
 
-// fps is the average frame rate or, if that is unknown, the rate that the file's timestamps suggest, or else 1.
+// fps returns the average frame rate. If that is unknown, it returns the rate that the file's timestamps suggest, or
+// else 1.
 func (s stream) fps() float64 {
 	for _, text := range []string{s.FPS, s.BaseFPS} {
 		if r, ok := new(big.Rat).SetString(text); ok && r.Sign() > 0 {
@@ -102,10 +103,10 @@ func (s stream) fps() float64 {
 	return 1
 }
 
-// spaces are the names of the colour spaces that are not sRGB, by ffprobe's name of their transfer function.
+// spaces maps ffprobe's names of transfer functions to the names of the colour spaces that are not sRGB.
 var spaces = map[string]string{"arib-std-b67": "HDR", "smpte2084": "HDR PQ"}
 
-// depth is the number of bits of a value, 0 for 8.
+// depth returns the number of bits of a sample; 0 means 8.
 func (s stream) depth() int {
 	for _, bits := range []int{10, 12, 14, 16} {
 		if strings.HasSuffix(strings.TrimRight(s.Pixels, "bel"), strconv.Itoa(bits)) {
@@ -130,7 +131,7 @@ func (t *Tool) describe(ctx context.Context, dir string) (description, error) {
 	return d, nil
 }
 
-// inspect runs f with a working directory whose input file is r, and with the description of that file.
+// inspect calls f with a working directory whose input file is r, and with the description of that file.
 func (t *Tool) inspect(ctx context.Context, r io.Reader, f func(dir string, d description) error) error {
 	return within(func(dir string) error {
 		if err := spool(dir, inputName, copyOf(ctx, r)); err != nil {
@@ -148,7 +149,7 @@ func (t *Tool) inspect(ctx context.Context, r io.Reader, f func(dir string, d de
 func (t *Tool) Length(ctx context.Context, r io.Reader) (length float64, err error) {
 	err = t.inspect(ctx, r, func(dir string, d description) (err error) {
 		if length, err = strconv.ParseFloat(d.Format.Duration, 64); err != nil {
-			return fault.Wrap(err, fault.Invalid, fault.CodeNoLength, "the file does not contain its length")
+			return fault.Wrap(err, fault.Invalid, fault.CodeNoLength, "the length of the file is unknown: its container does not contain it")
 		}
 		return nil
 	})
@@ -167,7 +168,7 @@ func (t *Tool) Sound(ctx context.Context, r io.Reader, part Part, maxBytes int64
 	return s, err
 }
 
-// sound decodes the first sound, nil if there is none.
+// sound decodes the first sound. It returns nil if the file has no sound.
 func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, maxBytes int64) (*media.Sound, error) {
 	found, ok := d.first("audio")
 	if !ok {
@@ -181,7 +182,7 @@ func (t *Tool) sound(ctx context.Context, dir string, d description, part Part, 
 	out := &bounded{left: maxBytes, take: planes(channels)}
 	args := append(part.options(), guarded()...)
 	args = append(args, "-i", "file:"+inputName, "-map", "0:a:0", "-f", "f32le", "-c:a", "pcm_f32le")
-	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // also if the stream changes its rate or channels
+	args = append(args, "-ar", found.Rate, "-ac", strconv.Itoa(found.Channels), "pipe:1") // keeps one rate and one number of channels if the stream changes them
 	if err := t.run(ctx, dir, nil, out, args...); err != nil {
 		return nil, err
 	}
@@ -257,7 +258,7 @@ func (t *Tool) frames(ctx context.Context, dir string, part Part, width, height 
 	return raster.NewImage8(n, height, width, 3, pix[:n*size])
 }
 
-// bounded passes writes on to take, up to a number of bytes.
+// bounded passes writes on to take, up to a number of bytes in total.
 type bounded struct {
 	left int64
 	take func([]byte)

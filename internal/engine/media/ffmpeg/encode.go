@@ -28,13 +28,13 @@ type Format struct {
 	Video []string
 	Audio []string
 
-	// Keeps are codecs whose streams Rewrite copies without encoding them again, if the whole file is rewritten and its
-	// container is Container, by ffprobe's name.
+	// Keeps lists the codecs whose streams Rewrite copies without encoding them again, if it rewrites the whole file
+	// and the file's container is Container (ffprobe's name).
 	Keeps     []string
 	Container string
 }
 
-// kept returns the format for a file that is rewritten whole.
+// kept returns the format for a file that is rewritten as a whole.
 func (f Format) kept(d description) Format {
 	if f.Container == "" || !slices.Contains(strings.Split(d.Format.Name, ","), f.Container) {
 		return f
@@ -117,7 +117,8 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 	})
 }
 
-// write runs ffmpeg with a file as its output, because containers need to seek in it, and then copies the file to w.
+// write runs ffmpeg with a file as its output, because containers need to seek in their file, and then copies the
+// file to w.
 func (t *Tool) write(ctx context.Context, dir string, in io.Reader, w io.Writer, args []string) error {
 	args = append(args, "-fflags", "+bitexact", "-flags:v", "+bitexact", "-flags:a", "+bitexact", "file:"+outputName)
 	if err := t.run(ctx, dir, in, io.Discard, args...); err != nil {
@@ -168,7 +169,7 @@ func tagInput(dir string, tags []Tag, n int) ([]string, error) {
 	return []string{"-f", "ffmetadata", "-i", "file:" + tagsName, "-map_metadata", strconv.Itoa(n)}, err
 }
 
-// escapedTag escapes a text, so that it cannot end its line or begin a section.
+// escapedTag escapes a text so that it cannot end its line or begin a section.
 func escapedTag(text string) string {
 	return strings.NewReplacer(`\`, `\\`, "=", `\=`, ";", `\;`, "#", `\#`, "[", `\[`, "\n", "\\\n", "\x00", "").Replace(text)
 }

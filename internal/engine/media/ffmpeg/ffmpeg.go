@@ -26,11 +26,11 @@ type Tool struct {
 	ffmpeg, ffprobe string
 }
 
-// None is the name with which Find does not look for ffmpeg.
+// None is the name that makes Find return no tool.
 const None = "none"
 
-// Find looks for ffmpeg, and for ffprobe in the same directory. With an empty name it searches the path, and returns a nil
-// tool if ffmpeg is not there. For None it returns a nil tool.
+// Find returns the tool for the ffmpeg of that name, and for ffprobe in the same directory. With an empty name it
+// searches the path, and returns a nil tool if the path has no ffmpeg. For None it returns a nil tool.
 func Find(name string) (*Tool, error) {
 	if name == None {
 		return nil, nil
@@ -56,11 +56,11 @@ func orElse(text, or string) string {
 	return text
 }
 
-// containers are the containers that are read. Playlists and scripts are left out, because they name other files.
+// containers lists the containers that are read. Playlists and scripts are left out, because they name other files.
 const containers = "aac,ac3,aiff,amr,ape,asf,avi,caf,flac,flv,gif,matroska,mov,mp3,mpeg,mpegts,ogg,wav,w64,wv"
 
-// maxFrame bounds the pixels of a frame, a little above 8K. A small file may declare far larger frames, also after its
-// first one, and decoders keep dozens of frames in memory.
+// maxFrame bounds the pixels of a frame, a little above 8K. A small file may declare far larger frames, even after
+// its first one, and decoders keep dozens of frames in memory.
 const maxFrame = 1 << 25
 
 // guarded returns the options before an untrusted input.
@@ -69,9 +69,9 @@ func guarded() []string {
 }
 
 const (
-	maxAlloc  = 1 << 30     // bytes of one allocation of the program
-	maxStderr = 2000        // of its error output
-	killWait  = time.Second // time that the output of a killed program may stay open
+	maxAlloc  = 1 << 30     // bytes that ffmpeg may allocate at once
+	maxStderr = 2000        // bytes of error output that are kept
+	killWait  = time.Second // how long the output of a killed program may stay open
 )
 
 // run runs ffmpeg in a directory.
@@ -104,7 +104,7 @@ func execute(ctx context.Context, dir, program string, in io.Reader, out io.Writ
 	}
 }
 
-// sink keeps the error of its writer; the program sees only a closed pipe.
+// sink keeps the error of its writer, because the program sees only a closed pipe.
 type sink struct {
 	w   io.Writer
 	err error
@@ -126,7 +126,7 @@ func (w *stderrHead) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// last returns the last line without names of files.
+// last returns the last line, without names of files.
 func (w *stderrHead) last() string {
 	lines := strings.Split(strings.TrimSpace(strings.ToValidUTF8(w.String(), "")), "\n")
 	text := lines[len(lines)-1]
@@ -144,8 +144,8 @@ const (
 	outputName = "output"
 )
 
-// within runs f with a new directory, which is removed afterwards. The directory of a killed process is removed by a later
-// process.
+// within calls f with a new directory, which it removes afterwards. The directory of a killed process is removed by a
+// later process.
 func within(f func(dir string) error) (err error) {
 	dir, err := scratch.New("millrace-media")
 	if err != nil {

@@ -124,7 +124,7 @@ func TestVideoRoundTrip(t *testing.T) {
 	}
 }
 
-// With a playlist or a script, ffmpeg would read other files or the network.
+// Given a playlist or a script, ffmpeg would read other files or the network.
 func TestFilesThatReferToOthersAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
@@ -155,7 +155,7 @@ func TestADamagedFileIsAnError(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// A stream may change its rate and channels; the sound has one rate and one number of channels.
+// A stream may change its rate and channels, but a sound has one rate and one number of channels.
 func TestAStreamThatChangesIsOneSound(t *testing.T) {
 	t.Parallel()
 	tool := find(t)
@@ -169,7 +169,7 @@ func TestAStreamThatChangesIsOneSound(t *testing.T) {
 	require.InDelta(t, 2, got.Seconds(), 0.25, "%d channels at %d Hz", got.Channels(), got.Rate())
 }
 
-// Decoding a large frame takes more memory than the value, so frames are bounded on their own.
+// Decoding a large frame takes more memory than the resulting value, so frames have a bound of their own.
 func TestFramesBeyondTheBoundAreRefused(t *testing.T) {
 	t.Parallel()
 	tool := find(t)

@@ -17,7 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/media/ffmpeg"
 )
 
-// workerMode is the environment variable with the program that the re-executed test binary runs until it is killed.
+// workerMode is the environment variable that makes the re-executed test binary run the named program until it is
+// killed.
 const workerMode = "MILLRACE_TEST_FFMPEG_WORKER"
 
 func TestMain(m *testing.M) {

@@ -1,5 +1,5 @@
-// Package colortransfer holds the node class ColorTransfer, which gives images the colours of others. Its results are those
-// of ComfyUI's class of that name within rounding: its sums are done in 64 bits here, in 32 there.
+// Package colortransfer holds the node class ColorTransfer, which gives images the colours of other images. Its
+// results equal those of ComfyUI's class of that name within rounding: this package sums in 64 bits, ComfyUI in 32.
 package colortransfer
 
 import (
@@ -48,7 +48,7 @@ func ColorTransfer() *node.Class {
 	}
 }
 
-// transfer is the arguments of one run.
+// transfer holds the arguments of one run.
 type transfer struct {
 	target, ref      []frame
 	method, baseline string
@@ -102,13 +102,14 @@ func framesOf(im *raster.Image) []frame {
 	return frames
 }
 
-// one is the frame of a batch that stands beside frame i of another: the last one where there are too few.
+// one returns the frame of a batch that belongs to frame i of another batch: the last frame if the batch is too
+// short.
 func one(frames []frame, i int) []frame {
 	i = min(i, len(frames)-1)
 	return frames[i : i+1]
 }
 
-// source is the frames whose colours are the baseline for frame i.
+// source returns the frames whose colours are the baseline for frame i.
 func (t transfer) source(i int) []frame {
 	switch t.baseline {
 	case perFrame:
@@ -120,7 +121,7 @@ func (t transfer) source(i int) []frame {
 	}
 }
 
-// mixed goes the share of the way from a value to another, and stays within what can be shown.
+// mixed returns the value that lies the given share of the way from one value to another, clamped to 0..1.
 func (t transfer) mixed(from, to float64) float32 {
 	return float32(min(max(from+t.strength*(to-from), 0), 1))
 }

@@ -5,7 +5,7 @@ import (
 	"sort"
 )
 
-// bins is the number of parts of a histogram.
+// bins is the number of bins of a histogram.
 const bins = 256
 
 // byHistogram gives every value of a channel the value of the same rank in the reference.
@@ -30,7 +30,7 @@ func (t transfer) byHistogram(ctx context.Context) ([]float32, error) {
 
 func bin(v float32) int { return min(max(int(v*(bins-1)), 0), bins-1) }
 
-// ranks is the share of values up to each part, by channel, in 32 bits as the original counts.
+// ranks returns, by channel, the share of values up to each bin, in 32 bits as in ComfyUI.
 func ranks(frames []frame) [][bins]float32 {
 	out := make([][bins]float32, frames[0].channels)
 	for _, f := range frames {
@@ -50,7 +50,7 @@ func ranks(frames []frame) [][bins]float32 {
 	return out
 }
 
-// matching finds for each part of a source the first part of a reference with as high a rank.
+// matching returns, for each bin of the source, the first bin of the reference whose rank is at least as high.
 func matching(source, ref [][bins]float32) [][bins]float32 {
 	out := make([][bins]float32, len(source))
 	for c := range source {

@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// least bounds spreads from below, so that nothing is divided by zero.
+// least is a lower bound of spreads, which prevents divisions by zero.
 const least = 1e-6
 
 type (
@@ -13,13 +13,13 @@ type (
 	matrix [3]vector
 )
 
-// stats are the mean of colours in Lab and their covariance.
+// stats holds the mean of colours in Lab and their covariance.
 type stats struct {
 	mean       vector
 	covariance matrix
 }
 
-// byLab brings the mean and the spread of the target's colours, or their covariance, to those of the reference.
+// byLab changes the mean and the spread of the target's colours, or their covariance, to those of the reference.
 func (t transfer) byLab(ctx context.Context) ([]float32, error) {
 	var out []float32
 	var from, to stats
@@ -53,7 +53,7 @@ func (t transfer) byLab(ctx context.Context) ([]float32, error) {
 	return out, nil
 }
 
-// statsOf pools frames, each of which counts alike.
+// statsOf returns the statistics of all frames together. Each frame has the same weight.
 func statsOf(frames []frame) stats {
 	var s stats
 	for _, f := range frames {
@@ -75,7 +75,7 @@ func statsOf(frames []frame) stats {
 	return s
 }
 
-// scaling brings the spread of each channel to another one.
+// scaling returns the matrix that changes the spread of each channel to another one.
 func scaling(from, to matrix) matrix {
 	var m matrix
 	for c := range 3 {
@@ -84,7 +84,7 @@ func scaling(from, to matrix) matrix {
 	return m
 }
 
-// transport is the linear map of least change that turns one covariance into another.
+// transport returns the linear map of least change that turns one covariance into another.
 func transport(from, to matrix) matrix {
 	values, vectors := eigen(from)
 	var forth, back matrix // columns of vectors, scaled by the roots of their values
@@ -118,7 +118,7 @@ func eigen(m matrix) (values vector, vectors matrix) {
 	return vector{m[0][0], m[1][1], m[2][2]}, vectors
 }
 
-// rotated makes one element beside the diagonal zero.
+// rotated returns the matrix after a rotation that makes one element beside the diagonal zero.
 func rotated(m, vectors matrix, p, q int) (matrix, matrix) {
 	if m[p][q] == 0 {
 		return m, vectors
@@ -166,7 +166,7 @@ func (m matrix) transposed() matrix {
 	return out
 }
 
-// The matrices between linear RGB and XYZ, and the white of D65, as kornia has them.
+// The matrices between linear RGB and XYZ, and the white point D65, with kornia's values.
 var (
 	toXYZ   = matrix{{0.412453, 0.357580, 0.180423}, {0.212671, 0.715160, 0.072169}, {0.019334, 0.119193, 0.950227}}
 	fromXYZ = matrix{
@@ -200,7 +200,7 @@ func toLab(rgb []float32) vector {
 	return vector{116*xyz[1] - 16, 500 * (xyz[0] - xyz[1]), 200 * (xyz[1] - xyz[2])}
 }
 
-// fromLab converts to RGB that can be shown.
+// fromLab converts to RGB, clamped to 0..1.
 func fromLab(lab vector) [3]float32 {
 	y := (lab[0] + 16) / 116
 	xyz := vector{lab[1]/500 + y, y, max(y-lab[2]/200, 0)}

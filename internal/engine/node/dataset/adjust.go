@@ -35,7 +35,7 @@ func AdjustBrightness() *node.Class {
 	})
 }
 
-// AdjustContrast moves values away from the middle, or towards it.
+// AdjustContrast moves values away from the middle or towards it.
 func AdjustContrast() *node.Class {
 	return each(node.Class{
 		Name: "AdjustContrast", DisplayName: "Adjust Contrast", Category: "image/adjustments",

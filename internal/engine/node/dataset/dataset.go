@@ -1,6 +1,6 @@
-// Package dataset holds the node classes by which ComfyUI prepares images and texts for training, as far as they need no
-// folder of the server. Results are those of the classes of the same names: pictures go through eight bits and Pillow's
-// Lanczos there, and so they do here.
+// Package dataset holds the node classes with which ComfyUI prepares images and texts for training, except for those
+// that need a folder of the server. Results equal those of the classes of the same names: pictures pass through eight
+// bits and Pillow's Lanczos filter.
 package dataset
 
 import (
@@ -35,7 +35,7 @@ func TextClasses() []*node.Class {
 	}
 }
 
-// each is a class that changes images one by one.
+// each completes a class that changes images one by one.
 func each(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error)) *node.Class {
 	c.Module, c.Experimental = module, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images to change.")}, c.Inputs...)
@@ -55,7 +55,7 @@ func each(c node.Class, change func(ctx context.Context, e raster.Engine, im *ra
 	return &c
 }
 
-// seed declares the number from which random choices follow.
+// seed declares the input that determines random choices.
 func seed() node.Input {
 	return node.Input{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: uint64(1<<64 - 1), Tooltip: "The same seed makes the same choices."}
 }

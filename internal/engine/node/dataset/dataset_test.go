@@ -38,7 +38,7 @@ func must(t *testing.T, c *node.Class, args node.Args) node.Value {
 	return v
 }
 
-// pixels are the bytes of every row of an image.
+// pixels returns the bytes of every row of an image.
 func pixels(t *testing.T, v node.Value) (rows [][]byte) {
 	t.Helper()
 	im, ok := v.(*raster.Image)
@@ -115,7 +115,7 @@ func TestListsOfImages(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// A text comes out as a list of one, as ComfyUI's classes return it.
+// Each text is returned as a list of one text, as ComfyUI's classes return it.
 func TestTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -45,7 +45,7 @@ func MergeImageLists() *node.Class {
 	})
 }
 
-// ShuffleDataset changes the order of images as a seed says.
+// ShuffleDataset changes the order of images; the seed determines the order.
 func ShuffleDataset() *node.Class {
 	return group(node.Class{
 		Name: "ShuffleDataset", DisplayName: "Shuffle Images List", Category: "image/batch",
@@ -95,10 +95,10 @@ func ImageDeduplication() *node.Class {
 	})
 }
 
-// hashSide is the side of the picture that stands for an image.
+// hashSide is the side of the reduced picture by which images are compared.
 const hashSide = 8
 
-// brightParts says which of 64 parts of an image are brighter than its mean.
+// brightParts returns, for each of 64 parts of an image, whether the part is brighter than the image's mean.
 func brightParts(ctx context.Context, e raster.Engine, im *raster.Image) (hash uint64, err error) {
 	small, err := e.Resize(ctx, im.EightBit(), hashSide, hashSide, raster.Lanczos)
 	if err != nil {
@@ -118,7 +118,7 @@ func brightParts(ctx context.Context, e raster.Engine, im *raster.Image) (hash u
 	return hash, nil
 }
 
-// luma is the brightness of a pixel, as Pillow rounds it.
+// luma returns the brightness of a pixel, as Pillow rounds it.
 func luma(pixel []uint8) int {
 	if len(pixel) < 3 {
 		return int(pixel[0])
@@ -155,8 +155,8 @@ func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 { // linked values are in no range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "there is nothing to put into a grid, or the grid has no cells")
+	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 { // linked values are not checked against the input's range
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "a grid needs at least one image, one column, and cells of at least one pixel")
 	}
 	return declare.One(g.make(ctx, declare.Engine(call), frames))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ShuffleImageTextDataset changes the order of images and of their texts alike.
+// ShuffleImageTextDataset changes the order of images and, in the same way, of their texts.
 func ShuffleImageTextDataset() *node.Class {
 	return shuffled(node.Class{
 		Name: "ShuffleImageTextDataset", DisplayName: "Shuffle Pairs of Image-Text", Category: "image/batch",
@@ -25,7 +25,7 @@ func ShuffleVideoDataset() *node.Class {
 	}, videos())
 }
 
-// ShuffleVideoTextDataset changes the order of videos and of their texts alike.
+// ShuffleVideoTextDataset changes the order of videos and, in the same way, of their texts.
 func ShuffleVideoTextDataset() *node.Class {
 	return shuffled(node.Class{
 		Name: "ShuffleVideoTextDataset", DisplayName: "Shuffle Pairs of Video-Text", Category: "dataset/video",
@@ -37,7 +37,7 @@ func videos() node.Input {
 	return node.Input{Name: "videos", Type: node.Video, Tooltip: "The videos."}
 }
 
-// shuffled is a class that puts lists into one other order.
+// shuffled is a class that puts several lists into the same new order.
 func shuffled(c node.Class, lists ...node.Input) *node.Class {
 	c.Module, c.Experimental, c.InputIsList = module, true, true
 	c.SearchAliases = []string{"shuffle", "randomize", "mix"}
@@ -57,7 +57,7 @@ func shuffled(c node.Class, lists ...node.Input) *node.Class {
 			values, out := call.Lists[l.Name], node.List{}
 			for _, from := range order {
 				if from >= len(values) {
-					return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "%s has %d values for %d of %s", l.Name, len(values), len(order), lists[0].Name)
+					return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s has %d values; it needs %d, as many as input %s", l.Name, len(values), len(order), lists[0].Name)
 				}
 				out = append(out, values[from])
 			}

@@ -10,25 +10,25 @@ import (
 )
 
 const (
-	// maxEdge is the largest side that a class of the module asks for.
+	// maxEdge is the largest side that an input of these classes may ask for.
 	maxEdge = 8192
 	// resizeNanos is the cost of a pixel of the larger of input and output.
 	resizeNanos = 50
-	// assumedAspect is the ratio of sides that planning allows for.
+	// assumedAspect is the ratio of sides that planning assumes.
 	assumedAspect = 4
 )
 
-// ResizeImagesByShorterEdge brings the shorter side to a length.
+// ResizeImagesByShorterEdge resizes images so that the shorter side has the given length.
 func ResizeImagesByShorterEdge() *node.Class {
 	return byEdge("ResizeImagesByShorterEdge", "Resize Images by Shorter Edge (DEPRECATED)", "shorter_edge", 512, func(w, h int) bool { return w < h })
 }
 
-// ResizeImagesByLongerEdge brings the longer side to a length.
+// ResizeImagesByLongerEdge resizes images so that the longer side has the given length.
 func ResizeImagesByLongerEdge() *node.Class {
 	return byEdge("ResizeImagesByLongerEdge", "Resize Images by Longer Edge (DEPRECATED)", "longer_edge", 1024, func(w, h int) bool { return w > h })
 }
 
-// byEdge is a class that gives one side a length; across decides whether it is the width.
+// byEdge is a class that resizes one side to a length; across reports whether this side is the width.
 func byEdge(name, display, input string, def int, across func(w, h int) bool) *node.Class {
 	return each(node.Class{
 		Name: name, DisplayName: display, Category: "image/transform", Deprecated: true,
@@ -64,7 +64,7 @@ func cropInputs() []node.Input {
 	}
 }
 
-// CenterCropImages cuts out the middle.
+// CenterCropImages cuts a rectangle out of the middle of images.
 func CenterCropImages() *node.Class {
 	return each(node.Class{
 		Name: "CenterCropImages", DisplayName: "Crop Image (Center)", Category: "image/transform",
@@ -79,7 +79,8 @@ func CenterCropImages() *node.Class {
 	})
 }
 
-// RandomCropImages cuts out a rectangle that a seed chooses. Every image of a batch is cut at the same place.
+// RandomCropImages cuts a rectangle out of images at a position that a seed chooses. All images of a batch are cut at
+// the same position.
 func RandomCropImages() *node.Class {
 	return each(node.Class{
 		Name: "RandomCropImages", DisplayName: "Crop Image (Random)", Category: "image/transform",

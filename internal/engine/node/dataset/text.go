@@ -13,8 +13,8 @@ import (
 // maxText bounds the bytes of a text that a class makes.
 const maxText = 16 << 20
 
-// text is a class that changes a text. What it returns is a list of one text, not the text, as in ComfyUI: a node that
-// reads it gets a list.
+// text is a class that changes a text. It returns a list of one text instead of the text, as in ComfyUI, so that a
+// node that reads it gets a list.
 func text(c node.Class, change func(text string, in *node.Reader) string) *node.Class {
 	c.Category, c.Module, c.Experimental = "text", module, true
 	c.Inputs = append([]node.Input{declare.Text("texts", "The text.")}, c.Inputs...)
@@ -67,7 +67,7 @@ func TruncateText() *node.Class {
 	})
 }
 
-// AddTextPrefix puts a text before another.
+// AddTextPrefix puts a text before another text.
 func AddTextPrefix() *node.Class {
 	return text(node.Class{
 		Name: "AddTextPrefix", DisplayName: "Add Text Prefix (DEPRECATED)", Deprecated: true, Description: "Puts a text before another.",
@@ -75,7 +75,7 @@ func AddTextPrefix() *node.Class {
 	}, func(text string, in *node.Reader) string { return in.String("prefix") + text })
 }
 
-// AddTextSuffix puts a text behind another.
+// AddTextSuffix puts a text after another text.
 func AddTextSuffix() *node.Class {
 	return text(node.Class{
 		Name: "AddTextSuffix", DisplayName: "Add Text Suffix (DEPRECATED)", Deprecated: true, Description: "Puts a text behind another.",
@@ -90,7 +90,7 @@ func ReplaceText() *node.Class {
 		Inputs: []node.Input{line("find", "What is replaced."), line("replace", "What it is replaced by.")},
 	}, func(text string, in *node.Reader) string {
 		find, replace := in.String("find"), in.String("replace")
-		if int64(len(text)+1)*int64(len(replace)+1) > maxText*16 { // refused for its length, without being made
+		if int64(len(text)+1)*int64(len(replace)+1) > maxText*16 { // refuse a result that would be too long before making it
 			return strings.Repeat(" ", maxText+1)
 		}
 		return strings.ReplaceAll(text, find, replace)
@@ -104,7 +104,7 @@ func StripWhitespace() *node.Class {
 	}, func(text string, _ *node.Reader) string { return strings.TrimFunc(text, python.IsSpace) })
 }
 
-// MergeTextLists makes one value of all texts of a list.
+// MergeTextLists makes one list of all texts.
 func MergeTextLists() *node.Class {
 	return &node.Class{
 		Name: "MergeTextLists", DisplayName: "Merge Text Lists (DEPRECATED)", Category: "text", Module: module, Experimental: true, Deprecated: true,
@@ -116,7 +116,7 @@ func MergeTextLists() *node.Class {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input texts is missing")
 			}
 			all := []any{}
-			for _, value := range call.Lists["texts"] { // texts, or lists that other classes made of texts
+			for _, value := range call.Lists["texts"] { // texts, or lists of texts that other classes made
 				switch value.(type) {
 				case string, []any:
 					all = append(all, value)

@@ -1,5 +1,5 @@
-// Package declare holds what declarations of node classes share: inputs of the usual kinds, costs, and results of one
-// value. It promises no more than brevity; what a class does stays with the class.
+// Package declare holds parts that declarations of node classes share: inputs of the usual kinds, costs, and results
+// of one value. It promises only brevity; the behaviour of a class stays with the class.
 package declare
 
 import (
@@ -79,20 +79,20 @@ func Choices(name, tooltip string, choices node.Choices) node.Input {
 	return node.Input{Name: name, Type: node.DynamicComboType, Tooltip: tooltip, Extra: map[string]any{"options": choices}}
 }
 
-// Images is the output list of classes with one image; name may be empty.
+// Images returns the output list of a class with one image; name may be empty.
 func Images(name string) []node.Output { return []node.Output{{Type: node.Image, Name: name}} }
 
-// PerPixel is a cost of so many nanoseconds a pixel on one slow core.
+// PerPixel returns a cost of the given nanoseconds a pixel on one slow core.
 func PerPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
 	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
 	}
 }
 
-// Engine runs operations within the bounds of a call.
+// Engine returns an engine that keeps the bounds of a call.
 func Engine(call *node.Call) raster.Engine { return raster.Engine{MaxPixels: call.MaxPixels} }
 
-// One is the result of a class with a single output.
+// One returns the result of a class with a single output.
 func One(value node.Value, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
@@ -100,7 +100,8 @@ func One(value node.Value, err error) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{value}}, nil
 }
 
-// Only returns the single values of a class that takes lists, under the names of its inputs; those of names are left out.
+// Only returns the single values of a class that takes lists, under the names of its inputs. Inputs in names are left
+// out.
 func Only(lists map[string]node.List, names ...string) node.Args {
 	args := node.Args{}
 	for name, list := range lists {

@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// Truth is the truth value of a number or list, as Python has it.
+// Truth returns the truth value of a number or list, as in Python.
 func Truth(value any) bool {
 	switch v := value.(type) {
 	case bool:
@@ -40,7 +40,7 @@ func Float(value any) (float64, error) {
 	return 0, invalid("found a list, expected a number")
 }
 
-// integer returns booleans and integers as integers.
+// integer returns booleans and integers as integers, and false for any other value.
 func integer(value any) (*big.Int, bool) {
 	switch v := value.(type) {
 	case *big.Int:
@@ -54,7 +54,7 @@ func integer(value any) (*big.Int, bool) {
 	return nil, false
 }
 
-// calculate applies a binary operator. Two integers give an integer but for "/".
+// calculate applies a binary operator. Two integers give an integer, except for "/".
 func calculate(operator string, a, b any) (any, error) {
 	if operator == "[]" {
 		return element(a, b)
@@ -95,14 +95,14 @@ func element(list, place any) (any, error) {
 	values, isList := list.([]any)
 	i, isInt := integer(place)
 	if !isList || !isInt || !i.IsInt64() {
-		return nil, invalid("only lists have elements, and an index must be a whole number")
+		return nil, invalid("an element can be taken of lists only, and the index must be a whole number")
 	}
 	n := i.Int64()
 	if n < 0 {
 		n += int64(len(values))
 	}
 	if n < 0 || n >= int64(len(values)) {
-		return nil, invalid("the list has %d elements", len(values))
+		return nil, invalid("the index is out of range: the list has %d elements", len(values))
 	}
 	return values[n], nil
 }
@@ -127,7 +127,7 @@ func integers(operator string, a, b *big.Int) (any, error) {
 		return power(a, b)
 	}
 	if b.Sign() == 0 {
-		return nil, invalid("a division by zero")
+		return nil, invalid("it divides by zero")
 	}
 	switch operator {
 	case "/":
@@ -145,7 +145,7 @@ func integers(operator string, a, b *big.Int) (any, error) {
 	}
 }
 
-// floorDivide rounds towards minus infinity: the rest has the sign of the divisor.
+// floorDivide rounds towards minus infinity. The remainder has the sign of the divisor.
 func floorDivide(a, b *big.Int) (quotient, rest *big.Int) {
 	quotient, rest = new(big.Int).QuoRem(a, b, new(big.Int))
 	if rest.Sign() != 0 && rest.Sign() != b.Sign() {
@@ -164,7 +164,7 @@ func sized(n *big.Int) (any, error) {
 
 func shift(operator string, a, b *big.Int) (any, error) {
 	if b.Sign() < 0 {
-		return nil, invalid("a shift by a negative number")
+		return nil, invalid("it shifts by a negative number")
 	}
 	if operator == ">>" {
 		n := uint(maxBits)
@@ -182,7 +182,7 @@ func shift(operator string, a, b *big.Int) (any, error) {
 	return sized(new(big.Int).Lsh(a, uint(b.Uint64())))
 }
 
-// power raises integers; a negative exponent gives a float.
+// power raises integers. A negative exponent gives a float.
 func power(a, b *big.Int) (any, error) {
 	if new(big.Int).Abs(b).Cmp(big.NewInt(maxExponent)) > 0 {
 		return nil, invalid("an exponent is larger than %d", maxExponent)
@@ -212,7 +212,7 @@ func floats(operator string, a, b float64) (any, error) {
 		return floatPower(a, b)
 	case "/", "//", "%":
 		if b == 0 {
-			return nil, invalid("a division by zero")
+			return nil, invalid("it divides by zero")
 		}
 	default:
 		return nil, invalid("%q takes whole numbers", operator)
@@ -227,7 +227,7 @@ func floats(operator string, a, b float64) (any, error) {
 	return rest, nil
 }
 
-// divideFloats is floor division with a rest of the divisor's sign, as Python computes it.
+// divideFloats is floor division whose remainder has the sign of the divisor, as Python computes it.
 func divideFloats(a, b float64) (quotient, rest float64) {
 	rest = math.Mod(a, b)
 	quotient = (a - rest) / b
@@ -253,10 +253,10 @@ func floatPower(a, b float64) (any, error) {
 		return nil, invalid("an exponent is larger than %d", maxExponent)
 	}
 	if a == 0 && b < 0 {
-		return nil, invalid("zero to a negative power")
+		return nil, invalid("it raises zero to a negative power")
 	}
 	if a < 0 && b != math.Trunc(b) {
-		return nil, invalid("a fractional power of a negative number")
+		return nil, invalid("it raises a negative number to a fractional power")
 	}
 	f := math.Pow(a, b)
 	if math.IsInf(f, 0) && !math.IsInf(a, 0) {
@@ -289,7 +289,7 @@ func sign(operator string, value any) (any, error) {
 	return f, nil
 }
 
-// compare tells whether a comparison holds; integers and floats are compared exactly.
+// compare reports whether a comparison holds. Integers and floats are compared exactly.
 func compare(operator string, a, b any) (bool, error) {
 	order, ordered, err := order(a, b)
 	if err != nil {
@@ -311,7 +311,7 @@ func compare(operator string, a, b any) (bool, error) {
 	}
 }
 
-// order returns the order of two numbers, and false when one is NaN.
+// order returns the order of two numbers, and false if one is NaN.
 func order(a, b any) (int, bool, error) {
 	x, err := exact(a)
 	if err != nil {
@@ -324,7 +324,7 @@ func order(a, b any) (int, bool, error) {
 	return x.Cmp(y), true, nil
 }
 
-// exact is a number without rounding; nil stands for NaN.
+// exact returns a number without rounding; nil stands for NaN.
 func exact(value any) (*big.Float, error) {
 	if n, ok := integer(value); ok {
 		return new(big.Float).SetPrec(uint(max(64, n.BitLen()))).SetInt(n), nil

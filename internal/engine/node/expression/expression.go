@@ -1,6 +1,7 @@
-// Package expression evaluates arithmetic in Python's syntax, for the class ComfyMathExpression: numbers, booleans, variables,
-// lists of these, operators, comparisons, conditionals and a fixed set of functions. Integers have up to maxBits bits. There
-// are no attributes, strings, assignments or other calls, so that every evaluation is safe and ends.
+// Package expression evaluates arithmetic in Python's syntax, for the class ComfyMathExpression: numbers, booleans,
+// variables, lists of these, operators, comparisons, conditionals and a fixed set of functions. Integers have up to
+// maxBits bits. The language has no attributes, strings, assignments or other calls, so that every evaluation is safe
+// and ends.
 package expression
 
 import (
@@ -51,7 +52,7 @@ type environment map[string]any
 // term is a parsed expression.
 type term func(environment) (any, error)
 
-// known turns a variable into a value of this package.
+// known converts a variable to a value of this package.
 func known(value any) (any, error) {
 	switch v := value.(type) {
 	case bool, float64, *big.Int:

@@ -26,7 +26,7 @@ func variables() map[string]any {
 	return vars
 }
 
-// inexact are the functions of which the last digit depends on the library.
+// inexact lists the functions whose last digit depends on the library.
 var inexact = regexp.MustCompile(`log|sin|cos|tan|\*\*|pow`)
 
 func TestEvaluatesAsPythonDoes(t *testing.T) {

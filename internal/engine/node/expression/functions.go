@@ -5,7 +5,7 @@ import (
 	"math/big"
 )
 
-// functions are what an expression may call. (A fixed table: nothing writes to it.)
+// functions are the functions that an expression may call. The table is never written to.
 var functions = map[string]func([]any) (any, error){
 	"sum": sum,
 	"min": func(args []any) (any, error) { return extreme("<", args) },
@@ -37,7 +37,7 @@ func two(args []any, f func(a, b any) (any, error)) (any, error) {
 	return f(args[0], args[1])
 }
 
-// real makes a function of one float; what is not defined for it is an error.
+// real makes a function of one float. A result that is not defined is an error.
 func real(f func(float64) float64) func([]any) (any, error) {
 	return func(args []any) (any, error) {
 		return one(args, func(v any) (any, error) {
@@ -87,17 +87,17 @@ func sum(args []any) (any, error) {
 	})
 }
 
-// extreme returns the first of the least or greatest arguments, or elements of the only one.
+// extreme returns the first of the least or greatest arguments or, for a single argument, elements.
 func extreme(better string, args []any) (any, error) {
 	if len(args) == 1 {
 		list, ok := args[0].([]any)
 		if !ok {
-			return nil, invalid("min and max take a list or several numbers")
+			return nil, invalid("min and max take a list or at least two numbers")
 		}
 		args = list
 	}
 	if len(args) == 0 {
-		return nil, invalid("min and max of nothing")
+		return nil, invalid("min and max take a list with at least one element")
 	}
 	best := args[0]
 	for _, arg := range args[1:] {
@@ -143,7 +143,7 @@ func whole(args []any, f func(float64) float64) (any, error) {
 	})
 }
 
-// Integer returns a whole float as an integer. One that is not finite is an error.
+// Integer returns a whole float as an integer. A float that is not finite is an error.
 func Integer(f float64) (*big.Int, error) {
 	if math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil, invalid("%g is not an integer", f)
@@ -152,10 +152,10 @@ func Integer(f float64) (*big.Int, error) {
 	return n, nil
 }
 
-// maxDigits bounds the places that round takes; no float has more.
+// maxDigits bounds the decimal places that round takes; no float has more.
 const maxDigits = 400
 
-// round rounds half to even: to an integer, or to so many decimal places.
+// round rounds half to even, to an integer or to a number of decimal places.
 func round(args []any) (any, error) {
 	switch len(args) {
 	case 1:
@@ -166,7 +166,7 @@ func round(args []any) (any, error) {
 	}
 	places, ok := integer(args[1])
 	if !ok || !places.IsInt64() || places.Int64() > maxDigits || places.Int64() < -maxDigits {
-		return nil, invalid("round takes a small whole number of places")
+		return nil, invalid("the second argument of round must be a small whole number")
 	}
 	n, isInt := integer(args[0])
 	if isInt && places.Sign() >= 0 {

@@ -28,7 +28,7 @@ func (p *parser) expect(text string) error {
 	return nil
 }
 
-// enter bounds the depth of what is nested; leave takes it back.
+// enter bounds the depth of nesting; leave ends a level.
 func (p *parser) enter() error {
 	if p.nesting++; p.nesting > maxNesting {
 		return invalid("it is nested deeper than %d levels", maxNesting)
@@ -80,7 +80,7 @@ func (p *parser) or() (term, error) { return p.short("or", true, p.and) }
 // and: not ('and' not)*
 func (p *parser) and() (term, error) { return p.short("and", false, p.not) }
 
-// short reads operands that are evaluated until one has the truth value that settles it.
+// short reads operands, which are evaluated until one has the truth value that decides the result.
 func (p *parser) short(word string, settles bool, operand func() (term, error)) (term, error) {
 	left, err := operand()
 	if err != nil {
@@ -327,7 +327,7 @@ func (p *parser) named() (term, error) {
 	}, nil
 }
 
-// list reads expressions up to the closing bracket; a comma may stand before it.
+// list reads expressions up to the closing bracket, which may follow a comma.
 func (p *parser) list(closing string) ([]term, error) {
 	var terms []term
 	for {

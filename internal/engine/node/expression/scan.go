@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind says what a token is.
+// kind is the kind of a token.
 type kind uint8
 
 const (
@@ -18,7 +18,7 @@ const (
 	symbol
 )
 
-// token is one word of an expression; value is that of a number.
+// token is one word of an expression; value is set for numbers.
 type token struct {
 	kind  kind
 	text  string
@@ -77,7 +77,7 @@ func isLetter(c byte) bool { return c == '_' || c|0x20 >= 'a' && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
-// numberSize is the length of a literal: letters and digits, a point, a sign behind an exponent.
+// numberSize returns the length of a literal: letters and digits, a point, a sign after an exponent.
 func numberSize(rest string) int {
 	based := len(rest) > 1 && rest[0] == '0' && strings.IndexByte("xXoObB", rest[1]) >= 0
 	size := 0

@@ -9,7 +9,7 @@ import (
 
 const moduleCompositing = "comfy_extras.nodes_compositing"
 
-// two is the result of a class that returns an image and a mask.
+// two returns the result of a class with an image and a mask.
 func two(im *raster.Image, mask *raster.Mask, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err

@@ -36,7 +36,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	if !(fps > 0) || level < 0 || level > 9 { // linked values are in no range
+	if !(fps > 0) || level < 0 || level > 9 { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second at compression %d cannot be written", fps, level)
 	}
 	text, err := Metadata(call)
@@ -47,7 +47,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 		Folder: node.FolderOutput, Suffix: "_.png", ContentType: "image/png", Width: im.Width(), Height: im.Height(),
 		Prefix: node.ExpandName(prefix, im.Width(), im.Height(), call.SubmittedAt),
 	}
-	// the format holds at most 65.5 s a frame
+	// The format allows at most 65.5 s a frame.
 	o := codec.Animation{Level: level, FrameMillis: int(min(1000/fps, math.MaxUint16)), Metadata: text}
 	file, err := call.Files.Save(ctx, save, func(w io.Writer) error {
 		return codec.EncodeAnimation(ctx, w, im, o)
@@ -58,7 +58,7 @@ func runSaveAnimated(ctx context.Context, call *node.Call) (node.Result, error) 
 	return animated(im, file), nil
 }
 
-// animated is the result of a class that saved a batch as one file. That of a single frame does not move.
+// animated returns the result of a class that saved a batch as one file. A file of one frame is not animated.
 func animated(im *raster.Image, file node.File) node.Result {
 	shown := map[string][]any{"images": {file}}
 	if im.Frames() > 1 {

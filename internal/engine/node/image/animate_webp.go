@@ -12,10 +12,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// LossyWriter writes the frames of an image as one animated WebP file with losses, of a quality from 0 to 100.
+// LossyWriter writes the frames of an image as one animated, lossy WebP file of a quality from 0 to 100.
 type LossyWriter func(ctx context.Context, w io.Writer, im *raster.Image, fps float64, quality int, method string) error
 
-// SaveAnimatedWEBP writes a batch as one animated file. Files with losses need a writer; where there is none, they are refused.
+// SaveAnimatedWEBP writes a batch as one animated file. Lossy files need a writer; without one, the class refuses
+// them.
 func SaveAnimatedWEBP(lossy LossyWriter) *node.Class {
 	return &node.Class{
 		Name: "SaveAnimatedWEBP", DisplayName: "Save Animated WEBP", Category: "image", Module: moduleImages,
@@ -38,12 +39,12 @@ func SaveAnimatedWEBP(lossy LossyWriter) *node.Class {
 	}
 }
 
-// webpCost is lossless compression, one frame behind the other.
+// webpCost is the cost of lossless compression of one frame after the other.
 func webpCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*700) + 20*time.Millisecond
 }
 
-// maxWebPMillis is the longest that the format lets a frame show.
+// maxWebPMillis is the longest duration of a frame in the format.
 const maxWebPMillis = 1<<24 - 1
 
 func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.Result, error) {
@@ -53,11 +54,11 @@ func runSaveWebP(ctx context.Context, call *node.Call, lossy LossyWriter) (node.
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	if !(fps > 0) { // a linked value is in no range
+	if !(fps > 0) { // a linked value is not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeAnimation, "%g frames per second cannot be written", fps)
 	}
 	if !lossless && lossy == nil {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "a WebP file with losses needs ffmpeg, which is not installed; lossless ones are written without it")
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "a lossy WebP file needs ffmpeg, which is not installed; set lossless to true")
 	}
 	text, err := Metadata(call)
 	if err != nil {

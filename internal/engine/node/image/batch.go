@@ -63,11 +63,10 @@ func RepeatImageBatch() *node.Class {
 	}
 }
 
-// maxBatched is how many inputs BatchImagesNode may grow.
+// maxBatched is the largest number of images that BatchImagesNode takes.
 const maxBatched = 50
 
-// BatchImagesNode puts any number of images into one batch. Its arguments are
-// "images.image0" to "images.image49".
+// BatchImagesNode puts up to maxBatched images into one batch. Its arguments are "images.image0" to "images.image49".
 func BatchImagesNode() *node.Class {
 	return &node.Class{
 		Name: "BatchImagesNode", DisplayName: "Batch Images", Category: "image/batch", Module: modulePostProcessing,

@@ -20,8 +20,8 @@ import (
 // fixture is a call of a class with its default arguments.
 type fixture struct {
 	class     *node.Class
-	args      node.Args // all
-	constants node.Args // those that a graph would hold itself
+	args      node.Args // all arguments
+	constants node.Args // the arguments that a graph would hold as constants
 	upstream  int64     // pixels of the largest linked value
 }
 
@@ -82,7 +82,7 @@ func (f fixture) call(t *testing.T) *node.Call {
 	return call
 }
 
-// content is the serialised pixels of a value, or the value itself.
+// content returns the serialised pixels of a value, or the value itself.
 func contentOf(t *testing.T, v node.Value) any {
 	t.Helper()
 	if list, ok := v.(node.List); ok {
@@ -156,8 +156,8 @@ func (f fixture) requireDeclaredOutputs(t *testing.T, res node.Result) {
 	}
 }
 
-// requireWithinPixels holds the class to the bound that planning uses. Where the
-// result's size is given by constants, planning counts one frame; the fixture has two.
+// requireWithinPixels requires that results keep the bound that planning uses. If constants give the result's size,
+// planning counts one frame; the fixture has two.
 func (f fixture) requireWithinPixels(t *testing.T, res node.Result) {
 	t.Helper()
 	bound := f.upstream

@@ -40,7 +40,7 @@ func EmptyImage() *node.Class {
 	}
 }
 
-// GetImageSize tells an image's size, as values and as text to watchers.
+// GetImageSize returns an image's size as values, and sends it as a text to clients that watch the job.
 func GetImageSize() *node.Class {
 	return &node.Class{
 		Name: "GetImageSize", DisplayName: "Get Image Size", Category: "image", Module: moduleImages,

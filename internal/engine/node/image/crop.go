@@ -74,10 +74,10 @@ func ImageCropV2() *node.Class {
 	}
 }
 
-// defaultCrop is the side of a rectangle that gives none.
+// defaultCrop is the side of a rectangle without a width or height.
 const defaultCrop = 512
 
-// box is a rectangle as graphs carry it.
+// box is a rectangle as graphs write it.
 type box struct {
 	X      int `json:"x"`
 	Y      int `json:"y"`
@@ -85,7 +85,7 @@ type box struct {
 	Height int `json:"height"`
 }
 
-// span is a part of a side of the given size as Python cuts it: a negative edge counts from the end.
+// span returns a part of a side of the given size as a Python slice does: a negative edge counts from the end.
 func (box) span(from, length, size int) (start, count int) {
 	from = min(from, size-1)
 	index := func(i int) int {
@@ -97,7 +97,7 @@ func (box) span(from, length, size int) (start, count int) {
 	return index(from), index(from+length) - index(from)
 }
 
-// region reads a bounding box, whatever number types its values have. What it leaves out is as by default.
+// region reads a bounding box whose values may be of any number type. Missing members have defaults.
 func region(v node.Value) (b box, err error) {
 	b = box{Width: defaultCrop, Height: defaultCrop}
 	data, err := json.Marshal(v)

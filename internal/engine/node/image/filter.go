@@ -56,7 +56,7 @@ func ImageBlur() *node.Class {
 	}
 }
 
-// blurCost is linear in the radius that the named input gives; a linked one counts as the largest.
+// blurCost is linear in the radius that the named input gives. A linked radius counts as the largest one.
 func blurCost(input string) func(node.Args, int64) time.Duration {
 	return func(constants node.Args, pixels int64) time.Duration {
 		radius, ok := constants[input].(int64)
@@ -140,5 +140,5 @@ func ImageQuantize() *node.Class {
 	}
 }
 
-// quantizeNanos covers pictures with a colour a pixel, whose counting dominates.
+// quantizeNanos is the cost of a pixel of a picture in which every pixel has another colour: counting them dominates.
 const quantizeNanos = 500

@@ -56,15 +56,15 @@ func progress(live node.Live) func(done, total int) {
 	}
 }
 
-// perPixel is a cost in nanoseconds for each pixel on one slow core. The figures are twice the times of one core of a shared
-// EPYC for RGBA (BenchmarkOperations, BenchmarkPNG).
+// perPixel returns a cost of the given nanoseconds for each pixel on one slow core. The figures are twice the times
+// of one core of a shared EPYC for RGBA (BenchmarkOperations, BenchmarkPNG).
 func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
 	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
 	}
 }
 
-// one is the result of a class with a single output.
+// one returns the result of a class with a single output.
 func one(v node.Value, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
@@ -114,7 +114,7 @@ func preset(in node.Input, def any) node.Input {
 	return in
 }
 
-// constInt returns a constant integer, or or when the input is linked or absent.
+// constInt returns a constant integer, or the value or if the input is linked or absent.
 func constInt(constants node.Args, name string, or int64) int64 {
 	if v, ok := constants[name].(int64); ok {
 		return v

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// memory is an account's files in memory, with the counter rule of saved names.
+// memory holds an account's files in memory and numbers saved names as accounts do.
 type memory struct {
 	mu    sync.Mutex
 	files map[string][]byte
@@ -74,7 +74,7 @@ func (m *memory) Save(_ context.Context, s node.Save, write func(io.Writer) erro
 	return node.File{Filename: name, Subfolder: dir, Folder: s.Folder}, nil
 }
 
-// watcher records what a node shows while it runs.
+// watcher records the live frames of a node.
 type watcher struct {
 	texts    []string
 	progress [][2]int

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// asciiJSON writes JSON as ComfyUI does in files: keys in their order, ", " and ": " as separators, everything beyond ASCII
-// escaped, numbers in their shortest form.
+// asciiJSON writes JSON as ComfyUI does in files: keys in their order, ", " and ": " as separators, characters beyond
+// ASCII escaped, numbers in their shortest form.
 func asciiJSON(raw json.RawMessage) (string, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -65,7 +65,7 @@ func (w *jsonWriter) token(t json.Token) {
 	}
 }
 
-// separate writes what belongs between the token before and the next one.
+// separate writes the separator between the previous token and the next one.
 func (w *jsonWriter) separate() {
 	if len(w.open) == 0 {
 		w.count++

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ImageRotate turns images by quarters.
+// ImageRotate rotates images by quarter turns.
 func ImageRotate() *node.Class {
 	turns := []string{"none", "90 degrees", "180 degrees", "270 degrees"}
 	return &node.Class{
@@ -66,14 +66,14 @@ func ImageFlip() *node.Class {
 	}
 }
 
-// colors are the named grounds, as RGB.
+// colors are the named background colours, as RGB.
 func colors() map[string][3]float32 {
 	return map[string][3]float32{
 		"white": {1, 1, 1}, "black": {}, "red": {1, 0, 0}, "green": {0, 1, 0}, "blue": {0, 0, 1},
 	}
 }
 
-// ground is a colour for an image of that many channels.
+// ground returns a colour for an image of that many channels.
 func ground(color string, channels int, alpha float32) []float32 {
 	c := colors()[color]
 	return []float32{c[0], c[1], c[2], alpha}[:channels]
@@ -102,7 +102,7 @@ func ImageStitch() *node.Class {
 	}
 }
 
-// stitch is the arguments of one ImageStitch.
+// stitch holds the arguments of one ImageStitch.
 type stitch struct {
 	horizontal, reversed, match bool
 	gap                         int
@@ -199,7 +199,7 @@ func (s stitch) pad(ctx context.Context, e raster.Engine, a, b *raster.Image) (*
 	return wide, b, err
 }
 
-// bar is the gap, as high (or wide) as its neighbour and opaque.
+// bar returns the gap, which is opaque and as high (or wide) as its neighbour.
 func (s stitch) bar(ctx context.Context, e raster.Engine, like *raster.Image) (*raster.Image, error) {
 	gap := s.gap + s.gap%2
 	width, height := gap, like.Height()

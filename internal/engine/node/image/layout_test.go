@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// first runs a class that succeeds and returns its first output.
+// first calls a class, which must succeed, and returns its first output.
 func first(t *testing.T, c *node.Class, args node.Args) *raster.Image {
 	t.Helper()
 	return imageOf(t, must(t, c, newMemory(t), args).Outputs[0])
@@ -54,7 +54,8 @@ func TestResizeAndPadCentres(t *testing.T) {
 	}
 }
 
-// A picture that shrinks to no width at all has a mean of nothing by area, and no pixels by the other methods.
+// A picture that shrinks to a width of zero is filled by the mean of no pixels (NaN) for area, and has no pixels for
+// the other methods.
 func TestResizeAndPadOfAPictureThatVanishes(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"area", "bilinear"} {
@@ -88,9 +89,9 @@ func TestCropV2ShowsItsResult(t *testing.T) {
 		region map[string]any
 		want   [4]int
 	}{
-		{map[string]any{"x": int64(5)}, [4]int{1, 10, 15, 3}}, // the rest is as by default
+		{map[string]any{"x": int64(5)}, [4]int{1, 10, 15, 3}}, // the other members have their defaults
 		{map[string]any{}, [4]int{1, 10, 20, 3}},
-		{map[string]any{"x": int64(-3), "y": int64(0), "width": int64(2), "height": int64(2)}, [4]int{1, 2, 2, 3}}, // from the right
+		{map[string]any{"x": int64(-3), "y": int64(0), "width": int64(2), "height": int64(2)}, [4]int{1, 2, 2, 3}}, // x counts from the right edge
 	} {
 		res := must(t, image.ImageCropV2(), newMemory(t), node.Args{"image": im, "crop_region": c.region})
 		require.Equal(t, c.want, size(imageOf(t, res.Outputs[0])), "%v", c.region)
@@ -273,7 +274,7 @@ func TestAnimatedPNGHoldsAllFrames(t *testing.T) {
 	require.Contains(t, string(data), "comfprompt\x00{")
 }
 
-// A file with losses is not written as something else.
+// A lossy file is never replaced by a lossless one.
 func TestAnimatedWebPWithLossesNeedsAWriter(t *testing.T) {
 	t.Parallel()
 	args := node.Args{"images": picture(t, 1, 8, 9, 3), "filename_prefix": "clip", "fps": 6.0, "lossless": false, "quality": int64(10), "method": "fastest"}

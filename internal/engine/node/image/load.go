@@ -15,7 +15,8 @@ import (
 const (
 	// maxFileBytes bounds an image file that is read into memory to be decoded.
 	maxFileBytes = 512 << 20
-	// filePixels is the assumed size of a file whose size the planner does not know: that of the largest picture of an upload.
+	// filePixels is the assumed size of a file whose size the planner does not know: the size of the largest picture
+	// that can be uploaded.
 	filePixels = 64 << 20
 	// noAlphaSide is the size of the empty mask of a file without alpha.
 	noAlphaSide = 64
@@ -54,8 +55,8 @@ func loadedPixels(_ node.Args, upstream int64) int64 {
 	return filePixels
 }
 
-// checkImageFile refuses a constant that does not name a file of the account, such as a number, a list, or an object that is
-// not an asset reference.
+// checkImageFile refuses a constant that does not name a file of the account, such as a number, a list, or an object
+// that is not an asset reference.
 func checkImageFile(ctx context.Context, files node.Files, constants node.Args) error {
 	value, given := constants["image"]
 	if !given {
@@ -75,7 +76,7 @@ func checkImageFile(ctx context.Context, files node.Files, constants node.Args) 
 // maxShown bounds the part of a bad name that an error repeats.
 const maxShown = 256
 
-// formatValue is a value in an error.
+// formatValue formats a value for an error.
 func formatValue(value any) string {
 	text := python.Str(value)
 	if len(text) > maxShown {
@@ -124,7 +125,8 @@ func loadPicture(ctx context.Context, call *node.Call) (*codec.Picture, error) {
 	return codec.Decode(ctx, engine(call), file)
 }
 
-// maskOf is what is transparent of a picture: nothing, in a small mask for each frame, of one that has no alpha.
+// maskOf returns the transparency of a picture. For a picture without alpha it returns a small empty mask for each
+// frame.
 func maskOf(ctx context.Context, pic *codec.Picture) (*raster.Mask, error) {
 	im := pic.Image
 	switch {
@@ -159,7 +161,7 @@ func LoadImageMask() *node.Class {
 	}
 }
 
-// LoadImageOutput is LoadImage for the files that earlier jobs have saved.
+// LoadImageOutput is LoadImage for files that earlier jobs saved.
 func LoadImageOutput() *node.Class {
 	c := LoadImage()
 	c.Name, c.DisplayName = "LoadImageOutput", "Load Image (from Outputs)"

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
 )
 
-// loadedFiles holds files and, beside each, the picture and the mask that LoadImage of ComfyUI 0.33.0 made of it.
+// loadedFiles holds files and, for each file, the picture and the mask that LoadImage of ComfyUI 0.33.0 returns.
 const loadedFiles = "../../raster/testdata/loaded/"
 
 func TestFilesAreLoadedAsComfyUIDoes(t *testing.T) {
@@ -44,7 +44,8 @@ func TestFilesAreLoadedAsComfyUIDoes(t *testing.T) {
 	}
 }
 
-// requireLoaded holds every value to the original's within so many of 255, and those of deep files within 1 of 1000.
+// requireLoaded requires that each value differs from the original's by at most the given number of 255ths; values of
+// files with more than 8 bits, by at most 1/1000.
 func requireLoaded(t *testing.T, most float64, want rastertest.Array, frames, height, width, channels int, row func([]float32, int, int) []float32) {
 	t.Helper()
 	shape := []int{frames, height, width, channels}

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 )
 
-// The deflate levels of kept and of temporary files.
+// The deflate levels of kept files and of temporary files.
 const (
 	savedLevel   = 4
 	previewLevel = 1
@@ -71,11 +71,11 @@ func PreviewImage() *node.Class {
 	}
 }
 
-// savedOut is the output of classes that pass on what they saved.
+// savedOut is the output list of classes that return their saved images.
 func savedOut() []node.Output { return []node.Output{{Type: node.Image, Name: "images"}} }
 
-// ShowFrames returns the image together with temporary files of its frames, as every class of the newer schema does that
-// only shows its result.
+// ShowFrames returns the image together with temporary files of its frames, as every class of the newer schema does
+// that only shows its result.
 func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Result, error) {
 	res, err := showFrames(ctx, call, im)
 	if err != nil {
@@ -85,7 +85,7 @@ func ShowFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Re
 	return res, nil
 }
 
-// ShowAs writes the frames as temporary files whose names begin with the prefix before the usual one, and returns them.
+// ShowAs writes the frames as temporary files and returns them. prefix precedes the usual prefix of their names;
 // first is the number of files that the call has written before.
 func ShowAs(ctx context.Context, call *node.Call, im *raster.Image, prefix string, first int) ([]any, error) {
 	to := target{folder: node.FolderTemp, prefix: prefix + strings.TrimPrefix(TemporaryPrefix(call), "ComfyUI"), level: previewLevel, first: first}
@@ -97,7 +97,7 @@ func showFrames(ctx context.Context, call *node.Call, im *raster.Image) (node.Re
 	return saveFrames(ctx, call, im, target{folder: node.FolderTemp, prefix: TemporaryPrefix(call), level: previewLevel})
 }
 
-// HiddenMetadata declares the inputs from which saved files get the graph that made them.
+// HiddenMetadata declares the hidden inputs that hold the graph, which saved files contain.
 func HiddenMetadata() []node.Input {
 	return []node.Input{
 		{Name: "prompt", Type: "PROMPT", Section: node.Hidden},
@@ -105,12 +105,12 @@ func HiddenMetadata() []node.Input {
 	}
 }
 
-// encodeCost is level 4 over RGBA, and the store's flush to disk.
+// encodeCost is the cost of compressing RGBA at level 4 and of flushing the store to disk.
 func encodeCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*100) + 20*time.Millisecond
 }
 
-// TemporaryPrefix is "ComfyUI_temp_" and five letters, the same on every attempt of a call.
+// TemporaryPrefix returns "ComfyUI_temp_" and five letters, the same on every attempt of a call.
 func TemporaryPrefix(call *node.Call) string {
 	h := fnv.New64a()
 	io.WriteString(h, call.NodeID)                               //nolint:errcheck // a hash cannot fail
@@ -122,7 +122,7 @@ func TemporaryPrefix(call *node.Call) string {
 	return string(letters)
 }
 
-// target says where and how frames are written.
+// target is where and how frames are written.
 type target struct {
 	folder node.Folder
 	prefix string

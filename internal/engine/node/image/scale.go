@@ -42,11 +42,11 @@ func ImageScale() *node.Class {
 	}
 }
 
-// scaleNanos is the cost of a pixel of the larger of input and output; Lanczos is the slowest.
+// scaleNanos is the cost of a pixel of the larger of input and output, for Lanczos, the slowest method.
 const scaleNanos = 50
 
-// assumedAspect is the ratio of sides that planning allows for when one side is free.
-// Planning also assumes a single frame; the engine's bound holds in any case.
+// assumedAspect is the ratio of sides that planning assumes if one side is free. Planning also assumes a single
+// frame; the engine checks the actual bound.
 const assumedAspect = 4
 
 func runImageScale(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -139,7 +139,7 @@ func ImageScaleToTotalPixels() *node.Class {
 	}
 }
 
-// megapixel is the semantics' own unit.
+// megapixel is a megapixel as these classes count it.
 const megapixel = 1024 * 1024
 
 func runTotalPixels(ctx context.Context, call *node.Call) (node.Result, error) {
@@ -234,7 +234,7 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 	by := min(float64(width)/float64(im.Width()), float64(height)/float64(im.Height()))
 	w, h := int(float64(im.Width())*by), int(float64(im.Height())*by)
 	fill := ground(color, im.Channels(), colors()[color][0])
-	if m == raster.Area && (w == 0 || h == 0) { // the mean of nothing is nothing: the frame stays empty
+	if m == raster.Area && (w == 0 || h == 0) { // there are no pixels to average: the frame stays empty
 		return one(engine(call).Solid(ctx, im.Frames(), height, width, bytesOf(fill)))
 	}
 	if im, err = engine(call).Resize(ctx, im, w, h, m); err != nil {
@@ -243,7 +243,7 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 	return one(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
 }
 
-// kontextSizes are the sizes that the Kontext models of Flux were trained with, narrow ones first.
+// kontextSizes are the sizes with which the Kontext models of Flux were trained, narrow ones first.
 var kontextSizes = [][2]int{
 	{672, 1568},
 	{688, 1504},
@@ -264,7 +264,7 @@ var kontextSizes = [][2]int{
 	{1568, 672},
 }
 
-// FluxKontextImageScale resizes to the size of a list whose aspect ratio is nearest.
+// FluxKontextImageScale resizes to the size of kontextSizes with the nearest aspect ratio.
 func FluxKontextImageScale() *node.Class {
 	return &node.Class{
 		Name: "FluxKontextImageScale", Category: "model/conditioning/flux", Module: "comfy_extras.nodes_flux",

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// LayersFromBoundingBoxes makes a layer of each image, at the place of its box.
+// LayersFromBoundingBoxes makes a layer of each image, at the position of its box.
 func LayersFromBoundingBoxes() *node.Class {
 	return &node.Class{
 		Name: "LayersFromBoundingBoxes", DisplayName: "Layers From Bounding Boxes", Category: "image", Module: module, Experimental: true,
@@ -30,7 +30,7 @@ func LayersFromBoundingBoxes() *node.Class {
 	}
 }
 
-// fromBoxes is the arguments of one LayersFromBoundingBoxes.
+// fromBoxes holds the arguments of one LayersFromBoundingBoxes.
 type fromBoxes struct {
 	images *raster.Image
 	mask   *raster.Mask
@@ -49,7 +49,7 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	if max(canvas.Width, canvas.Height) > layers.MaxSide { // linked values are in no range
+	if max(canvas.Width, canvas.Height) > layers.MaxSide { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodePixelLimit, "a canvas of %d × %d pixels exceeds the largest of %d × %d", canvas.Width, canvas.Height, layers.MaxSide, layers.MaxSide)
 	}
 	boxes, err := boxesOf(call.Args["bboxes"], canvas)
@@ -83,7 +83,7 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	return declare.One(stack, nil)
 }
 
-// layer is image i at its box. z is its place unless the box has one.
+// layer returns a layer of image i at its box. z is its place in the stack unless the box has a z.
 func (f fromBoxes) layer(ctx context.Context, i int, b box, z int) (layers.Layer, error) {
 	l := layers.Layer{Image: f.images.Frame(i), X: b.x, Y: b.y, Z: z, Opacity: 1, Mode: "normal"}
 	var err error
@@ -109,7 +109,7 @@ func (f fromBoxes) layer(ctx context.Context, i int, b box, z int) (layers.Layer
 		return l, err
 	}
 	if part.left >= l.Mask.Width() || part.top >= l.Mask.Height() {
-		return l, fault.New(fault.Invalid, fault.CodeEmptyCrop, "nothing of a mask of %d × %d pixels lies within the content of image %d", l.Mask.Width(), l.Mask.Height(), i)
+		return l, fault.New(fault.Invalid, fault.CodeEmptyCrop, "the content_rect of image %d lies outside its mask of %d × %d pixels", i, l.Mask.Width(), l.Mask.Height())
 	}
 	l.Mask, err = f.e.CropMask(ctx, l.Mask, part.left, part.top, part.width, part.height)
 	return l, err
@@ -118,7 +118,7 @@ func (f fromBoxes) layer(ctx context.Context, i int, b box, z int) (layers.Layer
 // rectangle is a part of an image.
 type rectangle struct{ left, top, width, height int }
 
-// content is the part of an image that its box calls its content, or nil.
+// content returns the part of an image that its box names as content, or nil.
 func (f fromBoxes) content(b box) (*rectangle, error) {
 	list, ok := b.about["content_rect"].([]any)
 	if !f.crop || !ok || len(list) != 4 {

@@ -18,19 +18,20 @@ import (
 const (
 	// maxJSON bounds the bytes of a text with JSON.
 	maxJSON = 1 << 20
-	// farthest bounds places and sizes in pixels, so that sums of them are exact.
+	// farthest bounds positions and sizes in pixels, so that sums of them are exact.
 	farthest = 1 << 40
 )
 
-// box is the place of an image. Its zero value is the corner, with the image's size.
+// box is the position and size of an image. The zero value is the corner, with the image's size.
 type box struct {
 	x, y, width, height int
 	about               map[string]any
 }
 
-// boxesOf reads boxes from a box, a list of boxes, a list of such lists, of which the first counts, elements, or either as JSON.
+// boxesOf reads boxes from a box, a list of boxes, a list of such lists, of which only the first counts, a list of
+// elements, or JSON of any of these.
 func boxesOf(value node.Value, canvas layers.Size) ([]box, error) {
-	for range 2 { // JSON may hold a text with JSON
+	for range 2 { // the JSON may be a string that itself holds JSON
 		text, ok := value.(string)
 		if !ok {
 			break
@@ -40,11 +41,11 @@ func boxesOf(value node.Value, canvas layers.Size) ([]box, error) {
 		}
 		var err error
 		if value, err = readJSON(text); err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input bboxes is a text but not JSON")
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInputType, "input bboxes is a text that is not JSON")
 		}
 	}
 	if (canvas.Width <= 0 || canvas.Height <= 0) && holdsElement(value) {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "the boxes of elements are parts of a canvas, which needs canvas_width and canvas_height")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "boxes of elements are relative to a canvas; set canvas_width and canvas_height")
 	}
 	list, ok := value.([]any)
 	if !ok {
@@ -73,13 +74,13 @@ func boxesOf(value node.Value, canvas layers.Size) ([]box, error) {
 
 func noBoxes() error {
 	return fault.New(fault.Invalid, fault.CodeInputType,
-		"input bboxes holds neither boxes (x, y, width, height) nor elements (bbox), nor JSON of them")
+		"input bboxes must hold boxes (x, y, width, height), elements (bbox), or JSON of these")
 }
 
 // readJSON reads one JSON value of bounded size.
 func readJSON(text string) (any, error) {
 	if len(text) > maxJSON {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "JSON of %d bytes is more than the %d that are read", len(text), maxJSON)
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "JSON of %d bytes is too long; at most %d bytes are read", len(text), maxJSON)
 	}
 	d := json.NewDecoder(bytes.NewReader([]byte(text)))
 	d.UseNumber()
@@ -88,7 +89,7 @@ func readJSON(text string) (any, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "more follows the JSON")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "the text continues after the end of its JSON value")
 	}
 	return node.PlainJSON(value), nil
 }
@@ -102,7 +103,7 @@ func has(object map[string]any, keys ...string) bool {
 	return true
 }
 
-// holdsElement reports whether a box or a list has a bbox.
+// holdsElement reports whether a box is an element, or a list contains one: an object with a bbox.
 func holdsElement(value any) bool {
 	list, ok := value.([]any)
 	if !ok {
@@ -125,7 +126,7 @@ func isElement(object map[string]any) bool {
 	return ok && len(list) == 4
 }
 
-// pixelBoxes skips what is no object.
+// pixelBoxes reads boxes in pixels. It skips values that are not objects.
 func pixelBoxes(list []any) ([]box, error) {
 	var boxes []box
 	for _, value := range list {
@@ -146,7 +147,7 @@ func pixelBoxes(list []any) ([]box, error) {
 	return boxes, nil
 }
 
-// elementBoxes are elements' boxes: top, left, bottom and right in thousandths of the canvas.
+// elementBoxes returns the boxes of elements, which are top, left, bottom and right in thousandths of the canvas.
 func elementBoxes(list []any, canvas layers.Size) ([]box, error) {
 	var boxes []box
 	for _, value := range list {
@@ -158,10 +159,10 @@ func elementBoxes(list []any, canvas layers.Size) ([]box, error) {
 			return nil, noBoxes()
 		}
 		var edges [4]float64
-		for i, v := range object["bbox"].([]any) { //nolint:forcetypeassert // isElement has looked
+		for i, v := range object["bbox"].([]any) { //nolint:forcetypeassert // checked by isElement
 			n, ok := float(v)
 			if !ok || !(math.Abs(n) <= farthest) {
-				return nil, fault.New(fault.Invalid, fault.CodeInputType, "a bbox in input bboxes does not hold four numbers")
+				return nil, fault.New(fault.Invalid, fault.CodeInputType, "each bbox in input bboxes must hold four numbers")
 			}
 			edges[i] = n / 1000
 		}
@@ -176,7 +177,7 @@ func elementBoxes(list []any, canvas layers.Size) ([]box, error) {
 	return boxes, nil
 }
 
-// whole is the whole part of a number; of anything else, or.
+// whole returns the whole part of a number, or the value or for anything else.
 func whole(value any, or int) (int, error) {
 	f := float64(or)
 	switch v := value.(type) {
@@ -191,7 +192,7 @@ func whole(value any, or int) (int, error) {
 	return int(f), nil
 }
 
-// float is what Python's float makes of a value, if it makes something of it.
+// float returns what Python's float() makes of a value, and false if that fails.
 func float(value any) (float64, bool) {
 	if text, ok := value.(string); ok {
 		f, err := strconv.ParseFloat(strings.TrimFunc(text, python.IsSpace), 64)
@@ -200,7 +201,7 @@ func float(value any) (float64, bool) {
 	return number(value)
 }
 
-// number is a number, or a truth as 0 or 1.
+// number returns a number, or a boolean as 0 or 1.
 func number(value any) (float64, bool) {
 	switch v := value.(type) {
 	case int64:

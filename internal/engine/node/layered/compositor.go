@@ -18,13 +18,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// layerCost is the nanoseconds that a layer takes for a pixel: it is resized, turned, mixed and written to a file.
+// layerCost is the cost of a pixel of a layer in nanoseconds: the layer is resized, rotated, mixed and written to a
+// file.
 const layerCost = 800
 
-// usualSide is the side of a canvas that estimates take for the largest; larger ones are rare.
+// usualSide is the largest side of a canvas that estimates assume; larger ones are rare.
 const usualSide = 4096
 
-// ImageCompositor shows layers as one picture.
+// ImageCompositor composes layers to one picture.
 func ImageCompositor() *node.Class {
 	return &node.Class{
 		Name: "ImageCompositor", DisplayName: "Create Layered Image", Category: "image", Module: module,
@@ -47,7 +48,7 @@ func ImageCompositor() *node.Class {
 
 // picture is a frame of a layer, ready to be placed.
 type picture struct {
-	layers.Layer // its sizes are set
+	layers.Layer // its width and height are set
 	rounded      *raster.Image
 	fingerprint  string
 }
@@ -63,7 +64,7 @@ func runCompositor(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if n := stack.Frames(); n > layers.MaxLayers {
-		return node.Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "%d layers are more than the %d that a picture may have", n, layers.MaxLayers)
+		return node.Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a picture has %d layers; at most %d are allowed", n, layers.MaxLayers)
 	}
 	e := declare.Engine(call)
 	pictures, files, err := picturesOf(ctx, call, e, stack)
@@ -103,7 +104,7 @@ func asAny(texts []string) []any {
 	return out
 }
 
-// picturesOf returns the frames of all layers from the lowest on, and the files that show them.
+// picturesOf returns the frames of all layers, the lowest first, and the files that show them.
 func picturesOf(ctx context.Context, call *node.Call, e raster.Engine, stack *layers.Stack) (pictures []picture, files []any, err error) {
 	files = []any{}
 	inOrder := slices.SortedStableFunc(slices.Values(stack.Layers), func(a, b layers.Layer) int { return cmp.Compare(a.Z, b.Z) })
@@ -138,7 +139,8 @@ func picturesOf(ctx context.Context, call *node.Call, e raster.Engine, stack *la
 	return pictures, files, nil
 }
 
-// identity is what the editor knows the picture by: a digest of its samples and its place, written as Python writes them.
+// identity returns the id by which the editor identifies the picture: a digest of its samples and its position,
+// written as Python writes them.
 func (p picture) identity() string {
 	h := sha256.New()
 	im := p.rounded
@@ -167,7 +169,8 @@ func (p picture) identity() string {
 	return hex.EncodeToString(h.Sum(nil))[:16]
 }
 
-// stackedUp is the composition of pictures at their own places. Without a canvas it is as large as they reach.
+// stackedUp returns the composition of pictures at their own positions. Without a canvas, it is large enough for all
+// of them.
 func stackedUp(canvas layers.Size, pictures []picture) *saved {
 	s := &saved{width: 1, height: 1}
 	for _, p := range pictures {
@@ -186,10 +189,10 @@ func stackedUp(canvas layers.Size, pictures []picture) *saved {
 	return s
 }
 
-// emptySide is the side of the black picture that no layers make.
+// emptySide is the side of the black picture that results if there are no layers.
 const emptySide = 64
 
-// composed is the picture and where it is transparent.
+// composed returns the picture and its transparency as a mask.
 func composed(ctx context.Context, e raster.Engine, s *saved, pictures []picture) (im *raster.Image, mask *raster.Mask, err error) {
 	c := layers.Composition{Width: s.width, Height: s.height, Ground: s.ground}
 	order := s.order
@@ -216,7 +219,7 @@ func composed(ctx context.Context, e raster.Engine, s *saved, pictures []picture
 	return im, mask, err
 }
 
-// shownPlaces are the places of the layers for the editor.
+// shownPlaces returns the positions of the layers for the editor.
 func shownPlaces(pictures []picture) []any {
 	places := make([]any, len(pictures))
 	for i, p := range pictures {

@@ -1,5 +1,6 @@
-// Package layered holds the node classes of layers: those that stack pictures, and the one that composes them. Results are
-// those of ComfyUI's classes of the same names within rounding. How layers are mixed is left to package layers.
+// Package layered holds the node classes of layers: those that stack pictures, and the one that composes them.
+// Results equal those of ComfyUI's classes of the same names within rounding. Mixing layers is left to package
+// layers.
 package layered
 
 import (
@@ -116,7 +117,7 @@ func (d defaults) flag(name string, or bool) bool {
 	return d.Bool(name)
 }
 
-// before is the layers to go on from, or nil.
+// before returns the stack to extend, or nil.
 func (d defaults) before() *layers.Stack {
 	if !d.Has("layers") {
 		return nil

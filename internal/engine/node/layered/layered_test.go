@@ -19,8 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// near is the most that a value may differ from ComfyUI's, which takes powers in 32 bits. NumPy made the golden values without
-// AVX-512; with it, its powers and so its values differ by up to 4e-6 from these.
+// near is the most that a value may differ from ComfyUI's, which computes powers in 32 bits. The golden values come
+// from NumPy without AVX-512; with AVX-512, NumPy's results differ by up to 4e-6 from these.
 const near = 2e-7
 
 func picture(t *testing.T, name string) *raster.Image {
@@ -44,7 +44,7 @@ func run(t *testing.T, class *node.Class, args node.Args) (node.Result, error) {
 	return node.Invocation{Class: class, Inputs: args}.Run(t.Context(), node.Call{NodeID: "1", Files: nodetest.NewFiles()})
 }
 
-// golden is a composition and what ComfyUI makes of it: its UI beside the picture in a file of its own.
+// golden is a composition and ComfyUI's result: its UI output, and the picture in a file of its own.
 type golden struct {
 	Name       string           `json:"name"`
 	Layers     []map[string]any `json:"layers"`
@@ -94,7 +94,7 @@ func (g golden) stack(t *testing.T) node.Value {
 	return stack
 }
 
-// stored is a value as the next node reads it.
+// stored returns a value as the next node reads it.
 func stored(t *testing.T, value node.Value) node.Value {
 	t.Helper()
 	var b bytes.Buffer
@@ -242,7 +242,8 @@ func TestWithoutBoxesLayersLieInTheCornerAboveThoseBefore(t *testing.T) {
 	}
 }
 
-// FuzzSavedComposition holds that whatever an editor saved, the picture is made or the input is refused.
+// FuzzSavedComposition checks that, for any text that an editor saved, the class makes a picture or refuses the
+// input.
 func FuzzSavedComposition(f *testing.F) {
 	for _, seed := range []string{
 		``, `{}`, `{"version":1,"canvas":{"w":9,"h":"7"},"layers":[{"opacity":0.5,"blend":"hue","transform":{"w":4,"rotation":1e300}}],"inputs":["?"],"order":[0],"background":{"color":"#12f"}}`,
@@ -275,8 +276,8 @@ func FuzzSavedComposition(f *testing.F) {
 	})
 }
 
-// FuzzBoxes holds that whatever text the boxes are, there is a layer for each image or the input is refused, and no layer loses
-// its pixels.
+// FuzzBoxes checks that any text of boxes gives a layer for each image or is refused, and that no layer loses its
+// pixels.
 func FuzzBoxes(f *testing.F) {
 	for _, seed := range []string{
 		``, `[]`, `{"x":1,"y":2,"width":3,"height":4,"metadata":{"content_rect":[1,0,9,9],"name":"a","z_index":3}}`,

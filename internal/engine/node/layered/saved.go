@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// saved is a composition that an editor keeps in a graph. It counts for the layers whose fingerprints it has.
+// saved is a composition that an editor keeps in a graph. It applies only to layers with its fingerprints.
 type saved struct {
 	width, height float64
 	entries       []any
@@ -21,15 +21,16 @@ type saved struct {
 	order         []int
 }
 
-// parseSaved reads a composition from an object or its JSON. What is none is nil; only a text that is too long is an error.
+// parseSaved reads a composition from an object or its JSON. It returns nil for anything else; only a text that is
+// too long is an error.
 func parseSaved(value node.Value) (*saved, error) {
 	if text, ok := value.(string); ok {
 		if len(text) > maxJSON {
-			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input compositor of %d bytes is more than the %d that are read", len(text), maxJSON)
+			return nil, fault.New(fault.Invalid, fault.CodeInputType, "input compositor of %d bytes is too long; at most %d bytes are read", len(text), maxJSON)
 		}
 		parsed, err := readJSON(text)
 		if err != nil {
-			return nil, nil //nolint:nilerr // as ComfyUI takes it: no composition
+			return nil, nil //nolint:nilerr // ComfyUI treats it as no composition
 		}
 		value = parsed
 	}
@@ -80,7 +81,7 @@ func provided(value node.Value) bool {
 	return false
 }
 
-// orderOf is the order of n layers, or nil for that of the stack.
+// orderOf returns the order of n layers, or nil for the order of the stack.
 func orderOf(value any, n int) []int {
 	list, ok := value.([]any)
 	if !ok || len(list) != n {
@@ -100,7 +101,7 @@ func orderOf(value any, n int) []int {
 	return order
 }
 
-// groundOf is the colour below all layers, or nil.
+// groundOf returns the colour below all layers, or nil.
 func groundOf(value any) *layers.Ground {
 	object, ok := value.(map[string]any)
 	if !ok || !truth(object, "visible", true) {
@@ -109,7 +110,7 @@ func groundOf(value any) *layers.Ground {
 	return &layers.Ground{Color: colourOf(object["color"]), Opacity: within(finite(object, "opacity", 1), 0, 1)}
 }
 
-// colourOf is a colour as #rgb or #rrggbb; anything else is white.
+// colourOf parses a colour in the form #rgb or #rrggbb; anything else is white.
 func colourOf(value any) [3]uint8 {
 	white := [3]uint8{255, 255, 255}
 	text, _ := value.(string)
@@ -127,7 +128,7 @@ func colourOf(value any) [3]uint8 {
 	return [3]uint8{uint8(n >> 16), uint8(n >> 8), uint8(n)}
 }
 
-// placement reads how a layer is placed, within bounds; what is missing is the picture's own.
+// placement reads the position of a layer, within bounds; missing members are the picture's own.
 func placement(entry any, width, height int) (p layers.Placement, visible bool) {
 	object, _ := entry.(map[string]any)
 	transform, _ := object["transform"].(map[string]any)
@@ -140,7 +141,7 @@ func placement(entry any, width, height int) (p layers.Placement, visible bool) 
 		Opacity:  within(finite(object, "opacity", 1), 0, 1),
 		FlipH:    truth(object, "flipH", false), FlipV: truth(object, "flipV", false),
 	}
-	p.Mode, _ = object["blend"].(string) // an unknown mode is the normal one
+	p.Mode, _ = object["blend"].(string) // an unknown mode means normal
 	return p, truth(object, "visible", true)
 }
 
@@ -153,7 +154,7 @@ func extent(v float64, own int) float64 {
 
 func within(v, least, most float64) float64 { return min(max(v, least), most) }
 
-// finite is a member that is a finite number, or else or.
+// finite returns a member that is a finite number, or the value or for anything else.
 func finite(object map[string]any, key string, or float64) float64 {
 	v, ok := number(object[key])
 	if !ok || math.IsNaN(v) || math.IsInf(v, 0) {
@@ -162,7 +163,7 @@ func finite(object map[string]any, key string, or float64) float64 {
 	return v
 }
 
-// truth is what Python takes a member for; or, if it is missing.
+// truth returns the truth value of a member in Python; if the member is missing, the value or.
 func truth(object map[string]any, key string, or bool) bool {
 	value, ok := object[key]
 	if !ok {

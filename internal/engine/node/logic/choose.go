@@ -7,10 +7,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// matched is the type of inputs and outputs that share one type chosen by what is connected.
+// matched is the type of inputs and outputs that share one type, which their links determine.
 const matched node.Type = "COMFY_MATCHTYPE_V3"
 
-// Switch passes one of two values on; only the chosen one is computed.
+// Switch passes one of two values on; only the chosen value is computed.
 func Switch() *node.Class {
 	return &node.Class{
 		Name: "ComfySwitchNode", DisplayName: "If/Else Switch", Category: "utilities/logic", Module: moduleLogic,

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Gate passes a value on, or keeps whatever reads it from running.
+// Gate passes a value on, or keeps all nodes that read it from running.
 func Gate() *node.Class {
 	return &node.Class{
 		Name: "MillraceGate", DisplayName: "Gate", Category: "logic", Module: moduleMillrace,

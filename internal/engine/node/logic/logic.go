@@ -24,21 +24,21 @@ func Classes() []*node.Class {
 	}
 }
 
-// PrimitiveInt yields the integer it holds.
+// PrimitiveInt returns its integer.
 func PrimitiveInt() *node.Class {
 	return primitive("PrimitiveInt", "Int", node.Input{
 		Type: node.Int, Min: -math.MaxInt64, Max: math.MaxInt64, Control: "fixed", Tooltip: "The number.",
 	})
 }
 
-// PrimitiveFloat yields the number it holds.
+// PrimitiveFloat returns its number.
 func PrimitiveFloat() *node.Class {
 	return primitive("PrimitiveFloat", "Float", node.Input{
 		Type: node.Float, Min: -math.MaxInt64, Max: math.MaxInt64, Step: 0.1, Tooltip: "The number.",
 	})
 }
 
-// PrimitiveBoolean yields the truth value it holds.
+// PrimitiveBoolean returns its truth value.
 func PrimitiveBoolean() *node.Class {
 	return primitive("PrimitiveBoolean", "Boolean", node.Input{Type: node.Boolean, Tooltip: "True or false."})
 }
@@ -46,7 +46,7 @@ func PrimitiveBoolean() *node.Class {
 // maxSide bounds the numbers of a rectangle, as image inputs do.
 const maxSide = 16384
 
-// PrimitiveBoundingBox yields the rectangle that its numbers describe.
+// PrimitiveBoundingBox returns the rectangle that its numbers describe.
 func PrimitiveBoundingBox() *node.Class {
 	names := []string{"x", "y", "width", "height"}
 	inputs := make([]node.Input, len(names))
@@ -93,7 +93,7 @@ func primitive(name, display string, value node.Input) *node.Class {
 	}
 }
 
-// one wraps a single output, unless reading the inputs failed.
+// one returns a single output, unless reading the inputs failed.
 func one(value node.Value, in *node.Reader) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err

@@ -32,7 +32,7 @@ func run(t *testing.T, name string, args node.Args) (node.Result, error) {
 	return node.Invocation{Class: class(t, name), Inputs: args}.Run(t.Context(), node.Call{NodeID: "1"})
 }
 
-// value reads a literal as Python wrote it: a float has a point or an exponent.
+// value reads a literal as Python writes it: a float has a point or an exponent.
 func value(t *testing.T, raw json.RawMessage) node.Value {
 	t.Helper()
 	var v any

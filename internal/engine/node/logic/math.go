@@ -16,9 +16,9 @@ import (
 const (
 	moduleMath = "comfy_extras.nodes_math"
 
-	// valuesPrefix begins the names of the values that a prompt gives to MathExpression.
+	// valuesPrefix is the prefix of the names of the values that a prompt gives to MathExpression.
 	valuesPrefix = "values."
-	// numeric is what a value of an expression may be.
+	// numeric is the type of the values of an expression.
 	numeric node.Type = "FLOAT,INT,BOOLEAN"
 )
 
@@ -57,7 +57,7 @@ func MathExpression() *node.Class {
 	}
 }
 
-// variables are the given values by letter, and the list of them.
+// variables returns the given values by letter, and the list of all values.
 func variables(args node.Args) map[string]any {
 	vars, list := map[string]any{}, []any{}
 	for _, name := range letters() {
@@ -70,7 +70,7 @@ func variables(args node.Args) map[string]any {
 	return vars
 }
 
-// numbers wraps a number as float and as integer, followed by more outputs.
+// numbers returns a number as float and as integer, followed by more outputs.
 func numbers(value any, more ...node.Value) (node.Result, error) {
 	f, err := expression.Float(value)
 	if err != nil {
@@ -118,7 +118,7 @@ func NumberConvert() *node.Class {
 	}
 }
 
-// parseNumber reads an integer of any size, else a float.
+// parseNumber reads an integer of any size, or else a float.
 func parseNumber(text string) (any, error) {
 	digits := python.Digits(text)
 	if n, ok := new(big.Int).SetString(digits, 10); ok && len(digits) < 400 {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// moduleMillrace is where classes stand that the self-hosted runtime does not have.
+	// moduleMillrace is the module of classes that the self-hosted runtime does not have.
 	moduleMillrace = "millrace.nodes_loop"
-	// maxTimes bounds how often a class is repeated, maxArguments its arguments in bytes.
+	// maxTimes bounds how often a class is repeated; maxArguments bounds its arguments in bytes.
 	maxTimes     = 500
 	maxArguments = 64 << 10
 )
 
-// Repeat runs a class several times, each time on what the time before gave. It expands to a chain of
-// nodes, which clients see one by one.
+// Repeat runs a class several times, each time on the result of the previous run. It expands to a chain of nodes,
+// which clients see one by one.
 func Repeat() *node.Class {
 	return &node.Class{
 		Name: "MillraceRepeat", DisplayName: "Repeat Node", Category: "logic", Module: moduleMillrace,
@@ -61,7 +61,7 @@ func repeat(_ context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if times < 0 || times > maxTimes || output < 0 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputRange, "times must be 0 to %d and output 0 or more", maxTimes)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputRange, "times must be from 0 to %d, and output must be 0 or more", maxTimes)
 	}
 	others, err := argumentsOf(arguments)
 	if err != nil {
@@ -100,7 +100,7 @@ func argumentsOf(text string) (node.Args, error) {
 	return args, nil
 }
 
-// plain returns decoded JSON as values: whole numbers are integers.
+// plain returns decoded JSON as values; whole numbers become integers.
 func plain(value any) node.Value {
 	switch v := value.(type) {
 	case json.Number:

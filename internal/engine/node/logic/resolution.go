@@ -30,7 +30,7 @@ func ratios() []ratio {
 // megapixel is the unit in which sizes are chosen.
 const megapixel = 1024 * 1024
 
-// ResolutionSelector computes a width and height of a ratio and size.
+// ResolutionSelector computes a width and height from a ratio and a size.
 func ResolutionSelector() *node.Class {
 	labels := []string{}
 	for _, r := range ratios() {
@@ -52,8 +52,8 @@ func ResolutionSelector() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			if !(size > 0 && size <= 1<<20) || multiple < 1 || multiple > 1<<20 { // linked values are in no range
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "no size has %g megapixels in steps of %d", size, multiple)
+			if !(size > 0 && size <= 1<<20) || multiple < 1 || multiple > 1<<20 { // linked values are not checked against the input's range
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeNumber, "megapixels %g or multiple %d is out of range", size, multiple)
 			}
 			for _, r := range ratios() {
 				if r.label == label {
@@ -61,7 +61,7 @@ func ResolutionSelector() *node.Class {
 					return node.Result{Outputs: []node.Value{stepped(r.width*scale, multiple), stepped(r.height*scale, multiple)}}, nil
 				}
 			}
-			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "there is no ratio %.64q", label)
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "unknown aspect ratio %.64q", label)
 		},
 	}
 }

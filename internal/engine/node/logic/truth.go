@@ -9,10 +9,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxConditions is how many values And and Or take.
+// maxConditions is the largest number of values that And and Or take.
 const maxConditions = 10
 
-// Not tells whether a value counts as false.
+// Not reports whether a value counts as false.
 func Not() *node.Class {
 	return &node.Class{
 		Name: "ComfyNotNode", DisplayName: "Not", Category: "utilities/logic", Module: moduleLogic,
@@ -33,17 +33,17 @@ func Not() *node.Class {
 	}
 }
 
-// And tells whether all values count as true.
+// And reports whether all values count as true.
 func And() *node.Class {
 	return conditions("ComfyAndNode", "And", "True where all values count as true.", true)
 }
 
-// Or tells whether any value counts as true.
+// Or reports whether any value counts as true.
 func Or() *node.Class {
 	return conditions("ComfyOrNode", "Or", "True where any of the values counts as true.", false)
 }
 
-// conditions is And where all is true, else Or. Values behind the one that decides are not looked at.
+// conditions is And if all is true, otherwise Or. Values after the one that decides the result are ignored.
 func conditions(name, display, description string, all bool) *node.Class {
 	group := node.Autogrow{Each: node.Input{Name: "value", Type: node.Any}, Prefix: "value", Min: 1, Max: maxConditions}
 	return &node.Class{
@@ -71,7 +71,7 @@ func conditions(name, display, description string, all bool) *node.Class {
 	}
 }
 
-// truth is what Python takes a value for. Of pictures it refuses to say.
+// truth returns the truth value of a value in Python. A picture is an error.
 func truth(value node.Value) (bool, error) {
 	switch v := value.(type) {
 	case nil:
@@ -89,7 +89,7 @@ func truth(value node.Value) (bool, error) {
 	case map[string]any:
 		return len(v) > 0, nil
 	case *raster.Image, *raster.Mask:
-		return false, fault.New(fault.Invalid, fault.CodeInputType, "a picture counts neither as true nor as false")
+		return false, fault.New(fault.Invalid, fault.CodeInputType, "a picture has no truth value; connect a number, a text, a list or a boolean")
 	}
 	return true, nil
 }

@@ -157,8 +157,8 @@ func GrowMask() *node.Class {
 	}
 }
 
-// growCost counts 10 ns a pixel for each step, twice of what is measured; where the steps are not
-// known it assumes 128: more are rare, and each is cancellable.
+// growCost is 10 ns a pixel for each step, twice the measured cost. If the steps are not known, it assumes 128; more
+// are rare, and each step can be cancelled.
 func growCost(constants node.Args, pixels int64) time.Duration {
 	steps := int64(128)
 	if n, ok := constants["expand"].(int64); ok {
@@ -167,7 +167,7 @@ func growCost(constants node.Args, pixels int64) time.Duration {
 	return time.Duration(min(pixels*10, maxCost/max(steps, 1))*steps) + time.Millisecond
 }
 
-// maxCost keeps estimates of absurd steps over absurd sizes from overflowing; it is a day in nanoseconds.
+// maxCost is a day in nanoseconds. It keeps estimates of extreme numbers of steps and sizes from overflowing.
 const maxCost = int64(24 * time.Hour)
 
 // ThresholdMask makes a mask black and white.
@@ -190,7 +190,7 @@ func ThresholdMask() *node.Class {
 	}
 }
 
-// ImageColorToMask selects one colour.
+// ImageColorToMask selects the pixels of one colour.
 func ImageColorToMask() *node.Class {
 	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
 	color.Display = "number"
@@ -242,7 +242,7 @@ func MaskPreview() *node.Class {
 	}
 }
 
-// VOIDQuadmaskPreprocess brings masks of videos to four levels and inverts them.
+// VOIDQuadmaskPreprocess reduces masks of videos to four levels and inverts them.
 func VOIDQuadmaskPreprocess() *node.Class {
 	return &node.Class{
 		Name: "VOIDQuadmaskPreprocess", DisplayName: "VOID Quadmask Preprocessor", Category: category, Module: "comfy_extras.nodes_void",
@@ -264,7 +264,7 @@ func VOIDQuadmaskPreprocess() *node.Class {
 	}
 }
 
-// quadmask takes values below 128 as what is removed.
+// quadmask treats values below 128 as the part to remove.
 func quadmask(ctx context.Context, e raster.Engine, m *raster.Mask, wider int) (*raster.Mask, error) {
 	values := make([]float32, 0, m.Pixels())
 	for i := range m.Frames() * m.Height() {
@@ -298,7 +298,7 @@ func quadmask(ctx context.Context, e raster.Engine, m *raster.Mask, wider int) (
 	return raster.NewMask(m.Frames(), m.Height(), m.Width(), values)
 }
 
-// level is the one of four levels that a value is nearest to.
+// level returns the nearest of the four levels.
 func level(v float32) float32 {
 	switch {
 	case v <= 31:

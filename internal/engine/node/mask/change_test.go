@@ -26,7 +26,8 @@ func TestCropMaskMayComeOutSmaller(t *testing.T) {
 	require.Equal(t, []float32{5, 6}, flat(t, must(t, mask.CropMask(), args)))
 }
 
-// What is cut outside is a mask without a pixel. Classes that look at each value for itself hand it on; others fail.
+// A crop outside a mask is a mask without pixels. Classes that treat each value separately pass such a mask on; other
+// classes fail.
 func TestCropMaskOutsideIsEmptyAndFailsAtItsReader(t *testing.T) {
 	t.Parallel()
 	args := node.Args{"mask": maskOf(t, 1, 2, 3, 1, 2, 3, 4, 5, 6), "x": int64(3), "y": int64(1), "width": int64(512), "height": int64(512)}
@@ -61,7 +62,8 @@ func TestMaskCompositeOutsideLeavesTheDestination(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// There a source beyond the end is cut at its far end by the distance; more than one line of it has no counterpart.
+// In ComfyUI, a source beyond the end is cut at its far end by the distance; more than one line of it has no
+// counterpart.
 func TestMaskCompositeFailsWhereTheSourceLiesOutsideAndIsLarge(t *testing.T) {
 	t.Parallel()
 	args := node.Args{
@@ -109,7 +111,7 @@ func TestColorSelectsExactMatches(t *testing.T) {
 	require.Equal(t, []float32{1, 0, 0}, flat(t, got))
 }
 
-// The golden files are ComfyUI's (testdata/make_quadmask.py).
+// The golden files come from ComfyUI (testdata/make_quadmask.py).
 func TestQuadmasksAreThoseOfComfyUI(t *testing.T) {
 	t.Parallel()
 	source := rastertest.Load(t, "testdata/quad_source.npy")

@@ -1,6 +1,5 @@
-// Package mask holds the native node classes that make and change masks. Their
-// definitions and results are those of ComfyUI's classes of the same names; the pixel work is done
-// by package raster.
+// Package mask holds the native node classes that make and change masks. Their definitions and results are those of
+// ComfyUI's classes of the same names. Package raster does the work on pixels.
 package mask
 
 import (
@@ -16,7 +15,7 @@ const (
 	moduleMask = "comfy_extras.nodes_mask"
 )
 
-// Classes returns the family's classes in the order in which they are listed.
+// Classes returns the classes of the package in the order of listings.
 func Classes() []*node.Class {
 	return []*node.Class{
 		MaskToImage(), ImageToMask(), ImageColorToMask(), SolidMask(), InvertMask(), CropMask(),
@@ -29,8 +28,8 @@ func engine(call *node.Call) raster.Engine {
 	return raster.Engine{MaxPixels: call.MaxPixels}
 }
 
-// perPixel is a cost of so many nanoseconds a pixel on one slow core, twice what one
-// core of the reference machine takes.
+// perPixel returns a cost of the given nanoseconds a pixel on one slow core: twice the time of one core of the
+// reference machine.
 func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
 	return func(_ node.Args, pixels int64) time.Duration {
 		return time.Duration(pixels*nanoseconds) + time.Millisecond
@@ -99,7 +98,7 @@ func ImageToMask() *node.Class {
 	}
 }
 
-// InvertMask swaps what is selected and what is not.
+// InvertMask swaps the selected and the unselected area.
 func InvertMask() *node.Class {
 	return &node.Class{
 		Name: "InvertMask", DisplayName: "Invert Mask", Category: category, Module: moduleMask,

@@ -66,7 +66,7 @@ func TrimAudioDuration() *node.Class {
 	}
 }
 
-// samplesOf is a time in samples, within bounds that sums of two do not leave.
+// samplesOf converts a time to samples, within bounds such that a sum of two does not overflow.
 func samplesOf(seconds float64, rate int) int {
 	n := math.RoundToEven(seconds * float64(rate))
 	if math.IsNaN(n) {
@@ -75,7 +75,7 @@ func samplesOf(seconds float64, rate int) int {
 	return int(min(max(n, math.MinInt32), math.MaxInt32))
 }
 
-// SplitAudioChannels takes a stereo sound apart.
+// SplitAudioChannels splits a stereo sound into its channels.
 func SplitAudioChannels() *node.Class {
 	return &node.Class{
 		Name: "SplitAudioChannels", DisplayName: "Split Audio Channels", Category: "audio", Module: moduleAudio,
@@ -97,7 +97,7 @@ func SplitAudioChannels() *node.Class {
 	}
 }
 
-// JoinAudioChannels makes a stereo sound of two.
+// JoinAudioChannels makes a stereo sound of two sounds.
 func JoinAudioChannels() *node.Class {
 	return &node.Class{
 		Name: "JoinAudioChannels", DisplayName: "Join Audio Channels", Category: "audio", Module: moduleAudio,
@@ -116,7 +116,7 @@ func JoinAudioChannels() *node.Class {
 	}
 }
 
-// AudioConcat puts a sound behind or before another.
+// AudioConcat puts one sound after or before another.
 func AudioConcat() *node.Class {
 	return &node.Class{
 		Name: "AudioConcat", DisplayName: "Concatenate Audio", Category: "audio", Module: moduleAudio,
@@ -141,7 +141,7 @@ func AudioConcat() *node.Class {
 	}
 }
 
-// mixes are the ways in which two sounds are put together.
+// mixes are the ways to combine two sounds.
 var mixes = map[string]func(x, y float32) float32{
 	"add":      func(x, y float32) float32 { return x + y },
 	"mean":     func(x, y float32) float32 { return (x + y) / 2 },
@@ -149,7 +149,7 @@ var mixes = map[string]func(x, y float32) float32{
 	"multiply": func(x, y float32) float32 { return x * y },
 }
 
-// AudioMerge lays a sound over another.
+// AudioMerge mixes one sound into another.
 func AudioMerge() *node.Class {
 	return &node.Class{
 		Name: "AudioMerge", DisplayName: "Merge Audio", Category: "audio", Module: moduleAudio,
@@ -167,7 +167,7 @@ func AudioMerge() *node.Class {
 				return node.Result{}, err
 			}
 			mix, ok := mixes[method]
-			if !ok { // a linked value is of no list
+			if !ok { // a linked value is not checked against the input's options
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeMergeMethod, "unknown merge method %q", method)
 			}
 			return one(media.Mix(ctx, a, b, maxSound(call), mix))

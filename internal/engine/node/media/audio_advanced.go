@@ -43,7 +43,7 @@ func (f family) SaveAudioAdvanced() *node.Class {
 				how, ok = opus(quality)
 			}
 			if !ok {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeQuality, "there is no format %.64q of quality %.64q", format, quality)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeQuality, "format %.64q with quality %.64q does not exist", format, quality)
 			}
 			return f.save(ctx, call, node.FolderOutput, node.ExpandName(prefix, 0, 0, call.SubmittedAt), how)
 		},

@@ -42,7 +42,7 @@ func (f family) LoadAudio() *node.Class {
 	}
 }
 
-// audioFormat is how a file of sound is written.
+// audioFormat describes how a file of sound is written.
 type audioFormat struct {
 	suffix, contentType string
 	options             ffmpeg.Format
@@ -62,7 +62,7 @@ func mp3(quality string) (audioFormat, bool) {
 
 func opusQualities() []string { return []string{"64k", "96k", "128k", "192k", "320k"} }
 
-// opusQuality is the default.
+// opusQuality is the default quality of Opus.
 const opusQuality = "128k"
 
 func opus(quality string) (audioFormat, bool) {
@@ -70,7 +70,7 @@ func opus(quality string) (audioFormat, bool) {
 	return audioFormat{".opus", "audio/ogg", ffmpeg.Format{Muxer: []string{"-f", "opus"}, Audio: audio}}, slices.Contains(opusQualities(), quality)
 }
 
-// SaveAudio writes FLAC.
+// SaveAudio writes FLAC files.
 func (f family) SaveAudio() *node.Class {
 	c := f.saving("SaveAudio", "Save Audio (FLAC) (DEPRECATED)", func(string) (audioFormat, bool) { return flac(), true })
 	c.Description = "Writes the sound as a FLAC file into the output folder."
@@ -78,7 +78,7 @@ func (f family) SaveAudio() *node.Class {
 	return c
 }
 
-// SaveAudioMP3 writes MP3.
+// SaveAudioMP3 writes MP3 files.
 func (f family) SaveAudioMP3() *node.Class {
 	c := f.saving("SaveAudioMP3", "Save Audio (MP3) (DEPRECATED)", mp3, mp3Qualities()...)
 	c.Description = "Writes the sound as an MP3 file into the output folder."
@@ -86,7 +86,7 @@ func (f family) SaveAudioMP3() *node.Class {
 	return c
 }
 
-// SaveAudioOpus writes Opus in Ogg.
+// SaveAudioOpus writes files with Opus in Ogg.
 func (f family) SaveAudioOpus() *node.Class {
 	c := f.saving("SaveAudioOpus", "Save Audio (Opus) (DEPRECATED)", opus, opusQualities()...)
 	for i := range c.Inputs {
@@ -99,7 +99,7 @@ func (f family) SaveAudioOpus() *node.Class {
 	return c
 }
 
-// saving is a class that writes sound in a format that its quality, if it has one, decides on.
+// saving is a class that writes sound. Its format depends on the quality, if the class has that input.
 func (f family) saving(name, display string, format func(quality string) (audioFormat, bool), qualities ...string) *node.Class {
 	inputs := []node.Input{sounds("audio", "The sound to write."), prefix("audio/ComfyUI")}
 	if len(qualities) > 0 {
@@ -126,7 +126,7 @@ func (f family) saving(name, display string, format func(quality string) (audioF
 	}
 }
 
-// PreviewAudio writes FLAC to the temporary folder.
+// PreviewAudio writes FLAC files to the temporary folder.
 func (f family) PreviewAudio() *node.Class {
 	return &node.Class{
 		Name: "PreviewAudio", DisplayName: "Preview Audio", Category: "audio", Module: moduleAudio,

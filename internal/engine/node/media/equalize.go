@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// shelfQuality is that of the outer bands.
+// shelfQuality is the quality (q) of the outer bands.
 const shelfQuality = 0.707
 
 // AudioEqualizer3Band makes three bands of a sound louder or softer.

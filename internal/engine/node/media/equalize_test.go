@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// bands is the equalizer's input but for the sound.
+// bands returns the equalizer's inputs except for the sound.
 func bands(sound *media.Sound, low, mid, high float64) node.Args {
 	return node.Args{
 		"audio": sound, "low_gain_dB": low, "low_freq": int64(150), "mid_gain_dB": mid, "mid_freq": int64(1200), "mid_q": 1.3,
@@ -35,8 +35,8 @@ func noise(t *testing.T, rate int) *media.Sound {
 	return s
 }
 
-// The filters of ffmpeg follow the same formulas and are not ours. For shelves it means another quality: by its width w the
-// slope is sqrt(2A) sin/2w, where the cookbook has 2 sqrt(A) sin/2Q.
+// ffmpeg's filters follow the same formulas independently. For shelves, ffmpeg means another quality: its width w
+// gives the slope sqrt(2A) sin/2w, where the cookbook has 2 sqrt(A) sin/2Q.
 func TestTheEqualizerDoesWhatFFmpegsFiltersDo(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)

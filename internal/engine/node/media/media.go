@@ -21,7 +21,7 @@ const (
 	moduleVideo = "comfy_extras.nodes_video"
 )
 
-// family makes the classes over one installation of ffmpeg.
+// family makes the classes for one installation of ffmpeg.
 type family struct{ tool *ffmpeg.Tool }
 
 // Classes returns the classes of the package in the order of listings.
@@ -46,7 +46,7 @@ func soundCost(node.Args, int64) time.Duration { return 500 * time.Millisecond }
 // videoPixels is the assumed size of a video whose length the planner does not know.
 func videoPixels(node.Args, int64) int64 { return 1 << 28 }
 
-// framesCost is encoding, at a few million pixels a second.
+// framesCost is the cost of encoding, at a few million pixels a second.
 func framesCost(_ node.Args, pixels int64) time.Duration {
 	return time.Duration(pixels*300) + 500*time.Millisecond
 }
@@ -62,7 +62,7 @@ func prefix(def string) node.Input {
 	}
 }
 
-// most is the bound on the pixels of a value of the call.
+// most returns the bound on the pixels of a value of the call.
 func most(call *node.Call) int64 {
 	if call.MaxPixels > 0 {
 		return call.MaxPixels
@@ -73,7 +73,7 @@ func most(call *node.Call) int64 {
 // bytesPerPixel is the memory of a pixel of the widest value: four floats.
 const bytesPerPixel = 16
 
-// maxSound is the bound on the bytes of a sound of the call.
+// maxSound returns the bound on the bytes of a sound of the call.
 func maxSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
 
 // checkFile refuses a constant that does not name a file of the account. what is "audio" or "video".
@@ -107,7 +107,7 @@ func fingerprintFile(input string) func(context.Context, node.Files, node.Args) 
 	}
 }
 
-// tags returns the tags of a saved file: the graph that made it, and the caller's extra keys.
+// tags returns the tags of a saved file: the graph, and the caller's extra keys.
 func tags(call *node.Call) ([]ffmpeg.Tag, error) {
 	texts, err := image.Metadata(call)
 	if err != nil {
@@ -120,7 +120,7 @@ func tags(call *node.Call) ([]ffmpeg.Tag, error) {
 	return out, nil
 }
 
-// one is the result of a class with a single output.
+// one returns the result of a class with a single output.
 func one(s *media.Sound, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
@@ -128,7 +128,7 @@ func one(s *media.Sound, err error) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{s}}, nil
 }
 
-// savedOut is the output of classes that name their sound.
+// savedOut is the output list of classes that name their sound.
 func savedOut() []node.Output { return []node.Output{{Type: node.Audio, Name: "audio"}} }
 
 // audioOut is the output list of most classes.

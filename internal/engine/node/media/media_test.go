@@ -37,7 +37,7 @@ func TestClassesConform(t *testing.T) {
 	})
 }
 
-// account is files and the classes that are run on them.
+// account holds files, and runs classes on them.
 type account struct {
 	t       *testing.T
 	classes *node.Registry
@@ -65,7 +65,7 @@ func (a *account) run(name string, args node.Args) node.Result {
 	return res
 }
 
-// first is the only output of a class.
+// first returns the only output of a class.
 func (a *account) first(name string, args node.Args) node.Value {
 	a.t.Helper()
 	return a.run(name, args).Outputs[0]
@@ -137,7 +137,7 @@ func TestAVideoIsTakenApartAndMade(t *testing.T) {
 	require.Contains(t, string(a.files.Saved["from_00001_.mp4"][:32]), "ftyp")
 }
 
-// Pictures that already are as they are to be written are not encoded again; a part of them is.
+// Pictures that already have the requested format are not encoded again. A part of them is.
 func TestASavedVideoLosesNothing(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -161,7 +161,7 @@ func TestASavedVideoLosesNothing(t *testing.T) {
 	require.Len(t, bytes.Split(a.files.Saved["two_00001_.mp4"], []byte("x264 - core")), 2, "written once")
 }
 
-// WebM has odd sizes, MP4 has not: there a row and a column are cut off.
+// WebM files may have odd sizes. MP4 files may not, so a row and a column are cut off.
 func TestOddSizes(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -176,7 +176,7 @@ func TestOddSizes(t *testing.T) {
 	}
 }
 
-// A silent video has a sound of no length, which goes into another one as it came.
+// A silent video has a sound without samples, and a video made with this sound has no audio track.
 func TestVideoWithoutSoundHasNoAudioTrack(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -188,7 +188,7 @@ func TestVideoWithoutSoundHasNoAudioTrack(t *testing.T) {
 	require.Zero(t, again[1].(*media.Sound).Samples())
 }
 
-// A part of a file and the same part of its frames show the same.
+// A part of a file, and the same part of its frames, have the same content.
 func TestPartsOfAVideo(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -198,7 +198,7 @@ func TestPartsOfAVideo(t *testing.T) {
 	cases := map[string]struct {
 		start, duration float64
 		strict          bool
-		want            []float32 // brightness of the frames; none = refused
+		want            []float32 // brightness of the frames; nil = the class refuses the part
 	}{
 		"the middle":       {0.2, 0.2, true, []float32{100, 150}},
 		"to the end":       {0.3, 0, false, []float32{150, 200}},
@@ -244,7 +244,7 @@ func TestFilesAreCheckedBeforeTheRun(t *testing.T) {
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
 }
 
-// The choice below the format decides what a file holds; ten bits stay ten bits.
+// The choice below the format determines the content of a file. A video of ten bits stays one of ten bits.
 func TestASavedVideoIsOfTheChosenKind(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)
@@ -278,7 +278,7 @@ func TestASavedVideoIsOfTheChosenKind(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err), "the format does not hold it")
 }
 
-// Quality decides on the size of a file with losses; its frames are those that were given.
+// Quality determines the size of a lossy file. The file has all frames.
 func TestWebPWithLosses(t *testing.T) {
 	t.Parallel()
 	tool, err := ffmpeg.Find("")
@@ -305,7 +305,8 @@ func TestWebPWithLosses(t *testing.T) {
 	require.Error(t, classes.LossyWebP(tool)(t.Context(), &bytes.Buffer{}, frames, 10, 101, "default"))
 }
 
-// Which frames are kept is NumPy's choice: of 30 frames 16, RandomState(7).randint(0, 15) is 4, RandomState(0)'s is 12.
+// NumPy chooses which frames are kept: for 16 of 30 frames, RandomState(7).randint(0, 15) is 4, and that of
+// RandomState(0) is 12.
 func TestConsecutiveFramesAreKept(t *testing.T) {
 	t.Parallel()
 	a := newAccount(t)

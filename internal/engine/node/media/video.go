@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// LoadVideo returns a reference to a file. Nodes that need its content read it.
+// LoadVideo returns a reference to a file, which nodes read if they need its content.
 func (f family) LoadVideo() *node.Class {
 	return &node.Class{
 		Name: "LoadVideo", DisplayName: "Load Video", Category: "video", Module: moduleVideo,
@@ -71,15 +71,15 @@ func (f family) CreateVideo() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are in no range
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are not possible", video.FPS)
+			if !(video.FPS >= 1 && video.FPS <= 120) { // linked values are not checked against the input's range
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeFrameRate, "%g frames per second are out of range; a video has from 1 to 120", video.FPS)
 			}
 			return node.Result{Outputs: []node.Value{video}}, nil
 		},
 	}
 }
 
-// GetVideoComponents takes a video apart.
+// GetVideoComponents returns the parts of a video.
 func (f family) GetVideoComponents() *node.Class {
 	return &node.Class{
 		Name: "GetVideoComponents", DisplayName: "Get Video Components", Category: "video", Module: moduleVideo,
@@ -127,7 +127,7 @@ func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error)
 	return f.tool.Video(ctx, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, most(call))
 }
 
-// saveVideo writes a video of either kind.
+// saveVideo writes a video in memory or a part of a file.
 func (f family) saveVideo(ctx context.Context, call *node.Call, video *media.Video, save node.Save, how ffmpeg.Format) (node.Result, error) {
 	texts, err := tags(call)
 	if err != nil {
@@ -192,7 +192,7 @@ func (f family) SaveWEBM() *node.Class {
 				"vp9": {"-c:v", "libvpx-vp9", "-row-mt", "1"}, "av1": {"-c:v", "libaom-av1", "-cpu-used", "8"},
 			}[codec]
 			if !ok || !(crf >= 0 && crf <= 63) || !(video.FPS <= 1000) {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeEncoding, "codec %q at crf %g and %g frames per second is not possible", codec, crf, video.FPS)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeEncoding, "codec %q at crf %g and %g frames per second is not supported", codec, crf, video.FPS)
 			}
 			how := ffmpeg.Format{
 				Muxer: []string{"-f", "webm"},
@@ -253,7 +253,7 @@ func (f family) runVideoSlice(ctx context.Context, call *node.Call) (node.Result
 	return node.Result{Outputs: []node.Value{part}}, nil
 }
 
-// length is that of a video in seconds.
+// length returns the length of a video in seconds.
 func (f family) length(ctx context.Context, call *node.Call, video *media.Video) (float64, error) {
 	switch {
 	case video.Frames != nil:
@@ -270,7 +270,7 @@ func (f family) length(ctx context.Context, call *node.Call, video *media.Video)
 	return whole - video.Start, err
 }
 
-// cut takes a part that the video has.
+// cut returns a part of a video. The video must contain the part.
 func cut(video *media.Video, start, length float64) (*media.Video, error) {
 	if video.Frames == nil {
 		return &media.Video{File: video.File, Start: video.Start + start, Length: length}, nil
@@ -281,7 +281,7 @@ func cut(video *media.Video, start, length float64) (*media.Video, error) {
 	if video.Sound != nil {
 		from := samplesOf(start, video.Sound.Rate())
 		sound, err := video.Sound.Cut(from, from+samplesOf(length, video.Sound.Rate()))
-		if err != nil && fault.CodeOf(err) != fault.CodeSoundEmpty { // it may be shorter than the pictures
+		if err != nil && fault.CodeOf(err) != fault.CodeSoundEmpty { // the sound may be shorter than the pictures
 			return nil, err
 		}
 		part.Sound = sound

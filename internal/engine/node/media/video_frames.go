@@ -18,7 +18,7 @@ const moduleDataset = "comfy_extras.nodes_dataset"
 // maxFrame is the largest number of frames that an input may name.
 const maxFrame = 99999
 
-// The ways in which frames are chosen.
+// The ways to choose frames.
 const (
 	sampleUniform = "uniform"
 	sampleHead    = "head"
@@ -56,7 +56,7 @@ func (f family) VideoTemporalCrop() *node.Class {
 	}
 }
 
-// VideoRandomTemporalCrop keeps consecutive frames from one on that a seed chooses.
+// VideoRandomTemporalCrop keeps consecutive frames; a seed chooses the first of them.
 func (f family) VideoRandomTemporalCrop() *node.Class {
 	return &node.Class{
 		Name: "VideoRandomTemporalCrop", DisplayName: "Crop Video (Temporal Random)", Category: "video/transform", Module: moduleDataset,
@@ -88,10 +88,10 @@ func (f family) VideoRandomTemporalCrop() *node.Class {
 	}
 }
 
-// consecutive is the part of a video of some frames, with its sound.
+// consecutive returns a part of a video, with its sound.
 func consecutive(video *media.Video, start, length int) (node.Result, error) {
-	if start < 0 || length < 1 { // linked values are in no range
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video has no %d frames from %d on", length, start)
+	if start < 0 || length < 1 { // linked values are not checked against the input's range
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeVideoPart, "the video does not have %d frames from frame %d on", length, start)
 	}
 	part, err := cut(video, float64(start)/video.FPS, float64(length)/video.FPS)
 	if err != nil {
@@ -149,10 +149,10 @@ func (f family) VideoFrameSample() *node.Class {
 	}
 }
 
-// sampled are the numbers of the frames that are kept, in order.
+// sampled returns the numbers of the frames that are kept, in order.
 func sampled(strategy string, total, count, seed int) ([]int, error) {
-	if count < 1 || strategy != sampleUniform && strategy != sampleRandom { // linked values are in no range
-		return nil, fault.New(fault.Invalid, fault.CodeVideoPart, "%d frames cannot be chosen by %.64q", count, strategy)
+	if count < 1 || strategy != sampleUniform && strategy != sampleRandom { // linked values are not checked against the input's range
+		return nil, fault.New(fault.Invalid, fault.CodeVideoPart, "%d frames cannot be chosen with strategy %.64q", count, strategy)
 	}
 	if strategy == sampleRandom {
 		return slices.Sorted(slices.Values(random.ForNumPy(uint64(seed)).Permutation(total)[:count])), nil

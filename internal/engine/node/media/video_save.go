@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// automatic is the choice that leaves a decision to the class.
+// automatic is the choice that lets the class decide.
 const automatic = "auto"
 
 // container is a kind of video file.
@@ -20,8 +20,8 @@ type container struct {
 	name, suffix, contentType string
 	codecs                    []string // the choices
 	muxer                     []string
-	probed                    string   // its name in descriptions of files
-	keeps                     []string // codecs of streams that are copied
+	probed                    string   // its name in ffprobe's description of a file
+	keeps                     []string // codecs of streams that are copied without encoding them again
 }
 
 func containers() []container {
@@ -61,7 +61,7 @@ func (f family) SaveVideo() *node.Class {
 	}
 }
 
-// codecInput chooses among codecs, and how each encodes.
+// codecInput declares the choice of a codec and its settings.
 func codecInput(codecs []string) node.Input {
 	choices := make(node.Choices, len(codecs))
 	for i, codec := range codecs {
@@ -89,7 +89,7 @@ func encodingInput(crf, most float64) node.Input {
 	}
 }
 
-// encoding is how pictures are to be encoded.
+// encoding is how pictures are encoded.
 type encoding struct {
 	codec string  // "" = as it is, or H.264
 	crf   float64 // < 0 = the default
@@ -115,7 +115,7 @@ func readEncoding(args node.Args, name string) (encoding, error) {
 		return e, err
 	}
 	if !(e.crf >= 0 && e.crf <= 63) {
-		return e, fault.New(fault.Invalid, fault.CodeEncoding, "pictures cannot be encoded at crf %g", e.crf)
+		return e, fault.New(fault.Invalid, fault.CodeEncoding, "crf %g is out of range for this codec", e.crf)
 	}
 	return e, nil
 }
@@ -128,7 +128,7 @@ func (f family) runSaveVideo(ctx context.Context, call *node.Call) (node.Result,
 	}
 	i := slices.IndexFunc(containers(), func(c container) bool { return c.name == format })
 	if i < 0 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeFormat, "there is no format %.64q", format)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeFormat, "unknown format %.64q", format)
 	}
 	codec := "format.codec"
 	if !in.Has(codec) {
@@ -151,12 +151,12 @@ func (f family) runSaveVideo(ctx context.Context, call *node.Call) (node.Result,
 	return res, nil
 }
 
-// format returns how a video is written into the container.
+// format returns the options for a video in the container.
 func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error) {
 	if e.codec == "" {
 		e.codec = c.codecs[1]
 	} else if !slices.Contains(c.codecs, e.codec) {
-		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding, "a %s file does not hold %.64q", c.name, e.codec)
+		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding, "a %s file cannot contain codec %.64q", c.name, e.codec)
 	}
 	if e.space != "" && e.space != video.Colors() {
 		return ffmpeg.Format{}, fault.New(fault.Invalid, fault.CodeEncoding,
@@ -169,12 +169,13 @@ func (c container) format(e encoding, video *media.Video) (ffmpeg.Format, error)
 		how.Audio = []string{"-c:a", "libopus", "-b:a", "128k"}
 	}
 	if e.crf >= 0 {
-		how.Container = "" // encoded anew in any case
+		how.Container = "" // the streams are always encoded
 	}
 	return how, nil
 }
 
-// pictures are the options of an encoder. Pictures have only even sizes: an odd row or column is cut off.
+// pictures returns the options of an encoder. The encoders accept only even sizes, so an odd row or column is cut
+// off.
 func pictures(e encoding, bits int) []string {
 	depth := "yuv420p"
 	if bits >= 10 {

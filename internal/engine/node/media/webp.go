@@ -12,12 +12,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// LossyWebP returns the writer of animated WebP files with losses, which package image does not write itself.
+// LossyWebP returns the writer of lossy animated WebP files, which package image cannot write itself.
 func LossyWebP(tool *ffmpeg.Tool) image.LossyWriter {
 	return func(ctx context.Context, w io.Writer, im *raster.Image, fps float64, quality int, method string) error {
 		level, ok := map[string]int{"default": 4, "fastest": 0, "slowest": 6}[method]
-		if !ok || quality < 0 || quality > 100 { // linked values are in no range
-			return fault.New(fault.Invalid, fault.CodeAnimation, "a WebP file of quality %d by method %.64q cannot be written", quality, method)
+		if !ok || quality < 0 || quality > 100 { // linked values are not checked against the input's range
+			return fault.New(fault.Invalid, fault.CodeAnimation, "a WebP file of quality %d and method %.64q cannot be written", quality, method)
 		}
 		how := ffmpeg.Format{
 			Muxer: []string{"-f", "webp", "-loop", "0"},

@@ -19,16 +19,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// PictureName is a PNG with transparency that every Files holds in its input and output folders.
+// PictureName is the name of a PNG with transparency in the input and output folders of every Files.
 const PictureName = "picture.png"
 
-// Files of sound and video that every Files holds in its input folder.
+// Files of sound and video in the input folder of every Files.
 const (
-	SoundName = "sound.wav" // half a second of stereo at 8,000 Hz
+	SoundName = "sound.wav" // 0.5 s of stereo at 8,000 Hz
 	VideoName = "video.gif" // five frames of 16 × 12 pixels, ten a second
 )
 
-// Files is an account's files in memory, as far as classes use them: one flat namespace of names.
+// Files is an account's files in memory, in one flat namespace, as far as classes use them.
 type Files struct {
 	mu    sync.Mutex // guards Saved and Asked
 	Saved map[string][]byte
@@ -37,7 +37,7 @@ type Files struct {
 
 var _ node.Files = (*Files)(nil)
 
-// NewFiles returns files of which one is a picture.
+// NewFiles returns files with one picture.
 func NewFiles() *Files {
 	im := image.NewNRGBA(image.Rect(0, 0, 5, 4))
 	for i := range 20 {
@@ -45,12 +45,12 @@ func NewFiles() *Files {
 	}
 	var b bytes.Buffer
 	if err := png.Encode(&b, im); err != nil {
-		panic(err) // memory takes every write
+		panic(err) // writes to memory cannot fail
 	}
 	return &Files{Saved: map[string][]byte{PictureName: b.Bytes(), SoundName: wave(), VideoName: clip()}}
 }
 
-// wave is a WAV file of 16-bit samples.
+// wave returns a WAV file of 16-bit samples.
 func wave() []byte {
 	const rate, channels, samples = 8000, 2, 4000
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func wave() []byte {
 	put := func(values ...any) {
 		for _, v := range values {
 			if err := binary.Write(&b, binary.LittleEndian, v); err != nil {
-				panic(err) // memory takes every write
+				panic(err) // writes to memory cannot fail
 			}
 		}
 	}
@@ -70,7 +70,7 @@ func wave() []byte {
 	return b.Bytes()
 }
 
-// clip is an animation.
+// clip returns an animation.
 func clip() []byte {
 	var movie gif.GIF
 	for i := range 5 {
@@ -82,7 +82,7 @@ func clip() []byte {
 	}
 	var b bytes.Buffer
 	if err := gif.EncodeAll(&b, &movie); err != nil {
-		panic(err) // memory takes every write
+		panic(err) // writes to memory cannot fail
 	}
 	return b.Bytes()
 }
@@ -124,7 +124,7 @@ func (f *Files) List(_ context.Context, _ node.Folder, limit int) ([]string, err
 	return names[:min(limit, len(names))], nil
 }
 
-// Save implements node.Files; counters are 1 + the index.
+// Save implements node.Files. The counter of a file is 1 + its index.
 func (f *Files) Save(_ context.Context, s node.Save, write func(io.Writer) error) (node.File, error) {
 	var b bytes.Buffer
 	if err := write(&b); err != nil {

@@ -1,6 +1,6 @@
-// Package nodetest checks that node classes keep the promises of their port: declarations are sound, results are as declared,
-// inputs do not change, equal calls give equal results, and bad arguments are errors of the right kind. The packages of the
-// classes call Conform; the results of each class are tested there.
+// Package nodetest checks that node classes keep the promises of their port: declarations are sound, results match
+// their declaration, inputs do not change, equal calls give equal results, and bad arguments are errors of the right
+// kind. The packages of the classes call Conform and test the results of each class themselves.
 package nodetest
 
 import (
@@ -25,11 +25,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Example says how a class is called where its defaults do not do.
+// Example is a call of a class whose default arguments are not enough.
 type Example map[string]node.Args
 
-// Conform exercises every class of the registry. Arguments are the defaults and small values of
-// each type; examples replace those of the named classes.
+// Conform runs every class of the registry. Arguments are the defaults, or small values of each type; examples
+// replace those of the named classes.
 func Conform(t *testing.T, registry *node.Registry, examples Example) {
 	t.Helper()
 	for _, class := range registry.Classes() {
@@ -52,7 +52,7 @@ type suite struct {
 	example  node.Args
 }
 
-// nameless is the one class to which ComfyUI gives no display name.
+// nameless is the only class without a display name in ComfyUI.
 const nameless = "FluxKontextImageScale"
 
 func (s *suite) declaration(t *testing.T) {
@@ -111,7 +111,7 @@ func (s *suite) inputs(t *testing.T) {
 	}
 }
 
-// requireType holds the values of a declaration to the types that Input allows.
+// requireType requires that the values of a declaration have the types that Input allows.
 func requireType(t *testing.T, in node.Input, value any) {
 	t.Helper()
 	switch value.(type) {
@@ -191,7 +191,7 @@ func (s *suite) constants(t *testing.T) node.Args {
 	return constants
 }
 
-// args are the example's, else defaults and small values.
+// args returns the arguments of the example, or else defaults and small values.
 func (s *suite) args(t *testing.T) node.Args {
 	if s.example != nil {
 		return s.example
@@ -205,7 +205,7 @@ func (s *suite) args(t *testing.T) node.Args {
 	return args
 }
 
-// firstChoice gives each input that chooses a set of inputs its first choice.
+// firstChoice makes the first choice for each input that chooses a set of inputs.
 func (s *suite) firstChoice(name string) (any, bool) {
 	inputs := s.class.Inputs
 	for part := range strings.SplitSeq(name, ".") {
@@ -225,7 +225,7 @@ func (s *suite) firstChoice(name string) (any, bool) {
 	return nil, false
 }
 
-// sample returns a value for an input: its default, or a small one of its type.
+// sample returns a value for an input: its default, or a small value of its type.
 func sample(t *testing.T, in node.Input) node.Value {
 	t.Helper()
 	switch v := in.Default.(type) {
@@ -284,7 +284,7 @@ func sample(t *testing.T, in node.Input) node.Value {
 	}
 }
 
-// tone is half a second of stereo.
+// tone returns half a second of stereo.
 func tone(t *testing.T) *media.Sound {
 	t.Helper()
 	s, err := media.NewSound(8000, [][]float32{ramp(4000), ramp(4000)})
@@ -330,8 +330,8 @@ func (s *suite) runs(t *testing.T) {
 	require.True(t, s.class.OutputNode || s.class.Intermediate || len(res.UI) == 0, "only output nodes show something")
 }
 
-// expands holds a result with expansions to its form: every link leads to a node that is there, and the
-// same arguments give the same graph.
+// expands checks the form of a result with expansions: every link leads to an existing node, and the same arguments
+// give the same graph.
 func (s *suite) expands(t *testing.T, args node.Args, res node.Result) {
 	t.Helper()
 	for _, call := range res.Calls {
@@ -353,7 +353,7 @@ func (s *suite) expands(t *testing.T, args node.Args, res node.Result) {
 	require.Equal(t, res, again, "the same graph twice")
 }
 
-// requireOutput holds a value to its declared type, and to what can be stored.
+// requireOutput requires that a value has its declared type and can be stored.
 func requireOutput(t *testing.T, out node.Output, value node.Value) {
 	t.Helper()
 	require.NoError(t, node.EncodeValue(io.Discard, value))
@@ -371,7 +371,7 @@ func requireOutput(t *testing.T, out node.Output, value node.Value) {
 	}[out.Type]
 	if want != nil {
 		if _, wrapped := value.([]any); wrapped && out.Type == node.String {
-			return // as ComfyUI's classes of datasets return texts
+			return // ComfyUI's classes of datasets return lists of texts
 		}
 		require.IsType(t, want, value)
 	}
@@ -400,7 +400,7 @@ func (s *suite) refuses(t *testing.T) {
 	}
 }
 
-// requireRefusal accepts success, since some classes take anything, and errors that blame the arguments.
+// requireRefusal accepts success, since some classes take any argument, and errors that blame the arguments.
 func (s *suite) requireRefusal(t *testing.T, err error, format string, args ...any) {
 	t.Helper()
 	if err != nil {
@@ -418,7 +418,7 @@ func contents(t *testing.T, args node.Args) map[string]any {
 	return out
 }
 
-// content is a value in a form that can be compared.
+// content returns a value in a form that can be compared.
 func content(t *testing.T, value node.Value) string {
 	t.Helper()
 	var b bytes.Buffer

@@ -128,10 +128,10 @@ func writerOf(format, depth, space string, texts []codec.Text) (writer, error) {
 			return deep.EncodeEXR(ctx, w, light, 0, primaries, long)
 		}, nil
 	}
-	return nil, fault.New(fault.Invalid, fault.CodeFormat, "there is no %.64q of %.64q with values in %.64q", format, depth, space)
+	return nil, fault.New(fault.Invalid, fault.CodeFormat, "format %.64q with depth %.64q and color space %.64q is not supported", format, depth, space)
 }
 
-// linear is an image in linear light. Alpha stays.
+// linear returns an image in linear light. Alpha does not change.
 func linear(ctx context.Context, im *raster.Image, curve func(float32) float32) (*raster.Image, error) {
 	if curve == nil {
 		return im, nil
@@ -144,7 +144,7 @@ func linear(ctx context.Context, im *raster.Image, curve func(float32) float32) 
 	})
 }
 
-// fromSRGB is the light of a value in sRGB.
+// fromSRGB converts a value of sRGB to linear light.
 func fromSRGB(v float32) float32 {
 	if v <= 0.04045 {
 		return v / 12.92
@@ -152,7 +152,7 @@ func fromSRGB(v float32) float32 {
 	return float32(math.Pow((float64(v)+0.055)/1.055, 2.4))
 }
 
-// fromHLG is the light of the scene of a value in hybrid log-gamma.
+// fromHLG converts a value of hybrid log-gamma to the linear light of the scene.
 func fromHLG(v float32) float32 {
 	if v <= 0.5 {
 		return v * v / 3

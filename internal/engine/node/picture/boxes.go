@@ -16,7 +16,7 @@ const (
 	fitPad     = "pad"
 )
 
-// CropByBBoxes cuts of each image the rectangle around its boxes.
+// CropByBBoxes cuts the rectangle around its boxes out of each image.
 func CropByBBoxes() *node.Class {
 	side := func(name, tooltip string) node.Input {
 		return declare.Stepped(declare.Count(name, 512, 64, 4096, tooltip), 8)
@@ -48,7 +48,7 @@ func CropByBBoxes() *node.Class {
 	}
 }
 
-// boxes is the arguments of one CropByBBoxes.
+// boxes holds the arguments of one CropByBBoxes.
 type boxes struct {
 	width, height, padding int
 	fit                    string
@@ -95,10 +95,10 @@ func runBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 }
 
 func noBox() error {
-	return fault.New(fault.Invalid, fault.CodeInputType, "input bboxes is neither a box nor a list of boxes for each image")
+	return fault.New(fault.Invalid, fault.CodeInputType, "input bboxes must be a box, or a list of boxes for each image")
 }
 
-// around is the rectangle around boxes: its corners.
+// around returns the corners of the rectangle around boxes.
 func around(list []any) (x0, y0, x1, y1 int, err error) {
 	x0, y0, x1, y1 = math.MaxInt, math.MaxInt, math.MinInt, math.MinInt
 	for _, value := range list {
@@ -123,7 +123,7 @@ func around(list []any) (x0, y0, x1, y1 int, err error) {
 	return x0, y0, x1, y1, nil
 }
 
-// cut takes the part around the boxes; where that has no pixel, a square in the upper middle.
+// cut takes the part around the boxes. If that part has no pixels, it takes a square in the upper middle.
 func (b boxes) cut(ctx context.Context, e raster.Engine, im *raster.Image, list []any) (*raster.Image, error) {
 	x0, y0, x1, y1, err := around(list)
 	if err != nil {

@@ -15,7 +15,7 @@ func box(x, y, w, h int64) map[string]any {
 	return map[string]any{"x": x, "y": y, "width": w, "height": float64(h)}
 }
 
-// The golden files are ComfyUI's (testdata/make_boxes.py).
+// The golden files come from ComfyUI (testdata/make_boxes.py).
 func TestPartsAreCutAroundBoxesAsComfyUIDoes(t *testing.T) {
 	t.Parallel()
 	noise := golden(t, "noise")

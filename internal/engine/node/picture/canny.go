@@ -29,7 +29,7 @@ func Canny() *node.Class {
 				return node.Result{}, err
 			}
 			if !(low > 0 && low <= high) {
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the lower threshold of %g is above the higher of %g, or not positive", low, high)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "low_threshold %g must be positive and at most high_threshold %g", low, high)
 			}
 			if im.Channels() == 4 {
 				return node.Result{}, needColors(im)
@@ -70,12 +70,13 @@ type plane struct {
 
 func newPlane(w, h int) plane { return plane{w, h, make([]float32, w*h)} }
 
-// at is a value; beyond the edges it is that of the edge.
+// at returns a value. Beyond the edges, values repeat those of the edge.
 func (p plane) at(x, y int) float32 {
 	return p.v[min(max(y, 0), p.h-1)*p.w+min(max(x, 0), p.w-1)]
 }
 
-// blurReach is how far the blur looks to each side; it mirrors at the edges, which so small pictures do not have.
+// blurReach is the reach of the blur on each side. The blur mirrors the picture at its edges, which needs more pixels
+// than the reach.
 const blurReach = 2
 
 func greyPlane(im *raster.Image, frame int) (plane, error) {
@@ -96,7 +97,7 @@ func greyPlane(im *raster.Image, frame int) (plane, error) {
 	return p, nil
 }
 
-// kernel is a Gaussian window of deviation 1.
+// kernel returns a Gaussian window of deviation 1.
 func kernel() (k [2*blurReach + 1]float32) {
 	var sum float32
 	for i := range k {
@@ -143,13 +144,13 @@ func (p plane) blurred() plane {
 	return out
 }
 
-// directions are the neighbours of a pixel, from the right clockwise.
+// directions are the offsets of the neighbours of a pixel, clockwise from the right.
 var directions = [8][2]int{{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}}
 
-// least is the steepness of what is flat: the root of a small number that is added to every square.
+// least is the gradient of a flat area: the root of a small number that is added to every square.
 var least = float32(math.Sqrt(1e-6))
 
-// ridges is how steep a picture is, where it is steeper than on both sides of the line across; elsewhere 0.
+// ridges returns the gradient of a picture where it is larger than on both sides across the edge, and 0 elsewhere.
 func ridges(p plane) plane {
 	steep, toward := newPlane(p.w, p.h), make([]uint8, p.w*p.h)
 	for y := range p.h {
@@ -173,7 +174,8 @@ func ridges(p plane) plane {
 	return out
 }
 
-// beats reports whether a pixel is steeper than its neighbour in a direction. To the right and down it may be equal.
+// beats reports whether the gradient of a pixel is larger than that of its neighbour in a direction. To the right and
+// down it may be equal.
 func (p plane) beats(x, y int, direction uint8) bool {
 	nx, ny := x+directions[direction][0], y+directions[direction][1]
 	other := least
@@ -184,7 +186,7 @@ func (p plane) beats(x, y int, direction uint8) bool {
 	return v > other || v == other && (direction == 0 || direction == 2)
 }
 
-// tracked follows the edges: what is steeper than low counts if it hangs together with what is steeper than high.
+// tracked follows the edges: a gradient above low counts if it is connected to a gradient above high.
 func (p plane) tracked(low, high float32) []bool {
 	strong := make([]bool, len(p.v))
 	var open []int

@@ -9,10 +9,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// luma is the brightness of a pixel.
+// luma returns the brightness of a pixel.
 func luma(p []float32) float32 { return 0.299*p[0] + 0.587*p[1] + 0.114*p[2] }
 
-// needColors refuses images that are not RGB, as the original's library does.
+// needColors refuses images that are not RGB, as ComfyUI's library does.
 func needColors(im *raster.Image) error {
 	if im.Channels() != 3 {
 		return fault.New(fault.Invalid, fault.CodeInputType, "the image has %d channels; 3 are needed", im.Channels())
@@ -20,7 +20,7 @@ func needColors(im *raster.Image) error {
 	return nil
 }
 
-// ImageRGBToYUV takes brightness and the two colour differences apart.
+// ImageRGBToYUV splits an image into its brightness and its two colour differences.
 func ImageRGBToYUV() *node.Class {
 	return &node.Class{
 		Name: "ImageRGBToYUV", DisplayName: "Image RGB to YUV", Category: "image/color", Module: moduleMorphology,
@@ -58,7 +58,7 @@ func ImageRGBToYUV() *node.Class {
 	}
 }
 
-// ImageYUVToRGB puts brightness and the two colour differences together.
+// ImageYUVToRGB combines brightness and two colour differences.
 func ImageYUVToRGB() *node.Class {
 	return &node.Class{
 		Name: "ImageYUVToRGB", DisplayName: "Image YUV to RGB", Category: "image/color", Module: moduleMorphology,
@@ -111,10 +111,10 @@ func mean(row []float32, x, channels int) float32 {
 
 func unit(v float32) float32 { return min(max(v, 0), 1) }
 
-// histogram is the type of counts of values.
+// histogram is the type of an output with counts of values.
 const histogram node.Type = "HISTOGRAM"
 
-// levels is the number of values that are counted apart.
+// levels is the number of values of a histogram.
 const levels = 256
 
 // ImageHistogram counts the values of an image.
@@ -154,7 +154,7 @@ func ImageHistogram() *node.Class {
 	}
 }
 
-// counted is the histograms of the first frame: of the mean, the luminance, red, green and blue.
+// counted returns the histograms of the first frame: of the mean, the luminance, red, green and blue.
 func counted(im *raster.Image) (counts [5][levels]int64) {
 	for y := range im.Height() {
 		row, bytes := im.Row(nil, 0, y), im.Row8(nil, 0, y)

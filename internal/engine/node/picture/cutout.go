@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ImageCropToMask cuts out what a mask selects and puts it onto a colour.
+// ImageCropToMask cuts out the area that a mask selects and puts it on a colour.
 func ImageCropToMask() *node.Class {
 	return &node.Class{
 		Name: "ImageCropToMask", DisplayName: "Crop Image to Mask", Category: "image/transform", Module: moduleImages,
@@ -40,7 +40,7 @@ func ImageCropToMask() *node.Class {
 	}
 }
 
-// cutout is the arguments of one ImageCropToMask.
+// cutout holds the arguments of one ImageCropToMask.
 type cutout struct {
 	width, height, grow int
 	pad                 float64
@@ -62,7 +62,7 @@ func runCutout(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if mask.Frames() != 1 && mask.Frames() != im.Frames() || !(c.pad >= 1 && c.pad <= 2) || c.grow < -32 || c.grow > 32 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "%d masks do not fit %d images, or a number is out of its range", mask.Frames(), im.Frames())
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeBatchMismatch, "%d masks do not fit %d images, or a number is out of range", mask.Frames(), im.Frames())
 	}
 	grey := mask.Grey()
 	if grey.Width() != im.Width() || grey.Height() != im.Height() {
@@ -82,7 +82,7 @@ func runCutout(ctx context.Context, call *node.Call) (node.Result, error) {
 	return declare.One(e.Join(ctx, parts...))
 }
 
-// colorOf reads #rrggbb; anything else is black.
+// colorOf parses #rrggbb; anything else is black.
 func colorOf(text string) (c [3]float32) {
 	text = strings.TrimLeft(text, "#")
 	v, err := strconv.ParseUint(text, 16, 32)
@@ -95,8 +95,7 @@ func colorOf(text string) (c [3]float32) {
 	return c
 }
 
-// selects is the value from which on a mask counts as selecting a pixel fully, and faint the one below which it does not
-// count at all.
+// From the value selects on, a mask selects a pixel fully; below faint, it does not select the pixel at all.
 const (
 	selects = 204
 	faint   = 0.05
@@ -140,7 +139,7 @@ func (c cutout) cut(ctx context.Context, e raster.Engine, im, mask *raster.Image
 	return e.Resize(ctx, cut, c.width, c.height, raster.Lanczos)
 }
 
-// window is the part around the selected area that has the aspect ratio of the result.
+// window returns the part around the selected area that has the aspect ratio of the result.
 func (c cutout) window(x0, y0, x1, y1 int) (left, top, right, bottom int) {
 	aspect := float64(c.width) / float64(c.height)
 	w, h := float64(x1-x0+1), float64(y1-y0+1)
@@ -155,7 +154,8 @@ func (c cutout) window(x0, y0, x1, y1 int) (left, top, right, bottom int) {
 	return left, top, left + 2*halfW, top + 2*halfH
 }
 
-// compose puts a part of the image, as far as the mask selects it, onto the ground. Beyond the image there is ground.
+// compose puts a part of the image, as far as the mask selects it, onto the background. Beyond the image there is
+// only background.
 func (c cutout) compose(im *raster.Image, m plane, left, top, right, bottom int) (*raster.Image, error) {
 	w, h := right-left, bottom-top
 	pix := make([]float32, 0, max(w*h, 0)*3)
@@ -181,7 +181,7 @@ func (c cutout) compose(im *raster.Image, m plane, left, top, right, bottom int)
 	return raster.NewImage(1, h, w, 3, pix)
 }
 
-// prepared is a mask the right way round, grown and without what is faint.
+// prepared returns the mask, inverted if necessary, grown, and without faint values.
 func (c cutout) prepared(ctx context.Context, e raster.Engine, mask *raster.Image) (plane, error) {
 	m := planeOf(mask)
 	for i, v := range m.v {
@@ -246,7 +246,7 @@ func (p plane) inverted() bool {
 	return border/float64(2*(p.w+p.h)) > 0.5 && middles > 0 && middle/middles < 0.5
 }
 
-// bounds are the first and last columns and rows that hold a wanted value.
+// bounds returns the first and last columns and rows with a wanted value.
 func (p plane) bounds(wanted func(float32) bool) (x0, y0, x1, y1 int, found bool) {
 	x0, y0, x1, y1 = p.w, p.h, -1, -1
 	for i, v := range p.v {

@@ -1,6 +1,6 @@
-// Package picture holds native node classes of images that came later: sending and saving them in other ways, resizing
-// images and masks alike, tiles, colours and edges. Definitions and results are those of ComfyUI's classes of the same
-// names. Package image has the others.
+// Package picture holds native node classes for images beyond those of package image: sending and saving images in
+// other ways, resizing images and masks, tiles, colours and edges. Definitions and results are those of ComfyUI's
+// classes of the same names.
 package picture
 
 import (

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// watcher keeps the pictures that it is sent.
+// watcher keeps the pictures that it receives.
 type watcher struct{ pictures [][]byte }
 
 func (w *watcher) Progress(int, int)                {}
@@ -46,7 +46,7 @@ func must(t *testing.T, c *node.Class, args node.Args) []node.Value {
 	return res.Outputs
 }
 
-// requireNear holds every value of an image to another one's.
+// requireNear compares every value of an image with that of another one.
 func requireNear(t *testing.T, want, got *raster.Image, most float64) {
 	t.Helper()
 	require.Equal(t, [4]int{want.Frames(), want.Height(), want.Width(), want.Channels()}, [4]int{got.Frames(), got.Height(), got.Width(), got.Channels()})
@@ -66,7 +66,7 @@ func first(t *testing.T, values []node.Value) *raster.Image {
 
 func TestEdgesAreThoseOfKornia(t *testing.T) {
 	t.Parallel()
-	// where two rows are equally steep, the last bit of a sum decides between them
+	// Where two rows have equal gradients, the last bit of a sum decides between them.
 	for name, most := range map[string]int{"noise": 0, "shape": 2} {
 		got := first(t, must(t, picture.Canny(), node.Args{"image": golden(t, name), "low_threshold": 0.4, "high_threshold": 0.8}))
 		want, different := golden(t, "canny_"+name), 0

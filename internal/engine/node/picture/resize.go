@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// matched is the type of inputs and outputs that share one type chosen by what is connected.
+// matched is the type of inputs and outputs that share one type, which their links determine.
 const matched node.Type = "COMFY_MATCHTYPE_V3"
 
 const (
@@ -19,7 +19,7 @@ const (
 	megapixel = 1024 * 1024
 	// scaleNanos is the cost of a pixel of the larger of input and output.
 	scaleNanos = 50
-	// assumedAspect is the ratio of sides that planning allows for.
+	// assumedAspect is the ratio of sides that planning assumes.
 	assumedAspect = 4
 )
 
@@ -31,7 +31,7 @@ func side(name, tooltip string) node.Input {
 	return declare.Integer(name, 512, 0, declare.MaxSide, tooltip)
 }
 
-// resizeTypes are the ways in which a new size is given.
+// resizeTypes are the ways to give a new size.
 func resizeTypes() node.Choices {
 	match := node.Input{Name: "match", Type: "IMAGE,MASK", Tooltip: "What has the size."}
 	return node.Choices{
@@ -79,7 +79,7 @@ func ResizeImageMaskNode() *node.Class {
 	}
 }
 
-// sized is what images and masks have in common.
+// sized holds the properties that images and masks share.
 type sized interface {
 	Width() int
 	Height() int
@@ -137,7 +137,7 @@ func resized(ctx context.Context, e raster.Engine, args node.Args, im *raster.Im
 	return e.Resize(ctx, im, w, h, method)
 }
 
-// newSize is the size that the arguments ask for. Halves are rounded to even.
+// newSize returns the size that the arguments request. Halves are rounded to even.
 func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 	in := args.Reader()
 	given := func(name string) int { return in.Int("resize_type." + name) }
@@ -171,7 +171,7 @@ func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 	return w, h, in.Err()
 }
 
-// fitted replaces a side of 0 by what keeps the aspect ratio; two of them keep the size.
+// fitted replaces a side of 0 by the length that keeps the aspect ratio. Two sides of 0 keep the size.
 func fitted(im sized, w, h int) (int, int) {
 	switch {
 	case w == 0 && h == 0:
@@ -184,7 +184,7 @@ func fitted(im sized, w, h int) (int, int) {
 	return w, h
 }
 
-// edge gives the height the length if tall, else the width, and keeps the aspect ratio.
+// edge sets the height to the length if tall, otherwise the width, and keeps the aspect ratio.
 func edge(w, h, length int, tall bool) (int, int) {
 	switch {
 	case w == h:
@@ -195,7 +195,7 @@ func edge(w, h, length int, tall bool) (int, int) {
 	return length, round(float64(h) / float64(w) * float64(length))
 }
 
-// toMultiple resizes so that the picture covers the next smaller multiples, and cuts off what is over.
+// toMultiple resizes the picture so that it covers the next smaller multiples, and cuts off the rest.
 func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, method raster.Method) (*raster.Image, error) {
 	in := args.Reader()
 	multiple := in.Int("resize_type.multiple")
@@ -223,10 +223,10 @@ func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster
 // round rounds half to even.
 func round(v float64) int { return int(math.RoundToEven(v)) }
 
-// maxBatched is how many inputs BatchMasksNode may grow.
+// maxBatched is the largest number of masks that BatchMasksNode takes.
 const maxBatched = 50
 
-// BatchMasksNode puts any number of masks into one batch.
+// BatchMasksNode puts up to maxBatched masks into one batch.
 func BatchMasksNode() *node.Class {
 	return &node.Class{
 		Name: "BatchMasksNode", DisplayName: "Batch Masks", Category: "image/mask", Module: modulePostProcessing,

@@ -54,19 +54,20 @@ func SplitImageToTileList() *node.Class {
 	}
 }
 
-// tiling says how a picture is cut.
+// tiling is how a picture is cut into tiles.
 type tiling struct{ width, height, overlap int }
 
 type place struct{ x, y int }
 
-// places are the corners of the tiles of a picture, row by row. The last of each row and column end with the picture.
+// places returns the corners of the tiles of a picture, row by row. The last tile of each row and column ends at the
+// edge of the picture.
 func (t tiling) places(width, height int) ([]place, error) {
-	if t.width < 1 || t.height < 1 || t.overlap < 0 { // linked values are in no range
-		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture has no tiles of %d × %d with an overlap of %d", t.width, t.height, t.overlap)
+	if t.width < 1 || t.height < 1 || t.overlap < 0 { // linked values are not checked against the input's range
+		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture cannot be cut into tiles of %d × %d pixels with an overlap of %d", t.width, t.height, t.overlap)
 	}
 	across, down := starts(width, t.width, t.overlap), starts(height, t.height, t.overlap)
 	if len(across)*len(down) > maxTiles {
-		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles, more than %d", len(across)*len(down), maxTiles)
+		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles; at most %d are allowed", len(across)*len(down), maxTiles)
 	}
 	var places []place
 	for _, y := range down {
@@ -77,7 +78,7 @@ func (t tiling) places(width, height int) ([]place, error) {
 	return places, nil
 }
 
-// starts are where the tiles of one direction begin.
+// starts returns where the tiles of one direction begin.
 func starts(length, tile, overlap int) (at []int) {
 	step := max(1, round(max(float64(tile)*0.25, float64(tile)-float64(overlap))))
 	for from := 0; from < length && len(at) <= maxTiles; from += step {
@@ -90,7 +91,7 @@ func starts(length, tile, overlap int) (at []int) {
 	return at
 }
 
-// ImageMergeTileList puts tiles together.
+// ImageMergeTileList joins tiles to one image.
 func ImageMergeTileList() *node.Class {
 	return &node.Class{
 		Name: "ImageMergeTileList", DisplayName: "Merge List of Tiles to Image", Category: "image/batch", Module: moduleImages, InputIsList: true,
@@ -125,7 +126,7 @@ func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
 	for _, value := range call.Lists["image_list"] {
 		im, ok := value.(*raster.Image)
 		if !ok || len(tiles) > 0 && (im.Channels() != tiles[0].Channels() || im.Frames() != tiles[0].Frames()) {
-			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the tiles are not images of one kind")
+			return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "the tiles must all have the same size and the same number of channels")
 		}
 		tiles = append(tiles, im)
 	}
@@ -174,7 +175,7 @@ func (t tiling) merge(ctx context.Context, tiles []*raster.Image, places []place
 	return raster.NewImage(n, h, w, c, sum)
 }
 
-// weights rise from the edges of a tile to its middle, unless tiles do not overlap.
+// weights returns weights that rise from the edges of a tile to its middle, unless tiles do not overlap.
 func (t tiling) weights(length int) []float32 {
 	out := make([]float32, length)
 	for i := range out {

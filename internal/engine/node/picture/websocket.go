@@ -11,10 +11,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// sentLevel is the deflate level of pictures that are sent: they are read once.
+// sentLevel is the deflate level of pictures that are sent; each is read once.
 const sentLevel = 1
 
-// SaveImageWebsocket sends every frame to who watches the job, as a whole PNG file.
+// SaveImageWebsocket sends every frame to the clients that watch the job, as a complete PNG file.
 func SaveImageWebsocket() *node.Class {
 	return &node.Class{
 		Name: "SaveImageWebsocket", DisplayName: "Save Image (Websocket)", Category: "image", Module: "custom_nodes.websocket_image_save",

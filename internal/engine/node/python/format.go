@@ -22,14 +22,14 @@ func bad(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and doubled braces. Values are
-// nil, bool, int64, float64, string, lists and objects. Attributes, indices and positions are errors, and so is a result of
-// more than limit bytes.
+// Format fills a template as str.format does: {name}, {name!r}, {name:spec}, fields in a spec, and doubled braces.
+// Values are nil, bool, int64, float64, string, lists and objects. Attributes, indices, positions and a result of
+// more than limit bytes are errors.
 func Format(template string, values map[string]any, limit int) (string, error) {
 	return format(template, values, limit, maxFields)
 }
 
-// maxFields bounds fields within fields.
+// maxFields bounds nested fields.
 const maxFields = 2
 
 func format(template string, values map[string]any, limit, levels int) (string, error) {
@@ -225,7 +225,7 @@ func (s spec) formatFloat(v float64) (string, error) {
 	return s.number(negative, "", whole, rest, 3), nil
 }
 
-// isZero reports whether a number was rounded to nothing.
+// isZero reports whether a number was rounded to zero.
 func isZero(text string) bool {
 	mantissa, _, _ := strings.Cut(strings.ToLower(text), "e")
 	return strings.Trim(mantissa, "0.%") == ""
@@ -260,7 +260,7 @@ func (s spec) float(v float64) string {
 	return s.plainFloat(v)
 }
 
-// point adds the decimal point that the alternate form always has.
+// point adds the decimal point, which the alternate form always has.
 func (s spec) point(text string) string {
 	if !s.alternate || strings.Contains(text, ".") {
 		return text
@@ -271,7 +271,7 @@ func (s spec) point(text string) string {
 	return text + "."
 }
 
-// general renders so many significant digits, positional when the exponent is small.
+// general renders a number of significant digits, in positional notation if the exponent is small.
 func (s spec) general(v float64, precision int) string {
 	precision = max(precision, 1)
 	exponent := decimalExponent(v, precision)
@@ -281,8 +281,8 @@ func (s spec) general(v float64, precision int) string {
 	return s.trimmed(strconv.FormatFloat(v, 'f', precision-1-exponent, 64))
 }
 
-// plainFloat is the form without a type: as 'g', but always recognisable as a float and
-// one digit earlier exponential.
+// plainFloat renders the form without a type. It resembles 'g', but the result is always recognisable as a float, and
+// the exponential notation begins one digit earlier.
 func (s spec) plainFloat(v float64) string {
 	precision := max(s.precision, 1)
 	exponent := decimalExponent(v, precision)
@@ -296,17 +296,17 @@ func (s spec) plainFloat(v float64) string {
 	return text
 }
 
-// decimalExponent is that of the number once rounded to so many digits.
+// decimalExponent returns the exponent of the number after rounding to the given number of digits.
 func decimalExponent(v float64, precision int) int {
 	_, exponent, _ := strings.Cut(strconv.FormatFloat(v, 'e', precision-1, 64), "e")
 	n, err := strconv.Atoi(exponent)
 	if err != nil {
-		return 0 // cannot be: FormatFloat always writes one
+		return 0 // not reached: FormatFloat always writes an exponent
 	}
 	return n
 }
 
-// trimmed removes the zeros behind the last digit, unless the alternate form keeps them.
+// trimmed removes trailing zeros, unless the alternate form keeps them.
 func (s spec) trimmed(text string) string {
 	if s.alternate {
 		return s.point(text)
@@ -321,7 +321,7 @@ func (s spec) trimmed(text string) string {
 	return mantissa
 }
 
-// number puts sign, prefix, grouped digits and rest together and pads them.
+// number joins sign, prefix, grouped digits and the rest, and pads them.
 func (s spec) number(negative bool, prefix, whole, rest string, every int) string {
 	sign := ""
 	switch {
@@ -352,7 +352,7 @@ func group(digits, mark string, every int) string {
 	return strings.Join(append([]string{digits}, parts...), mark)
 }
 
-// pad fills up to the width; head stays in front of the fill when the alignment is '='.
+// pad fills up to the width; head stays before the fill if the alignment is '='.
 func (s spec) pad(head, text string, or byte) string {
 	missing := s.width - utf8.RuneCountInString(head) - utf8.RuneCountInString(text)
 	if missing <= 0 {

@@ -17,9 +17,9 @@ type Object struct {
 	Values map[string]any
 }
 
-// JSON writes a value as json.dumps does with an indentation of that many spaces, and with characters beyond ASCII as they
-// are. The keys of an Object keep their order. Those of a map that are listed in first come first, in that order; the
-// others follow in alphabetical order. A value without a form in JSON becomes the string that Str returns.
+// JSON writes a value as json.dumps does with an indentation of that many spaces and ensure_ascii=False. The keys of
+// an Object keep their order. Keys of a map that are listed in first come first, in that order; the others follow in
+// alphabetical order. A value that JSON cannot express becomes the string that Str returns.
 func JSON(value any, indent int, first ...string) string {
 	w := jsonWriter{indent: strings.Repeat(" ", indent), first: first}
 	w.write(value, "\n")
@@ -70,7 +70,7 @@ func (w *jsonWriter) compare(a, b string) int {
 	return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a, b))
 }
 
-// parts writes the parts of a list or an object on lines of their own, or on one.
+// parts writes the parts of a list or an object, each on a line of its own or all on one line.
 func (w *jsonWriter) parts(brackets string, n int, line string, part func(i int, line string)) {
 	if !w.single {
 		writeParts(&w.Builder, brackets, n, line, w.indent, part)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
-// TestJSONIsWhatPythonWrites compares with what Python computed (testdata/make_golden.py).
+// TestJSONIsWhatPythonWrites compares with results of Python (testdata/make_golden.py).
 func TestJSONIsWhatPythonWrites(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/json.json")

@@ -7,11 +7,11 @@ import (
 	"golang.org/x/text/language"
 )
 
-// IsSpace reports whether Python takes a character for white space: also the four separators of ASCII.
+// IsSpace reports whether Python treats a character as white space, which includes the four separators of ASCII.
 func IsSpace(r rune) bool { return unicode.IsSpace(r) || r >= 0x1c && r <= 0x1f }
 
-// Lower is str.lower.
+// Lower returns what str.lower returns in Python.
 func Lower(s string) string { return cases.Lower(language.Und).String(s) }
 
-// Upper is str.upper.
+// Upper returns what str.upper returns in Python.
 func Upper(s string) string { return cases.Upper(language.Und).String(s) }

@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// Digits prepares the text of a number as Python's int and float read it: spaces around it and single underscores between its
-// digits are dropped, and digits of any script become ASCII. A text that cannot be a number becomes "".
+// Digits prepares the text of a number as Python's int and float read it: spaces around it and single underscores
+// between its digits are dropped, and digits of any script become ASCII. A text that cannot be a number becomes "".
 func Digits(text string) string {
 	text = strings.Map(asciiDigit, strings.TrimSpace(text))
 	for i := range len(text) {
@@ -20,8 +20,8 @@ func Digits(text string) string {
 	return strings.ReplaceAll(text, "_", "")
 }
 
-// asciiDigit replaces a decimal digit. Each script has its ten in a row, so that the place in the
-// row is the value.
+// asciiDigit replaces a decimal digit. Each script has its ten digits in a row, so that the position in the row is
+// the value.
 func asciiDigit(r rune) rune {
 	if r < unicode.MaxLatin1 || !unicode.IsDigit(r) {
 		return r

@@ -9,14 +9,14 @@ import (
 // spec is a parsed format specification: [[fill]align][sign][z][#][0][width][group][.precision][type].
 type spec struct {
 	fill      string
-	align     byte // '<', '>', '^', '=', 0 = as the type has it
+	align     byte // '<', '>', '^', '=', 0 = the default of the type
 	sign      byte // '+', '-', ' ', 0 = none given
 	unsigned  bool // a zero that comes from rounding has no sign
 	alternate bool
 	width     int
 	group     string // "", "," or "_"
-	precision int    // -1 = none
-	kind      byte   // 0 = none
+	precision int    // -1 = no precision
+	kind      byte   // 0 = no type
 	zeros     bool   // filled with zeros because the width begins with one
 }
 
@@ -59,7 +59,7 @@ func parseSpec(text string) (spec, error) {
 	return s, nil
 }
 
-// parseAlign reads fill and alignment and returns what follows.
+// parseAlign reads fill and alignment and returns the rest of the text.
 func (s *spec) parseAlign(text string) string {
 	const aligns = "<>=^"
 	_, size := utf8.DecodeRuneInString(text)
@@ -74,7 +74,7 @@ func (s *spec) parseAlign(text string) string {
 	return text
 }
 
-// digits reads a number of at most maxWidth; or when there is none.
+// digits reads a number of at most maxWidth. It returns the value or if there is no number.
 func digits(text string, or int) (int, string, error) {
 	end := 0
 	for end < len(text) && text[end] >= '0' && text[end] <= '9' {

@@ -14,16 +14,16 @@ type Tensor struct {
 	Value func(i int) float32
 }
 
-// How PyTorch prints tensors.
+// Settings with which PyTorch prints tensors.
 const (
-	tensorThreshold = 1000 // elements that are shown whole
+	tensorThreshold = 1000 // a larger tensor is abbreviated
 	tensorLine      = 80   // characters
-	tensorDigits    = 4    // behind the point
+	tensorDigits    = 4    // after the decimal point
 	tensorPrefix    = "tensor("
 )
 
-// String renders the tensor as str does after torch.set_printoptions(edgeitems=edge): of a large tensor, so many elements at
-// either end of each dimension.
+// String renders the tensor as str does after torch.set_printoptions(edgeitems=edge): a large tensor shows edge
+// elements at either end of each dimension.
 func (t Tensor) String(edge int) string {
 	n := 1
 	for _, d := range t.Shape {
@@ -44,7 +44,7 @@ func (t Tensor) String(edge int) string {
 	return tensorPrefix + p.part(0, 0, len(tensorPrefix)) + ")"
 }
 
-// tensorPrinter holds the form of the numbers, which those that are shown decide.
+// tensorPrinter holds the number format, which depends on the elements that are printed.
 type tensorPrinter struct {
 	Tensor
 	edge       int
@@ -53,7 +53,7 @@ type tensorPrinter struct {
 	width      int
 }
 
-// shown are the indexes of a dimension that are shown, with -1 where some are left out.
+// shown returns the indexes of a dimension that are printed, with -1 in place of omitted ones.
 func (p *tensorPrinter) shown(size int, gap bool) []int {
 	var out []int
 	for i := range size {
@@ -67,7 +67,7 @@ func (p *tensorPrinter) shown(size int, gap bool) []int {
 	return out
 }
 
-// each visits every element that is shown.
+// each visits every element that is printed.
 func (p *tensorPrinter) each(dim, offset int, visit func(v float64)) {
 	for _, i := range p.shown(p.Shape[dim], false) {
 		at := offset*p.Shape[dim] + i
@@ -79,7 +79,7 @@ func (p *tensorPrinter) each(dim, offset int, visit func(v float64)) {
 	}
 }
 
-// choose decides between whole numbers, a fixed number of digits and exponents, and the width.
+// choose sets the width and the format: whole numbers, a fixed number of digits, or exponents.
 func (p *tensorPrinter) choose() {
 	p.whole, p.width = true, 1
 	low, high := math.Inf(1), 0.0

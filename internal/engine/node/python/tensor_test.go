@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
-// The texts are PyTorch's own (testdata/make_tensors.py).
+// The texts come from PyTorch (testdata/make_tensors.py).
 func TestTensorsArePrintedAsPyTorchDoes(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("testdata/tensors.json")

@@ -1,5 +1,6 @@
-// Package python writes values as Python's str, repr, str.format and json.dumps do, character for character. Conversions in
-// graphs, error texts and the results of text nodes are defined by these forms. It does not parse Python code.
+// Package python writes values as Python's str, repr, str.format and json.dumps do, character for character.
+// Conversions in graphs, error texts and the results of text nodes depend on these forms. The package does not parse
+// Python code.
 package python
 
 import (
@@ -13,7 +14,7 @@ import (
 	"unicode"
 )
 
-// Str renders a value as str does: a string as it is, anything else as Repr.
+// Str renders a value as str does: a string unchanged, anything else as Repr does.
 func Str(value any) string {
 	if s, ok := value.(string); ok {
 		return s
@@ -64,7 +65,7 @@ func joined(open, end string, n int, part func(int) string) string {
 	return open + strings.Join(parts, ", ") + end
 }
 
-// number renders a JSON number as Python shows it after reading it.
+// number renders a JSON number as Python prints it after reading it.
 func number(n json.Number) string {
 	if !strings.ContainsAny(string(n), ".eE") {
 		if n == "-0" {
@@ -100,7 +101,7 @@ func Float(f float64) string {
 	return text
 }
 
-// Quote renders a string literal: in single quotes, or in double ones when it holds single quotes only.
+// Quote renders a string literal: in single quotes, or in double quotes if the string contains only single quotes.
 func Quote(s string) string {
 	mark := '\''
 	if strings.Contains(s, "'") && !strings.Contains(s, `"`) {
@@ -136,7 +137,7 @@ func escaped(r, mark rune) string {
 	}
 }
 
-// ascii escapes what is beyond ASCII in a literal.
+// ascii escapes characters beyond ASCII in a literal.
 func ascii(literal string) string {
 	var b strings.Builder
 	for _, r := range literal {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// TypeName is the name of the type that Python gives a value of a JSON document.
+// TypeName returns the name of the type that Python gives to a value of a JSON document.
 func TypeName(value any) string {
 	switch v := value.(type) {
 	case nil:

@@ -1,6 +1,6 @@
-// Package remote makes node classes of what ComfyUI servers say that they have. It keeps one promise: a graph that
-// passes validation against these classes finds, on at least one of the servers, every class and every choice that it
-// names. The values that only a server can judge are left to it; running such classes is not this package's business.
+// Package remote makes node classes from the definitions of ComfyUI servers. It keeps one promise: a graph that
+// passes validation against these classes names only classes and choices that at least one of the servers has. Values
+// that only a server can check are left to the server; running such classes is left to other packages.
 package remote
 
 import (
@@ -21,10 +21,10 @@ type Definition struct {
 	outputs []node.Output
 	head    head
 	raw     json.RawMessage
-	others  []json.RawMessage // what other servers say of the class
+	others  []json.RawMessage // the definitions of the class on other servers
 }
 
-// head is what a definition says beside its inputs and outputs.
+// head holds the members of a definition besides its inputs and outputs.
 type head struct {
 	DisplayName  string          `json:"display_name"`
 	Description  string          `json:"description"`
@@ -44,7 +44,7 @@ type head struct {
 	MatchTypes   []*string       `json:"output_matchtypes"`
 }
 
-// outputType is the type of an output; older classes may give a list of choices in its place.
+// outputType is the type of an output; older classes may give a list of choices instead.
 type outputType node.Type
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -57,13 +57,13 @@ func (t *outputType) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// input is an input with its choices. What is checked says whether its values can be judged here.
+// input is an input with its choices. checked reports whether its values can be checked here.
 type input struct {
 	node.Input
-	open bool // values are not checked: choices depend on what only the server knows
+	open bool // values are not checked, because only the server knows the choices
 }
 
-// Parse reads the definition of a class. One that is malformed is an error.
+// Parse reads the definition of a class. A malformed definition is an error.
 func Parse(name string, raw json.RawMessage) (*Definition, error) {
 	d := &Definition{Name: name, raw: raw}
 	if err := json.Unmarshal(raw, &d.head); err != nil {
@@ -146,7 +146,7 @@ func (h *head) parseOutputs() []node.Output {
 	return out
 }
 
-// options are the options of an input that matter to validation and planning.
+// options holds the options of an input that matter to validation and planning.
 type options struct {
 	Min         any             `json:"min"`
 	Max         any             `json:"max"`
@@ -164,7 +164,7 @@ type options struct {
 	Template    json.RawMessage `json:"template"`
 }
 
-// parseInput reads the specification of an input. What it does not understand it leaves to the server.
+// parseInput reads the specification of an input. Parts that it does not understand are left to the server.
 func parseInput(m member, section node.Section) input {
 	in := input{Input: node.Input{Name: m.name, Type: node.Any, Section: section}}
 	if section == node.Hidden {
@@ -191,7 +191,7 @@ func parseInput(m member, section node.Section) input {
 		in.Type, in.open = node.Any, true
 	}
 	in.fill(opts)
-	if in.Folder == "" { // the names of the server's own files are nobody's business
+	if in.Folder == "" { // the names of the server's own files are not shown to accounts
 		in.Declared = spec
 	}
 	return in
@@ -209,7 +209,7 @@ func hiddenType(raw json.RawMessage) node.Type {
 	return node.Any
 }
 
-// dynamic are the types of inputs that stand for others, which the prompt gives by dotted names.
+// dynamic lists the types of inputs that stand for others, to which the prompt gives dotted names.
 var dynamic = map[node.Type]bool{node.AutogrowType: true, "COMFY_DYNAMICCOMBO_V3": true, "COMFY_DYNAMICSLOT_V3": true}
 
 func (in *input) fill(opts options) {
@@ -241,8 +241,8 @@ func (in *input) fill(opts options) {
 	in.uploads(opts)
 }
 
-// uploads makes an input for files of the account of one that offers the files of the server. What has no extension is
-// no file but a choice of the class, such as "none".
+// uploads changes an input that offers files of the server into one that offers files of the account. A choice
+// without an extension is not a file but a choice of the class, such as "none".
 func (in *input) uploads(opts options) {
 	if !opts.ImageUpload && !opts.AudioUpload && !opts.VideoUpload && !opts.FileUpload && opts.Folder == "" {
 		return
@@ -260,7 +260,7 @@ func (in *input) uploads(opts options) {
 	}
 }
 
-// bound is a number of a definition as inputs have it.
+// bound converts a number of a definition to a bound of an input.
 func bound(value any) any {
 	n, ok := value.(json.Number)
 	if !ok {

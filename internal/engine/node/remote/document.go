@@ -30,7 +30,7 @@ type merger struct {
 	choices func(input string) []byte
 }
 
-// edit writes an object anew with some of its members changed. Members keep their order and, unless changed, their bytes.
+// edit copies an object with some of its members changed. Members keep their order and, unless changed, their bytes.
 func edit(raw json.RawMessage, change func(name string, value json.RawMessage) (json.RawMessage, error)) (json.RawMessage, error) {
 	all, err := members(raw)
 	if err != nil {
@@ -58,7 +58,7 @@ func edit(raw json.RawMessage, change func(name string, value json.RawMessage) (
 	return b.Bytes(), nil
 }
 
-// find returns a member of an object, nil if there is none.
+// find returns a member of an object, or nil.
 func find(raw json.RawMessage, name string) json.RawMessage {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(raw, &all) != nil {
@@ -86,7 +86,7 @@ func (m *merger) definition(raw json.RawMessage, others []json.RawMessage) (json
 	})
 }
 
-// sections merges the sections of inputs. Only inputs of the class itself, at the top, offer files.
+// sections merges the sections of inputs. Only top-level inputs of the class offer files.
 func (m *merger) sections(raw json.RawMessage, others []json.RawMessage, top bool) (json.RawMessage, error) {
 	return edit(raw, func(section string, inputs json.RawMessage) (json.RawMessage, error) {
 		if section == "hidden" || string(inputs) == "null" {
@@ -114,14 +114,14 @@ func (m *merger) sections(raw json.RawMessage, others []json.RawMessage, top boo
 func (m *merger) spec(raw json.RawMessage, others []json.RawMessage, file []byte) (json.RawMessage, error) {
 	var parts []json.RawMessage
 	if json.Unmarshal(raw, &parts) != nil || len(parts) == 0 {
-		return raw, nil //nolint:nilerr // what is no specification stays as it is
+		return raw, nil //nolint:nilerr // a value that is not a specification stays as it is
 	}
 	if isList(parts[0]) {
 		parts[0] = m.list(parts[0], elements(others, 0), file)
 		return joined(parts), nil
 	}
 	if len(parts) < 2 || !bytes.HasPrefix(bytes.TrimSpace(parts[1]), []byte("{")) {
-		return raw, nil // options that are no object stay as they are
+		return raw, nil // options that are not an object stay as they are
 	}
 	options, err := edit(parts[1], func(name string, value json.RawMessage) (json.RawMessage, error) {
 		if name != "options" || !isList(value) {
@@ -140,7 +140,7 @@ func (m *merger) spec(raw json.RawMessage, others []json.RawMessage, file []byte
 	return joined(parts), nil
 }
 
-// elements returns an element of each specification that has it.
+// elements returns the element at an index of each specification that has one.
 func elements(specs []json.RawMessage, i int) []json.RawMessage {
 	var out []json.RawMessage
 	for _, raw := range specs {
@@ -154,13 +154,13 @@ func elements(specs []json.RawMessage, i int) []json.RawMessage {
 
 func isList(raw json.RawMessage) bool { return bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) }
 
-// objects reports whether a list holds objects: the alternatives of a dynamic combo.
+// objects reports whether a list contains objects: the alternatives of a dynamic combo.
 func objects(raw json.RawMessage) bool {
 	var list []json.RawMessage
 	return json.Unmarshal(raw, &list) == nil && len(list) > 0 && bytes.HasPrefix(list[0], []byte("{"))
 }
 
-// list merges choices: those of the first server in their order, then those that only others have.
+// list merges choices: those of the first server in their order, then those that only other servers have.
 func (m *merger) list(raw json.RawMessage, others []json.RawMessage, file []byte) json.RawMessage {
 	if file != nil {
 		return file
@@ -182,7 +182,7 @@ func (m *merger) list(raw json.RawMessage, others []json.RawMessage, file []byte
 	return joined(all)
 }
 
-// alternatives merges those of a dynamic combo by their keys, and the inputs of each.
+// alternatives merges the alternatives of a dynamic combo by their keys, and the inputs of each.
 func (m *merger) alternatives(raw json.RawMessage, others []json.RawMessage) (json.RawMessage, error) {
 	var all []json.RawMessage
 	byKey := map[string][]json.RawMessage{}
@@ -215,7 +215,7 @@ func (m *merger) alternatives(raw json.RawMessage, others []json.RawMessage) (js
 	return joined(all), nil
 }
 
-// joined is a list as JSON.
+// joined returns a list as JSON.
 func joined(parts []json.RawMessage) json.RawMessage {
 	return slices.Concat([]byte("["), bytes.Join(rawBytes(parts), []byte(",")), []byte("]"))
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
 
-// strange is a class that declares what definitions can hold besides plain inputs.
+// strange is a class whose declarations go beyond plain inputs.
 const strange = `{
 	"input": {
 		"required": {
@@ -39,7 +39,7 @@ const strange = `{
 	"price_badge": {"engine": "jsonata", "expr": "{\"usd\": 1.0}"}, "essentials_category": "Basics", "of_a_newer_version": {"kept": [1, 2.50]}
 }`
 
-// define returns what clients read of the only class of the servers that wrote these definitions.
+// define returns the definition that clients read of the only class of the servers with these definitions.
 func define(t *testing.T, files node.Files, written ...string) string {
 	t.Helper()
 	var documents []*remote.Document
@@ -61,7 +61,7 @@ func define(t *testing.T, files node.Files, written ...string) string {
 	return string(byName["Strange"])
 }
 
-// with changes a definition.
+// with returns a definition with changes.
 func with(t *testing.T, change func(definition map[string]any)) string {
 	t.Helper()
 	var definition map[string]any
@@ -118,7 +118,7 @@ func TestChoicesAreThoseOfAllServers(t *testing.T) {
 	require.JSONEq(t, want, define(t, mine{nodetest.NewFiles()}, strange, other))
 }
 
-// What is wrong with a value is said with the input as its server declares it.
+// An error about a value contains the input as the server declares it.
 func TestInputsKeepTheirDeclaration(t *testing.T) {
 	t.Parallel()
 	d, err := remote.ParseDocument("", []string{"Strange"}, map[string]json.RawMessage{"Strange": json.RawMessage(strange)})

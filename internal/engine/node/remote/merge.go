@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Document is what one server has: its classes by name.
+// Document holds the classes of one server, by name.
 type Document struct {
 	Digest  string
 	Names   []string // in the server's order
 	Classes map[string]*Definition
 }
 
-// ParseDocument reads the definitions of a server. Malformed ones are left out: their error is joined to the
-// others, and the rest is usable.
+// ParseDocument reads the definitions of a server. It leaves out malformed definitions and returns their errors
+// joined; the other definitions remain usable.
 func ParseDocument(digest string, names []string, definitions map[string]json.RawMessage) (*Document, error) {
 	d := &Document{Digest: digest, Classes: make(map[string]*Definition, len(definitions))}
 	var malformed []error
@@ -37,8 +37,8 @@ func ParseDocument(digest string, names []string, definitions map[string]json.Ra
 	return d, errors.Join(malformed...)
 }
 
-// Missing returns what a server lacks to run a node of that class with these constants: "" when it has all, otherwise the
-// class or the choice.
+// Missing returns the class or the choice that a server lacks to run a node of that class with these constants, or
+// "".
 func (d *Document) Missing(class string, constants node.Args) string {
 	def, ok := d.Classes[class]
 	if !ok {
@@ -56,8 +56,8 @@ func (d *Document) Missing(class string, constants node.Args) string {
 	return ""
 }
 
-// Fits reports whether a node that was planned with these types of the inputs that it is given and of all outputs can be
-// run by the class as it is. Without outputs, nothing was planned with it.
+// Fits reports whether the class can run a node that was planned with the given types of inputs and of all outputs.
+// Without outputs, the node was not planned with types, and Fits returns true.
 func (d *Definition) Fits(inputs map[string]string, outputs []string) bool {
 	if outputs == nil {
 		return true
@@ -81,7 +81,7 @@ func (d *Definition) Fits(inputs map[string]string, outputs []string) bool {
 	return true
 }
 
-// Models returns the choices of a node's inputs that name files: what its loaders load.
+// Models returns the choices of a node's inputs that name files of models.
 func (d *Document) Models(class string, constants node.Args) []string {
 	def, ok := d.Classes[class]
 	if !ok {
@@ -98,7 +98,7 @@ func (d *Document) Models(class string, constants node.Args) []string {
 	return out
 }
 
-// modelSuffixes end the names of the files that loaders load.
+// modelSuffixes are the suffixes of the files of models.
 var modelSuffixes = []string{".safetensors", ".ckpt", ".pt", ".pt2", ".bin", ".pth", ".pkl", ".sft", ".gguf", ".onnx"}
 
 func modelFile(name string) bool {
@@ -107,8 +107,9 @@ func modelFile(name string) bool {
 	})
 }
 
-// Merge makes the classes that at least one of the servers has. Choices are those of all; what else differs is as the first
-// of them says. Classes whose definitions cannot be merged are left out, and their errors joined.
+// Merge makes the classes that at least one of the servers has. The choices are those of all servers; for all other
+// differences, the first server's definition counts. Classes whose definitions cannot be merged are left out, and
+// their errors joined.
 func Merge(documents []*Document) ([]*node.Class, error) {
 	var out []*node.Class
 	var malformed []error
@@ -165,10 +166,11 @@ func (d *Definition) addChoices(other *Definition) {
 	}
 }
 
-// unknownPixels bounds the picture that a server may give, for the cost of what reads it: what it is shows when it is there.
+// unknownPixels is the assumed size of a picture from a server, for the cost of nodes that read it. The actual size
+// is known only when the picture arrives.
 const unknownPixels = 4 << 20
 
-// class is the definition as a node class.
+// class returns the definition as a node class.
 func (d *Definition) class() (*node.Class, error) {
 	document, err := d.document()
 	if err != nil {
@@ -197,7 +199,7 @@ func (d *Definition) class() (*node.Class, error) {
 	return c, nil
 }
 
-// checkFiles refuses names of files that the account does not have, in the words of the runtime.
+// checkFiles refuses names of files that the account does not have, with ComfyUI's message.
 func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants node.Args) error {
 	for _, in := range d.inputs {
 		name, ok := constants[in.Name].(string)
@@ -215,7 +217,7 @@ func (d *Definition) checkFiles(ctx context.Context, files node.Files, constants
 	return nil
 }
 
-// fingerprint names the content of the account's files that a node loads.
+// fingerprint identifies the content of the account's files that a node loads.
 func (d *Definition) fingerprint(ctx context.Context, files node.Files, constants node.Args) (string, error) {
 	var hashes []string
 	for _, in := range d.inputs {

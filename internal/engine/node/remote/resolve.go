@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// Resolve gives the dynamic inputs of a class what their definitions declare, so that the class can be checked and run
-// here. Where a server runs a class, the server checks them.
+// Resolve gives the dynamic inputs of a class the choices and inputs that their definitions declare, so that this
+// process can check and run the class. Where a server runs a class, the server checks them.
 func Resolve(inputs []node.Input) error {
 	for i := range inputs {
 		if err := resolve(&inputs[i]); err != nil {
@@ -36,7 +36,7 @@ func resolve(in *node.Input) error {
 	return nil
 }
 
-// choicesOf reads what an input of DynamicComboType offers.
+// choicesOf reads the choices of an input of DynamicComboType.
 func choicesOf(raw json.RawMessage) (node.Choices, error) {
 	var declared struct {
 		Options []struct {
@@ -75,7 +75,7 @@ func autogrowOf(raw json.RawMessage) (node.Autogrow, error) {
 	t := declared.Template
 	inputs, err := inputsOf(t.Input)
 	if err == nil && len(inputs) != 1 {
-		err = fmt.Errorf("the template has %d inputs", len(inputs))
+		err = fmt.Errorf("the template must have one input, not %d", len(inputs))
 	}
 	if err != nil {
 		return node.Autogrow{}, err

@@ -20,7 +20,7 @@ import (
 // for people and without names of files.
 const definitionsOfComfyUI = "testdata/definitions.json"
 
-// texts are the members of a definition that each program words for itself.
+// texts lists the members of a definition that each program words for itself.
 var texts = []string{"tooltip", "description", "output_tooltips", "search_aliases", "price_badge"}
 
 func decode(t *testing.T, raw []byte) map[string]any {
@@ -45,7 +45,7 @@ func TestDefinitionsAreThoseOfComfyUI(t *testing.T) {
 	require.NoError(t, err)
 	got := decode(t, raw)
 	for _, name := range slices.Sorted(maps.Keys(got)) {
-		if strings.HasPrefix(name, "Millrace") || name == "SaveImageWebsocket" { // ours; and one that is not built in there
+		if strings.HasPrefix(name, "Millrace") || name == "SaveImageWebsocket" { // classes that ComfyUI 0.33.0 does not have built in
 			continue
 		}
 		require.Contains(t, want, name, "ComfyUI has no class of that name")
@@ -58,7 +58,7 @@ func TestDefinitionsAreThoseOfComfyUI(t *testing.T) {
 	}
 }
 
-// unequal lists where two values of definitions differ.
+// unequal lists the paths at which two values of definitions differ.
 func unequal(at string, want, got any) (differences []string) {
 	wantMembers, isObject := want.(map[string]any)
 	gotMembers, bothObjects := got.(map[string]any)
@@ -81,7 +81,7 @@ func unequal(at string, want, got any) (differences []string) {
 		return differences
 	}
 	if want == nil && got == false && strings.HasPrefix(at, ".output_is_list[") {
-		return nil // it leaves open what is no list
+		return nil // lists are open in the original
 	}
 	if a, b := fmt.Sprint(bare(want)), fmt.Sprint(bare(got)); a != b && !sameLarge(want, got) {
 		differences = append(differences, fmt.Sprintf("%s: %s there, %s here", at, a, b))
@@ -89,7 +89,7 @@ func unequal(at string, want, got any) (differences []string) {
 	return differences
 }
 
-// bare drops the options of an input that are only texts: [type, {"tooltip": …}] says as much as [type].
+// bare drops the options of an input that consist only of texts: [type, {"tooltip": …}] is equivalent to [type].
 func bare(value any) any {
 	list, ok := value.([]any)
 	if !ok || len(list) != 2 {
@@ -103,7 +103,8 @@ func bare(value any) any {
 	return value
 }
 
-// sameLarge reports whether two numbers are beyond the whole numbers that floats hold, and equal as floats.
+// sameLarge reports whether two numbers are equal as floats and beyond the range in which floats represent all
+// integers.
 func sameLarge(want, got any) bool {
 	a, isNumber := want.(json.Number)
 	b, bothNumbers := got.(json.Number)

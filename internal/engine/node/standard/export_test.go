@@ -5,5 +5,5 @@ import (
 	"slices"
 )
 
-// Referenced returns the classes that are held against something.
+// Referenced returns the classes that have a reference.
 func Referenced() []string { return slices.Sorted(maps.Keys(references)) }

@@ -1,19 +1,19 @@
 package standard
 
-// Reference is the standard that tests compare the results of a class with.
+// Reference is the standard with which tests compare the results of a class.
 type Reference string
 
-// The references, from the strictest on.
+// The references, strictest first.
 const (
 	Exact       Reference = "exact"       // the class moves, counts or makes values: results are exact by definition
 	Pillow      Reference = "Pillow"      // equal to golden files that Pillow made, byte for byte
-	FFmpeg      Reference = "ffmpeg"      // within rounding of what ffmpeg reads, through which ComfyUI loads files; lossless ones exactly
-	Python      Reference = "Python"      // equal to what Python's own functions gave for the same arguments
+	FFmpeg      Reference = "ffmpeg"      // within rounding of ffmpeg, with which ComfyUI loads files; lossless files exactly
+	Python      Reference = "Python"      // equal to the results of Python's own functions
 	Formula     Reference = "formula"     // within rounding of the documented formula, done in NumPy or in the test
-	Approximate Reference = "approximate" // by a codec or a library of another version than the original's
+	Approximate Reference = "approximate" // made by a codec or a library of another version than the original's
 )
 
-// references is by class.
+// references holds the reference of each class.
 var references = map[string]Reference{
 	"LoadImage": FFmpeg, "LoadImageMask": FFmpeg, "LoadImageOutput": FFmpeg, "ImageQuantize": Pillow,
 
@@ -22,7 +22,7 @@ var references = map[string]Reference{
 	"RegexMatch": Python, "RegexExtract": Python, "JsonExtractString": Python,
 	"ComfyMathExpression": Python, "ComfyNumberConvert": Python, "ResolutionSelector": Python,
 
-	// Of the scaling classes lanczos is Pillow's, byte for byte; the other methods follow their formulas.
+	// Of the scaling classes, lanczos equals Pillow's byte for byte; the other methods follow their formulas.
 	"ImageScale": Formula, "ImageScaleBy": Formula, "ImageScaleToTotalPixels": Formula, "ImageScaleToMaxDimension": Formula,
 	"ResizeAndPadImage": Formula, "ImageStitch": Formula,
 	"SaveImage": Formula, "PreviewImage": Formula, "SaveAnimatedPNG": Formula, "SaveAnimatedWEBP": Formula, "MaskPreview": Formula,

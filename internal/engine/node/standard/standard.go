@@ -1,5 +1,5 @@
-// Package standard is the list of the native node classes. It promises that a class in the list runs and has a definition. The
-// classes themselves are in the packages of their families.
+// Package standard is the list of the native node classes. It promises that each class in the list runs and has a
+// definition. The classes themselves are in the packages of their families.
 package standard
 
 import (
@@ -25,8 +25,8 @@ type Family struct {
 	Classes     []*node.Class
 }
 
-// Families returns every native class, family by family. Without ffmpeg, when tool is nil, there are no classes of sound and
-// video.
+// Families returns every native class, family by family. If tool is nil, there is no ffmpeg and therefore no class of
+// sound or video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
 		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), colortransfer.Classes(), layered.Classes(), dataset.ImageClasses())},
@@ -40,7 +40,7 @@ func Families(tool *ffmpeg.Tool) []Family {
 	return families
 }
 
-// lossyWebP is nil without ffmpeg.
+// lossyWebP returns nil without ffmpeg.
 func lossyWebP(tool *ffmpeg.Tool) image.LossyWriter {
 	if tool == nil {
 		return nil

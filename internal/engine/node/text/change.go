@@ -26,7 +26,7 @@ const (
 	trimRight = "Right"
 )
 
-// StringReplace replaces every occurrence of a text; an empty one stands between all characters.
+// StringReplace replaces every occurrence of a text. An empty text occurs between all characters.
 func StringReplace() *node.Class {
 	return &node.Class{
 		Name: "StringReplace", DisplayName: "Replace Text", Category: "text", Module: moduleString,
@@ -115,14 +115,14 @@ func CaseConverter() *node.Class {
 	}
 }
 
-// capitalized has the first character in title case and the rest in lower case. The rest is
-// converted where it stands: a sigma at the end of a word differs from others.
+// capitalized returns a text with the first character in title case and the rest in lower case. The rest is converted
+// within the whole text, because a sigma at the end of a word differs from others.
 func capitalized(s string) string {
 	_, size := utf8.DecodeRuneInString(s)
 	return title(s[:size]) + strings.TrimPrefix(python.Lower(s), python.Lower(s[:size]))
 }
 
-// titled capitalizes every run of letters that have a case.
+// titled capitalizes every run of letters that have upper and lower case.
 func titled(s string) string {
 	var b strings.Builder
 	for s != "" {
@@ -148,7 +148,7 @@ func isCased(r rune) bool {
 
 func title(char string) string { return cases.Title(language.Und).String(char) }
 
-// orUnknown is the first failure of a reader, else that the mode is none of the choices.
+// orUnknown returns the first failure of a reader, or else an error for an unknown mode.
 func orUnknown(in *node.Reader, mode string) error {
 	if err := in.Err(); err != nil {
 		return err

@@ -16,7 +16,7 @@ const (
 	equalTexts = "Equal"
 )
 
-// StringSubstring takes a part of a text, as a slice in Python does: negative places count from the end.
+// StringSubstring takes a part of a text, as a slice in Python does: negative indexes count from the end.
 func StringSubstring() *node.Class {
 	return &node.Class{
 		Name: "StringSubstring", DisplayName: "Substring", Category: "text", Module: moduleString,
@@ -36,7 +36,7 @@ func StringSubstring() *node.Class {
 	}
 }
 
-// place is where an index of a slice stands in a text of so many characters.
+// place returns the position of a slice index in a text of the given number of characters.
 func place(index, length int) int {
 	if index < 0 {
 		index = max(index+length, 0) // no overflow: their signs differ

@@ -13,7 +13,7 @@ import (
 // letters names the inputs of classes that take up to 26 values.
 func letters() []string { return strings.Split("abcdefghijklmnopqrstuvwxyz", "") }
 
-// valuesPrefix begins the names of the values that a prompt gives to StringFormat.
+// valuesPrefix is the prefix of the names of the values that a prompt gives to StringFormat.
 const valuesPrefix = "values."
 
 // StringFormat fills a template with values.
@@ -54,7 +54,7 @@ func StringFormat() *node.Class {
 	}
 }
 
-// formattable turns what a template cannot render into text.
+// formattable converts a value that a template cannot render to text.
 func formattable(value node.Value) any {
 	switch value.(type) {
 	case nil, bool, int64, float64, string, map[string]any, []any:

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// golden is a case that Python computed (testdata/make_golden.py).
+// golden is a case with the result of Python (testdata/make_golden.py).
 type golden struct {
 	Class string                     `json:"class"`
 	Args  map[string]json.RawMessage `json:"args"`
@@ -24,7 +24,7 @@ type golden struct {
 	Fails bool                       `json:"fails"`
 }
 
-// value reads a literal as Python wrote it: a float has a point or an exponent.
+// value reads a literal as Python writes it: a float has a point or an exponent.
 func value(t *testing.T, raw json.RawMessage) node.Value {
 	t.Helper()
 	if strings.ContainsAny(string(raw), ".e") && raw[0] != '"' && raw[0] != 't' && raw[0] != 'f' {
@@ -55,7 +55,7 @@ func run(t *testing.T, name string, args node.Args) (node.Result, error) {
 	return node.Invocation{Class: class(t, name), Inputs: args}.Run(t.Context(), node.Call{NodeID: "1", Files: nodetest.NewFiles()})
 }
 
-// goldens reads cases that Python answered, of which there are more than least.
+// goldens reads cases with results of Python and requires more than least of them.
 func goldens(t *testing.T, file string, least int) []golden {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", file))

@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// JsonExtractString takes one value out of a JSON object, as text. What is no object, or has no such key, gives
-// the empty text.
+// JsonExtractString takes one value out of a JSON object, as text. A value that is not an object, or has no such key,
+// gives the empty text.
 func JsonExtractString() *node.Class {
 	return &node.Class{
 		Name: "JsonExtractString", DisplayName: "Extract Text from JSON", Category: "text", Module: moduleString,
@@ -35,7 +35,7 @@ func JsonExtractString() *node.Class {
 	}
 }
 
-// member is the value of a key as Python's str shows it.
+// member returns the value of a key as Python's str prints it.
 func member(source, key string) string {
 	d := json.NewDecoder(strings.NewReader(source))
 	d.UseNumber()
@@ -54,10 +54,10 @@ func member(source, key string) string {
 	}
 }
 
-// maxNested bounds objects and lists within each other.
+// maxNested bounds the nesting of objects and lists.
 const maxNested = 900
 
-// ordered decodes one value.
+// ordered decodes one value and keeps the order of keys.
 func ordered(d *json.Decoder, deep int) (any, error) {
 	if deep == 0 {
 		return nil, errors.New("too deep")
@@ -74,7 +74,7 @@ func ordered(d *json.Decoder, deep int) (any, error) {
 			if err != nil {
 				return nil, err
 			}
-			name, _ := key.(string) // the decoder takes nothing else
+			name, _ := key.(string) // the decoder returns only strings as keys
 			if _, again := o.Values[name]; !again {
 				o.Keys = append(o.Keys, name)
 			}
@@ -127,7 +127,7 @@ func ConvertArrayToString() *node.Class {
 	return written("ConvertArrayToString", "Convert Array to String", "array", "ARRAY", "list to json")
 }
 
-// mostIndent bounds the spaces of a level.
+// mostIndent bounds the spaces of one level.
 const mostIndent = 64
 
 // written is a class that writes a structure as JSON.
@@ -147,14 +147,14 @@ func written(name, display, input string, kind node.Type, alias string) *node.Cl
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			if indent > mostIndent { // linked values are in no range
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "an indentation of %d spaces is too wide", indent)
+			if indent > mostIndent { // linked values are not checked against the input's range
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "an indentation of %d spaces is out of range", indent)
 			}
 			value := asWritten(call, input)
 			switch value.(type) {
 			case map[string]any, []any, python.Object, nil, bool, int64, float64, string:
 			default:
-				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s has no form in JSON", input)
+				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "input %s cannot be written as JSON", input)
 			}
 			if indent <= 0 {
 				return bounded(python.JSONLine(value, boxKeys...), nil)

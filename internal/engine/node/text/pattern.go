@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// pattern is a regular expression of Python's syntax, translated to the syntax of regexp2. Named groups become plain ones,
-// since regexp2 numbers named groups after all others.
+// pattern is a regular expression in Python's syntax, translated to the syntax of regexp2. Named groups become plain
+// groups, since regexp2 numbers named groups after all others.
 type pattern struct {
 	text   string
 	groups map[string]int // by name
@@ -40,17 +40,17 @@ func translate(source string) (pattern, error) {
 	return pattern{text: string(t.out), groups: t.groups, count: len(t.closed) - 1}, nil
 }
 
-// Bounds of a pattern, since regexp2 works on it recursively.
+// Bounds of a pattern. regexp2 processes patterns recursively.
 const (
 	maxPattern = 64 << 10 // bytes
-	maxOpen    = 500      // groups within groups
+	maxOpen    = 500      // nested groups
 )
 
 func badPattern(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeRegex, "the regular expression is not valid: "+format, args...)
 }
 
-// none means that there is nothing that a quantifier could repeat.
+// none is the value of atom if there is no item that a quantifier could repeat.
 const none = -1
 
 type translator struct {
@@ -68,8 +68,8 @@ type translator struct {
 
 // openGroup is a parenthesis that has not been closed yet.
 type openGroup struct {
-	start  int // in out
-	number int // 0 = captures nothing
+	start  int // index in out
+	number int // 0 = not a capturing group
 	spaced bool
 }
 
@@ -105,7 +105,7 @@ func (t *translator) next() error {
 	return nil
 }
 
-// literal writes a character without a special meaning.
+// literal writes a character that has no special meaning.
 func (t *translator) literal(r rune) {
 	t.atom = len(t.out)
 	t.out = appendLiteral(t.out, r)
@@ -118,7 +118,7 @@ func appendLiteral(out []byte, r rune) []byte {
 	return utf8.AppendRune(out, r)
 }
 
-// skipPast leaves out everything up to and with the mark.
+// skipPast skips everything up to and including the mark.
 func (t *translator) skipPast(mark string) bool {
 	skipped, _, found := strings.Cut(t.source[t.at:], mark)
 	t.at = min(t.at+len(skipped)+len(mark), len(t.source))
@@ -161,10 +161,10 @@ func (t *translator) quantifier() error {
 	return nil
 }
 
-// maxRepeat is the largest bound of an interval; regexp2 has 31 bits.
+// maxRepeat is the largest bound of an interval: regexp2 has 31 bits.
 const maxRepeat = 1 << 30
 
-// readInterval reads {m}, {m,}, {,n} or {m,n}; size is 0 when there is none.
+// readInterval reads {m}, {m,}, {,n} or {m,n}. size is 0 if the text is not an interval.
 func readInterval(text string) (interval string, size int, err error) {
 	inner, _, closed := strings.Cut(text[1:], "}")
 	low, high, ranged := strings.Cut(inner, ",")
@@ -218,7 +218,7 @@ func (t *translator) capture(size int) int {
 	return number
 }
 
-// reference writes a back reference, wrapped so that digits after it are not read as part of its number.
+// reference writes a back reference, wrapped so that digits after it are not taken for a part of its number.
 func (t *translator) reference(number int) error {
 	if number >= len(t.closed) {
 		return badPattern("there is no group %d yet", number)

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// shorthands are the escapes for sets of characters, the same in both syntaxes.
+// shorthands are the escapes for sets of characters that are the same in both syntaxes.
 const shorthands = "dDsSwW"
 
 // escape translates a backslash outside a class.
@@ -16,10 +16,10 @@ func (t *translator) escape() error {
 		return badPattern("it ends with a backslash")
 	}
 	switch c := rest[0]; {
-	case strings.IndexByte("AbBZ", c) >= 0: // places have nothing to repeat
+	case strings.IndexByte("AbBZ", c) >= 0: // an anchor cannot be repeated
 		t.at += 2
 		if c == 'Z' {
-			c = 'z' // the very end
+			c = 'z' // the end of the text
 		}
 		t.out, t.atom = append(t.out, '\\', c), none
 		return nil
@@ -49,7 +49,7 @@ func (t *translator) escape() error {
 	return nil
 }
 
-// character reads what follows a backslash as one character and returns its length.
+// character reads the text after a backslash as one character and returns the length of that text.
 func character(rest string) (rune, int, error) {
 	c := rest[0]
 	if n := octal(rest); n > 0 {
@@ -77,8 +77,8 @@ func character(rest string) (rune, int, error) {
 	return r, size, nil
 }
 
-// class translates a set of characters in brackets. Whatever the engine would take for more than a
-// character, such as a set within the set, is escaped.
+// class translates a set of characters in brackets. It escapes anything that regexp2 would not take for a single
+// character, such as a set within the set.
 func (t *translator) class() error {
 	t.atom = len(t.out)
 	t.out = append(t.out, '[')
@@ -126,7 +126,7 @@ func (t *translator) classItem() error {
 	return nil
 }
 
-// classPart is a character or a shorthand in a class, and how the engine writes it.
+// classPart is a character or a shorthand in a class, with its form in regexp2.
 type classPart struct {
 	text  string
 	char  rune
@@ -134,7 +134,7 @@ type classPart struct {
 }
 
 func part(r rune) classPart {
-	if r == '-' { // behind a backslash it could not begin a range
+	if r == '-' { // after a backslash it could not begin a range
 		return classPart{text: `\x2d`, char: r}
 	}
 	return classPart{text: string(appendLiteral(nil, r)), char: r}
@@ -162,7 +162,7 @@ func (t *translator) classPart() (classPart, error) {
 	return part(r), err
 }
 
-// classCharacter is character within a class: b is a backspace, and digits are always octal.
+// classCharacter does the work of character within a class: b is a backspace, and digits are always octal.
 func classCharacter(rest string) (rune, int, error) {
 	if rest[0] == 'b' {
 		return '\b', 1, nil

@@ -6,7 +6,7 @@ import (
 	"unicode"
 )
 
-// group translates an opening parenthesis with what follows it.
+// group translates an opening parenthesis and the text that belongs to it.
 func (t *translator) group() error {
 	rest := t.source[t.at:]
 	if !strings.HasPrefix(rest, "(?") {
@@ -63,7 +63,7 @@ func isIdentifier(name string) bool {
 	return name != ""
 }
 
-// conditional translates (?(group)then|else). A numbered group may come later.
+// conditional translates (?(group)then|else). The group may be defined later if it is named by number.
 func (t *translator) conditional(rest string) error {
 	name, _, closed := strings.Cut(rest, ")")
 	number, known := t.groups[name]
@@ -82,8 +82,8 @@ func (t *translator) conditional(rest string) error {
 	return nil
 }
 
-// flags translates (?ims) at the beginning and (?ims-ims:…) anywhere. The others change nothing here,
-// except x, which the translator itself observes.
+// flags translates (?ims) at the beginning and (?ims-ims:…) anywhere. The other flags have no effect here, except x,
+// which the translator itself applies.
 func (t *translator) flags(rest string) error {
 	end := strings.IndexAny(rest, ":)")
 	if end < 0 || strings.Trim(rest[:end], "imsxu-") != "" || strings.Count(rest[:end], "-") > 1 || rest[:end+1] == ":" {

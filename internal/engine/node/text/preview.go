@@ -33,7 +33,8 @@ func PreviewAny() *node.Class {
 	}
 }
 
-// asWritten is the value to show. An object or a list that the graph itself holds keeps the order of its keys.
+// asWritten returns the value to show. An object or a list that the graph itself contains keeps the order of its
+// keys.
 func asWritten(call *node.Call, input string) node.Value {
 	value := call.Args[input]
 	_, isObject := value.(map[string]any)
@@ -63,11 +64,12 @@ func asWritten(call *node.Call, input string) node.Value {
 // boxKeys are the keys of a bounding box in the order in which ComfyUI has them.
 var boxKeys = []string{"x", "y", "width", "height"}
 
-// tensorEdge is how many elements at either end of a dimension are shown of a large tensor. ComfyUI's preview of values sets it
-// for the whole process, so texts made of tensors show as many from then on.
+// tensorEdge is the number of elements that are shown at either end of a dimension of a large tensor. ComfyUI's
+// preview of values sets this number for the whole process, so texts made of tensors show as many elements from then
+// on.
 const tensorEdge = 6
 
-// tensorOf is a picture or a mask as PyTorch has it.
+// tensorOf returns a picture or a mask as a PyTorch tensor.
 func tensorOf(height, width, channels int, shape []int, at func(frame, y, x, channel int) float32) string {
 	return python.Tensor{Shape: shape, Value: func(i int) float32 {
 		pixel := i / channels
@@ -75,7 +77,7 @@ func tensorOf(height, width, channels int, shape []int, at func(frame, y, x, cha
 	}}.String(tensorEdge)
 }
 
-// soundText is a sound as ComfyUI has it: a dictionary with a tensor.
+// soundText renders a sound in ComfyUI's form: a dictionary with a tensor.
 func soundText(s *media.Sound) string {
 	tensor := python.Tensor{Shape: []int{1, s.Channels(), s.Samples()}, Value: func(i int) float32 {
 		return s.Channel(i / s.Samples())[i%s.Samples()]
@@ -95,8 +97,8 @@ func formatValue(value node.Value) string {
 	}
 }
 
-// pythonText renders what is no scalar and no structure: pictures, masks and sounds as PyTorch's tensors. Other values, which
-// Python would show by their address, are described.
+// pythonText renders values other than scalars and structures: pictures, masks and sounds as PyTorch's tensors.
+// Values that Python would show by their address are described.
 func pythonText(value node.Value) string {
 	switch v := value.(type) {
 	case *raster.Image:

@@ -14,7 +14,7 @@ import (
 // maxSearch bounds the time of one search, and of all searches of a call together.
 const maxSearch = 2 * time.Second
 
-// RegexReplace replaces what a pattern matches.
+// RegexReplace replaces the matches of a pattern.
 func RegexReplace() *node.Class {
 	return &node.Class{
 		Name: "RegexReplace", DisplayName: "Replace Text (Regex)", Category: "text", Module: moduleString,
@@ -87,7 +87,7 @@ func regexOptions(in *node.Reader) regexp2.RegexOptions {
 // expression is a compiled pattern with the names of its groups.
 type expression struct {
 	*regexp2.Regexp
-	advancing *regexp2.Regexp // the same pattern, without an empty match at the beginning of the search
+	advancing *regexp2.Regexp // the same pattern, but without an empty match at the start of the search
 	pattern
 }
 
@@ -112,7 +112,7 @@ type piece struct {
 	group int
 }
 
-// replace replaces the first count matches, all when it is 0.
+// replace replaces the first count matches, or all if count is 0.
 func (re *expression) replace(ctx context.Context, s string, parts []piece, count int) (string, error) {
 	runes := []rune(s)
 	var b strings.Builder

@@ -69,7 +69,7 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 		return node.Result{}, err
 	}
 	if group < 0 {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeRegex, "there is no group %d", group)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeRegex, "the pattern has no group %d", group)
 	}
 	re, err := compile(pattern, options)
 	if err != nil {
@@ -82,7 +82,7 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 	switch mode {
 	case firstMatch:
 		group = 0
-	case allMatches: // as findall: the first group stands for the match where there is one
+	case allMatches: // like findall, the first group, if there is one, stands for the match
 		group = min(re.count, 1)
 	case firstGroup, allGroups:
 		if group > re.count || mode == allGroups && re.count == 0 {
@@ -95,7 +95,8 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 	return bounded(strings.Join(found, "\n"), err)
 }
 
-// find returns a group of the first most matches, of all when it is 0. One that took no part is empty.
+// find returns a group of the first most matches, or of all if most is 0. A group that took no part in a match is
+// empty.
 func (re *expression) find(ctx context.Context, s string, group, most int) ([]string, error) {
 	runes := []rune(s)
 	var found []string
@@ -123,7 +124,7 @@ func (re *expression) find(ctx context.Context, s string, group, most int) ([]st
 	return found, nil
 }
 
-// unlessInvalid drops the failure of a pattern that is none, and keeps others.
+// unlessInvalid drops the error of an invalid pattern, and keeps other errors.
 func unlessInvalid(err error) error {
 	if fault.Is(err, fault.Invalid) {
 		return nil
@@ -131,7 +132,7 @@ func unlessInvalid(err error) error {
 	return err
 }
 
-// regexFlags are the flags of the classes that only look.
+// regexFlags returns the flags of the classes that only search.
 func regexFlags() []node.Input {
 	flags := []node.Input{
 		flag("case_insensitive", true, "Whether upper and lower case match each other."),

@@ -57,7 +57,7 @@ func runSaveText(ctx context.Context, call *node.Call) (node.Result, error) {
 	}
 	kind, known := contentType(format)
 	if !known {
-		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "there is no format %.64q", format)
+		return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "unknown format %.64q", format)
 	}
 	content := text
 	if format == formatJSON {
@@ -77,10 +77,10 @@ func runSaveText(ctx context.Context, call *node.Call) (node.Result, error) {
 	}, nil
 }
 
-// maxIndented bounds the JSON that is indented: the result can be much larger.
+// maxIndented bounds the JSON that is indented, because the result can be much larger.
 const maxIndented = 1 << 20
 
-// indented is JSON with two spaces a level; anything else stays as it is.
+// indented returns JSON with two spaces a level, and anything else unchanged.
 func indented(text string) string {
 	var b bytes.Buffer
 	if len(text) > maxIndented || strings.Count(text, "[")+strings.Count(text, "{") > maxIndented/64 || json.Indent(&b, []byte(text), "", "  ") != nil || b.Len() > maxLength {

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// template reads a replacement: \1 and \g<1> or \g<name> are groups, \n and its like are
-// control characters, every other escaped letter is refused as Python does.
+// template parses a replacement: \1 and \g<1> or \g<name> are groups, \n and similar escapes are control characters;
+// every other escaped letter is refused, as Python does.
 func (re *expression) template(text string) ([]piece, error) {
 	var parts []piece
 	var literal strings.Builder
@@ -46,7 +46,7 @@ const (
 	controlChars   = "\a\b\f\n\r\t\v\\"
 )
 
-// escaped handles what follows a backslash and returns its length.
+// escaped handles the text after a backslash and returns its length.
 func (re *expression) escaped(rest string, literal *strings.Builder, group func(int) error) (int, error) {
 	switch {
 	case rest == "":
@@ -62,7 +62,7 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		n := octal(rest)
 		code, err := strconv.ParseUint(rest[:n], 8, 16)
 		if err != nil || code > 0o377 {
-			return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement holds the character \%s, which does not exist`, rest[:n])
+			return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement contains the escape \%s, which is out of range`, rest[:n])
 		}
 		literal.WriteRune(rune(code))
 		return n, nil
@@ -73,7 +73,7 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		}
 		number, err := strconv.Atoi(rest[:n])
 		if err != nil {
-			return 0, fault.Wrap(err, fault.Invalid, fault.CodeRegex, "the replacement names no group")
+			return 0, fault.Wrap(err, fault.Invalid, fault.CodeRegex, `the replacement contains \g without a group name or number in angle brackets`)
 		}
 		return n, group(number)
 	}
@@ -82,13 +82,13 @@ func (re *expression) escaped(rest string, literal *strings.Builder, group func(
 		return 1, nil
 	}
 	if c := rest[0] | 0x20; c >= 'a' && c <= 'z' {
-		return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement holds the unknown escape \%c`, rest[0])
+		return 0, fault.New(fault.Invalid, fault.CodeRegex, `the replacement contains the unknown escape \%c`, rest[0])
 	}
 	literal.WriteByte('\\')
 	return 0, nil
 }
 
-// octal is the length of an octal escape: a zero and up to two digits, or three digits.
+// octal returns the length of an octal escape: a zero and up to two digits, or three digits.
 func octal(rest string) int {
 	n := 0
 	for n < min(3, len(rest)) && rest[n] >= '0' && rest[n] <= '7' {

@@ -1,6 +1,6 @@
-// Package text holds the native node classes that make, join and show text. Definitions and results are those of ComfyUI's
-// classes of the same names: strings count characters as Python does, and regular expressions are Python's. Every result is
-// bounded in size, every search in time.
+// Package text holds the native node classes that make, join and show text. Definitions and results are those of
+// ComfyUI's classes of the same names: strings count characters as Python does, and regular expressions have Python's
+// syntax. Every result is bounded in size, every search in time.
 package text
 
 import (
@@ -16,7 +16,7 @@ const (
 	modulePreview   = "comfy_extras.nodes_preview_any"
 )
 
-// maxLength bounds the bytes of a text that a class makes; more is Exhausted.
+// maxLength bounds the bytes of a text that a class makes; a longer text is Exhausted.
 const maxLength = 16 << 20
 
 // Classes returns the classes of the package in the order of listings.
@@ -28,12 +28,12 @@ func Classes() []*node.Class {
 	}
 }
 
-// PrimitiveString yields the text it holds.
+// PrimitiveString returns its text.
 func PrimitiveString() *node.Class {
 	return primitive("PrimitiveString", "Text", "", false)
 }
 
-// PrimitiveStringMultiline yields the text it holds, edited over several lines.
+// PrimitiveStringMultiline returns its text, which is edited over several lines.
 func PrimitiveStringMultiline() *node.Class {
 	return primitive("PrimitiveStringMultiline", "Text (Multiline)", "Basics", true)
 }
@@ -79,7 +79,7 @@ func multiline(name, tooltip string) node.Input {
 
 func textOut() []node.Output { return []node.Output{{Type: node.String}} }
 
-// one wraps a single output.
+// one returns a single output.
 func one(value node.Value, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
@@ -87,7 +87,7 @@ func one(value node.Value, err error) (node.Result, error) {
 	return node.Result{Outputs: []node.Value{value}}, nil
 }
 
-// bounded is one for a text that may have grown.
+// bounded does the work of one for a text that may be too long.
 func bounded(text string, err error) (node.Result, error) {
 	if err == nil && len(text) > maxLength {
 		err = tooLong()

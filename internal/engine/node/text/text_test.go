@@ -53,7 +53,7 @@ func TestPreviewShowsAnything(t *testing.T) {
 	}
 }
 
-// What the graph itself holds keeps the order of its keys.
+// Structures that the graph itself contains keep the order of their keys.
 func TestPreviewKeepsTheOrderOfKeys(t *testing.T) {
 	t.Parallel()
 	res, err := node.Invocation{Class: class(t, "PreviewAny"), Inputs: node.Args{"source": map[string]any{"b": int64(1), "a": 2.0}}}.
@@ -141,7 +141,7 @@ func TestHugePatternsAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzRegexReplace holds that no pattern panics and that what is refused is refused as bad input.
+// FuzzRegexReplace checks that no pattern causes a panic, and that refused patterns are refused as bad input.
 func FuzzRegexReplace(f *testing.F) {
 	for _, seed := range [][3]string{{`(?P<n>a)(?P=n){,2}+[^]\--x[]`, `\g<n>\1`, "aab"}, {`(?x) a # b`, "", "a"}, {`(?(1)a|b)(c)\x4`, `\`, "c"}, {"[", "", ""}, {`\`, "", ""}} {
 		f.Add(seed[0], seed[1], seed[2])
@@ -179,7 +179,7 @@ func TestLookingIntoTextsIsBounded(t *testing.T) {
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
-// FuzzJSONExtractString holds that a value is found wherever encoding/json finds an object with the key.
+// FuzzJSONExtractString checks that a value is found wherever encoding/json finds an object with the key.
 func FuzzJSONExtractString(f *testing.F) {
 	for _, seed := range []string{`{"k":1}`, `{"k":{"a":[null,"x"]},"k":true}`, `[`, `{"k":"\ud800"}`} {
 		f.Add(seed, "k")
@@ -198,7 +198,8 @@ func FuzzJSONExtractString(f *testing.F) {
 	})
 }
 
-// The texts are json.dumps's with ensure_ascii=False. What the graph holds keeps the order of its keys.
+// The texts are those of json.dumps with ensure_ascii=False. Structures that the graph contains keep the order of
+// their keys.
 func TestStructuresAreWrittenAsJSON(t *testing.T) {
 	t.Parallel()
 	value := map[string]any{"b": int64(1), "a": []any{1.0, nil, "ä\""}, "c": map[string]any{}}

@@ -1,5 +1,5 @@
-// Package utility holds native node classes that hand values on: lists, choices, seeds, colours and curves. Definitions and
-// results are those of ComfyUI's classes of the same names.
+// Package utility holds native node classes that pass values on: lists, choices, seeds, colours and curves.
+// Definitions and results are those of ComfyUI's classes of the same names.
 package utility
 
 import (
@@ -20,10 +20,10 @@ func Classes() []*node.Class {
 	return []*node.Class{CreateList(), CustomCombo(), SeedNode(), ColorToRGBInt(), CurveEditor()}
 }
 
-// matched is the type of inputs and outputs that share one type chosen by what is connected.
+// matched is the type of inputs and outputs that share one type, which their links determine.
 const matched node.Type = "COMFY_MATCHTYPE_V3"
 
-// maxListed is how many inputs CreateList may grow.
+// maxListed is the largest number of inputs of CreateList.
 const maxListed = 10
 
 // CreateList makes one list of all its inputs.
@@ -52,7 +52,7 @@ func CreateList() *node.Class {
 	}
 }
 
-// CustomCombo yields a choice that the editor's user has written.
+// CustomCombo returns a choice whose options the user of the editor has written.
 func CustomCombo() *node.Class {
 	return &node.Class{
 		Name: "CustomCombo", DisplayName: "Custom Combo", Category: "utilities", Module: "comfy_extras.nodes_logic", Experimental: true,
@@ -78,7 +78,7 @@ func CustomCombo() *node.Class {
 	}
 }
 
-// SeedNode yields a number for several inputs to share.
+// SeedNode returns a number for several inputs to share.
 func SeedNode() *node.Class {
 	return &node.Class{
 		Name: "SeedNode", DisplayName: "Seed", Category: "utilities", Module: "comfy_extras.nodes_seed",
@@ -93,7 +93,7 @@ func SeedNode() *node.Class {
 	}
 }
 
-// ColorToRGBInt yields the parts of a colour.
+// ColorToRGBInt returns the channels of a colour.
 func ColorToRGBInt() *node.Class {
 	return &node.Class{
 		Name: "ColorToRGBInt", DisplayName: "Color Picker", Category: "utilities", Module: "comfy_extras.nodes_color",
@@ -119,7 +119,7 @@ func ColorToRGBInt() *node.Class {
 	}
 }
 
-// CurveEditor yields the curve that is drawn in the editor, and shows a histogram behind it.
+// CurveEditor returns the curve that is drawn in the editor, with a histogram as background.
 func CurveEditor() *node.Class {
 	return &node.Class{
 		Name: "CurveEditor", DisplayName: "Curve Editor", Category: "utilities", Module: "comfy_extras.nodes_curve", Intermediate: true,
@@ -145,7 +145,7 @@ func CurveEditor() *node.Class {
 	}
 }
 
-// curveOf is a curve with its points: an object, or the list of them.
+// curveOf reads a curve: an object, or the list of its points.
 func curveOf(value node.Value) (map[string]any, error) {
 	curve := map[string]any{"interpolation": "monotone_cubic"}
 	switch v := value.(type) {
@@ -156,7 +156,7 @@ func curveOf(value node.Value) (map[string]any, error) {
 	}
 	points, ok := curve["points"].([]any)
 	if !ok || len(points) < 2 {
-		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input curve has no two points")
+		return nil, fault.New(fault.Invalid, fault.CodeInputType, "input curve must have at least two points")
 	}
 	return curve, nil
 }
