@@ -1,6 +1,6 @@
-// Package api assembles the HTTP API: it gives every surface the parts that it needs and mounts its routes. What all
-// surfaces share is in package edge, and each surface is a package of its own beside it. It promises that a surface
-// whose parts are not given has no routes. Rules about jobs, files and accounts are behind the interfaces of the surfaces.
+// Package api assembles the HTTP API: it gives every surface its dependencies and mounts its routes. Package edge
+// holds the parts that all surfaces share; each surface is a package of its own. It promises that a surface without
+// its dependencies has no routes. Rules about jobs, files and accounts are behind the interfaces of the surfaces.
 package api
 
 import (
@@ -28,11 +28,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/uiworkflow"
 )
 
-// Default limits of a request; each has a field in Options.
+// Default limits of a request. Each has a field in Options.
 const (
-	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts stay below
+	defaultMaxPrompt = 16 << 20 // of a submission: 10,000 nodes with long texts need less
 	defaultMaxUpload = 100 << 20
-	defaultMaxImage  = 50 << 20 // cloud contract, limits
+	defaultMaxImage  = 50 << 20 // the limit of the cloud contract
 	defaultMaxModel  = 64 << 20
 	defaultSockets   = 2000
 	defaultStreams   = 64
@@ -43,24 +43,24 @@ const (
 // Options are the tunables of the API. The zero value serves mode none.
 type Options struct {
 	Mode           account.Mode   // default none
-	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
-	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
-	AllowedOrigins []string       // of web pages elsewhere that may call, such as https://app.example; "*" = all (not in mode none)
-	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
+	PublicURL      string         // base of absolute links, with an optional path prefix; "" = derived from the request
+	AllowedHosts   []string       // Host names accepted in mode none beside loopback names; "*" = any
+	AllowedOrigins []string       // origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	MaxPrompt      int64          // bytes of a submission, default 16 MiB
 	MaxUpload      int64          // bytes of an uploaded file, default 100 MiB
 	MaxImage       int64          // bytes of an image uploaded by the cloud routes, default 50 MiB
 	MaxModelBody   int64          // bytes of a model's input, default 64 MiB
-	ModelBodies    int64          // bytes of all models' inputs that are read at once, default 8 times MaxModelBody
-	UploadIdle     time.Duration  // how long a client may stop in the middle of an upload, default 30 seconds
+	ModelBodies    int64          // bytes of all inputs of models that are read at the same time, default 8 times MaxModelBody
+	UploadIdle     time.Duration  // longest pause of a client in the middle of an upload, default 30 seconds
 	JobRetention   time.Duration  // from submission to expires_at, default 30 days
 	MaxSockets     int            // WebSockets of one account on this process, default 2,000
-	MaxStreams     int            // event streams of one account on this process, and requests that wait for a job, default 64
-	RouteByClient  bool           // WebSocket messages of a job go to the client that submitted it only
-	RuntimeNames   bool           // exception types in the names of the self-hosted runtime
-	Recheck        time.Duration  // between two looks whether the key of a socket or stream is still good, default 15 seconds
-	RawStatus      bool           // GET /job/{id}/status says success and error as newer clients expect
+	MaxStreams     int            // event streams and waiting requests of one account on this process, default 64
+	RouteByClient  bool           // WebSocket messages of a job go only to the client that submitted it
+	RuntimeNames   bool           // exception types have the names that the self-hosted runtime uses
+	Recheck        time.Duration  // interval at which the key of a socket or stream is checked again, default 15 seconds
+	RawStatus      bool           // GET /job/{id}/status answers success and error, which newer clients expect
 	Version        string         // shown in system_stats
 }
 
@@ -84,7 +84,7 @@ type service struct {
 	routes    []edge.Route
 }
 
-// assemble builds every surface that has its parts.
+// assemble builds every surface whose dependencies are set.
 func assemble(deps Deps, opts Options) (*service, error) {
 	e, err := edge.New(deps.edge(), opts.edge())
 	if err == nil {
@@ -128,7 +128,7 @@ func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
 	return c
 }
 
-// namesOf is files as what names assets, nil without files.
+// namesOf returns files as the lookup of asset names, or nil without files.
 func namesOf(files Files) jobs.Names {
 	if files == nil {
 		return nil
@@ -170,7 +170,7 @@ func (s *service) addPages(deps Deps) {
 	}
 }
 
-// consoleModels returns the parts of the console's pages of models; nil without a router.
+// consoleModels returns the dependencies of the console's pages of models, or nil without a router.
 func consoleModels(deps Deps) *models.Deps {
 	r := deps.Router
 	if r == nil || deps.Console.Calls.Record == nil {
@@ -179,7 +179,7 @@ func consoleModels(deps Deps) *models.Deps {
 	return &models.Deps{Models: r.Models, Calls: r.Calls, History: deps.Console.Calls, Off: r.Off, NoFallback: r.NoFallback}
 }
 
-// consoleOwn returns the parts of the console's pages of what is an account's own.
+// consoleOwn returns the dependencies of the console's pages of an account's assets, webhooks, keys and usage.
 func consoleOwn(deps Deps) own.Deps {
 	var o own.Deps
 	if deps.Files != nil && deps.Assets != nil {
@@ -194,7 +194,8 @@ func consoleOwn(deps Deps) own.Deps {
 	return o
 }
 
-// consoleClasses returns the classes that the console turns workflows for; nil without any.
+// consoleClasses returns the classes by which the console converts workflows of the editor into graphs, or nil
+// without classes.
 func consoleClasses(deps Deps) uiworkflow.Classes {
 	if deps.Classes == nil {
 		return nil
@@ -202,7 +203,7 @@ func consoleClasses(deps Deps) uiworkflow.Classes {
 	return deps.Classes
 }
 
-// consoleFiles returns the files of the console; nil without any.
+// consoleFiles returns the files of the console, or nil without files.
 func consoleFiles(deps Deps) console.Files {
 	if deps.Files == nil {
 		return nil
@@ -210,7 +211,7 @@ func consoleFiles(deps Deps) console.Files {
 	return deps.Files
 }
 
-// addRouter adds the model router. Without one, its paths still answer in its words.
+// addRouter adds the model router. Without a router, its paths still answer with the router's errors.
 func (s *service) addRouter(parts *ModelRouter, opts Options) {
 	deps, o := router.Deps{Edge: s.edge}, router.Options{MaxModelBody: opts.MaxModelBody, ModelBodies: opts.ModelBodies, UploadIdle: opts.UploadIdle}
 	if parts != nil {
@@ -221,7 +222,8 @@ func (s *service) addRouter(parts *ModelRouter, opts Options) {
 	s.add(s.router)
 }
 
-// unknownPath answers where no route is: in the words of the router, or with a file of a custom node or of the editor.
+// unknownPath answers a request that matches no route: with an error of the router, or with a file of a custom node
+// or of the editor.
 func (s *service) unknownPath(c *gin.Context) error {
 	switch {
 	case s.router.Serves(c.Request.URL.Path):
@@ -234,7 +236,7 @@ func (s *service) unknownPath(c *gin.Context) error {
 	return httperr.NoSuchPath()
 }
 
-// edge returns the parts behind what all surfaces share.
+// edge returns the dependencies that all surfaces share.
 func (d Deps) edge() edge.Deps {
 	shared := edge.Deps{Auth: d.Auth, Space: d.Space, Storage: d.Storage, Logger: d.Logger}
 	if d.Editor != nil {
@@ -243,7 +245,7 @@ func (d Deps) edge() edge.Deps {
 	return shared
 }
 
-// edge returns the options of what all surfaces share.
+// edge returns the options that all surfaces share.
 func (o Options) edge() edge.Options {
 	return edge.Options{
 		Mode: o.Mode, PublicURL: o.PublicURL, AllowedHosts: o.AllowedHosts, AllowedOrigins: o.AllowedOrigins,

@@ -25,8 +25,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// Deps are the parts behind the API. Those that may be nil say so. Each surface receives the parts that it names in a
-// Deps of its own.
+// Deps are the dependencies of the API. Fields that may be nil are marked. Each surface receives its part of them in
+// a Deps of its own.
 type Deps struct {
 	Auth      edge.Authenticator
 	Jobs      Commands
@@ -40,29 +40,29 @@ type Deps struct {
 	Assets    assets.Assets // nil = no routes for assets; needs Files
 	AssetView assets.AssetReader
 	Keys      Keys             // required with Assets
-	Internet  assets.Internet  // nil = no asset is made from an address
-	Exports   assets.Exports   // nil = no routes for archives of files
-	Downloads assets.Downloads // nil = no address is fetched in a task
+	Internet  assets.Internet  // nil = assets cannot be made from a URL
+	Exports   assets.Exports   // nil = no routes for exports
+	Downloads assets.Downloads // nil = URLs are not downloaded in tasks
 	Classes   *node.Registry   // nil = no object_info
 	NodeFiles editor.NodeFiles // required with Classes
 	Logs      jobs.Logs        // nil = jobs have no logs
-	Ends      *jobs.Ends       // nil = nobody can wait for the end of a job
+	Ends      *jobs.Ends       // nil = requests cannot wait for the end of a job
 	History   cloud.History    // nil = nothing is ever hidden
 	Userdata  editor.Userdata  // nil = no routes for the files of editors
 	Waits     jobio.Waits      // nil = no job waits for a ComfyUI server
 	Servers   editor.Servers   // nil = there are no ComfyUI servers
-	Devices   cloud.Devices    // nil = no devices but this machine
+	Devices   cloud.Devices    // nil = only the devices of this machine
 	Console   *Console         // nil = no pages for people
-	Editor    *Editor          // nil = no web editor, and no cookie counts as a credential
+	Editor    *Editor          // nil = no web editor, and cookies are not credentials
 	Router    *ModelRouter     // nil = no routes of the model router
 	Webhooks  *webhooks.Deps   // nil = no routes of webhooks
 	Readiness about.Readiness
 	Space     edge.Space   // nil = there is always space
-	Storage   edge.Storage // nil = accounts store as much as they like
+	Storage   edge.Storage // nil = the storage of accounts is not limited
 	Logger    *slog.Logger
 }
 
-// Commands accepts commands on jobs; job.Service is it.
+// Commands accepts commands on jobs; job.Service implements it.
 type Commands interface {
 	cloud.Commands
 	console.Canceler
@@ -74,50 +74,50 @@ type JobReader interface {
 	jobs.Reader
 }
 
-// Files keeps the files of accounts; files.Service is it.
+// Files stores the files of accounts; files.Service implements it.
 type Files interface {
 	media.Files
 	assets.Files
 	jobs.Names
 }
 
-// Keys keeps single-use keys; postgres.Keys is it.
+// Keys stores single-use keys; postgres.Keys implements it.
 type Keys interface {
 	assets.IdempotencyKeys
 	jobs.Keys
 }
 
-// Console is what the pages for people need beside the other parts.
+// Console are the further dependencies of the pages for people.
 type Console struct {
 	Histories console.Histories
 	Retry     console.Retrier // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
 	Servers   console.Servers          // nil = no page of ComfyUI servers
-	Operator  func(secret string) bool // whether a credential is the operators'; nil = none is
-	Index     console.Index            // nil = jobs are listed by their state alone
+	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
+	Index     console.Index            // nil = jobs can only be filtered by their state
 	Stats     overview.Stats           // nil = no overview; needs Index
-	Now       overview.Now             // with Stats
-	Calls     models.History           // nil in it = no pages of partner models
+	Now       overview.Now             // required with Stats
+	Calls     models.History           // nil fields = no pages of partner models
 	Usage     own.Usage                // nil = no page of usage
 	Operators *operators.Services      // nil = operators change nothing here
 	Media     []string                 // origins of pictures and films beside the service's own, as that of a bucket
 }
 
-// Editor is a web editor that is served beside the API.
+// Editor is a web editor that is served on the same origin as the API.
 type Editor struct {
 	Files  console.EditorFiles
-	Sealer edge.Sealer // of the key that a browser keeps
+	Sealer edge.Sealer // seals the key in a browser's cookie
 }
 
-// ModelRouter are the parts behind the routes of the model router.
+// ModelRouter are the dependencies of the model router.
 type ModelRouter struct {
 	Models  router.Models
 	Calls   router.Calls
-	Tokens  router.Authenticator // of JSON Web Tokens; nil = none is accepted
+	Tokens  router.Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors
 	Off     bool // no account may use the router
 
-	NoFallback bool // no other server takes over a call, whatever its caller says
+	NoFallback bool // a call never falls back to another server, even if its caller allows it
 }
 
 func (d Deps) validate() error {

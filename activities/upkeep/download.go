@@ -26,7 +26,7 @@ type DownloadRecords interface {
 	Fail(ctx context.Context, ref download.Ref, failure download.FailedV1) error
 }
 
-// Receiver makes assets of bytes; asset.Service is it.
+// Receiver makes assets of bytes; asset.Service implements it.
 type Receiver interface {
 	// Receive begins to take bytes; see asset.Service.
 	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/api/openapi"
 )
 
-// documentRoutes serve the OpenAPI document of the surfaces, and the page that shows it.
+// documentRoutes serve the OpenAPI document of the surfaces and the page that renders it.
 func (s *Surface) documentRoutes() []edge.Route {
 	return []edge.Route{
 		{Method: http.MethodGet, Path: "/openapi.json", Access: edge.Public, Handle: s.getDocument},
@@ -17,7 +17,7 @@ func (s *Surface) documentRoutes() []edge.Route {
 	}
 }
 
-// rendered is something that is the same for every caller, with its ETag.
+// rendered is a body that is the same for every caller, with its ETag.
 type rendered struct {
 	body []byte
 	etag string
@@ -30,7 +30,7 @@ func newRendered(body []byte) *rendered {
 // documents are the OpenAPI document and its page.
 type documents struct{ document, page *rendered }
 
-// renderDocuments renders both for where this service is mounted.
+// renderDocuments renders the document and its page for the path at which this service is mounted.
 func (s *Surface) renderDocuments() (documents, error) {
 	mount := s.edge.Mount()
 	raw, err := openapi.Document(mount)
@@ -54,7 +54,7 @@ func (s *Surface) getDocument(c *gin.Context) error {
 	return nil
 }
 
-// getDocs: GET /docs. The page loads nothing and runs nothing.
+// getDocs: GET /docs. The page loads no other resource and runs no script.
 func (s *Surface) getDocs(c *gin.Context) error {
 	docs, err := s.documents()
 	if err != nil {

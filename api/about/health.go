@@ -1,5 +1,5 @@
-// Package about serves what the service says of itself: whether it lives and is ready, and the OpenAPI document of its
-// surfaces. It asks for no credential and promises to name no address and no secret.
+// Package about serves the state of the service, whether it is alive and ready, and the OpenAPI document of its
+// surfaces. Its routes need no credential. It promises that an answer contains no address and no secret.
 package about
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Readiness knows the state of the parts that a submission depends on.
+// Readiness reports the state of the parts that a submission depends on.
 type Readiness interface {
 	Check(ctx context.Context) []Part
 }
@@ -22,7 +22,7 @@ type Readiness interface {
 type Part struct {
 	Name     string
 	OK       bool
-	Required bool   // without it a submission could not be accepted and kept
+	Required bool   // without this part, a submission cannot be accepted and kept
 	Detail   string // shown to everybody: no addresses, no secrets
 }
 
@@ -30,7 +30,7 @@ type Part struct {
 type Surface struct {
 	edge      *edge.Edge
 	readiness Readiness
-	documents func() (documents, error) // rendered once, when first asked for
+	documents func() (documents, error) // rendered once, at the first request
 }
 
 // New returns the surface.
@@ -53,7 +53,7 @@ func (s *Surface) healthRoutes() []edge.Route {
 	}
 }
 
-// healthz says that the process lives: GET /healthz.
+// healthz reports that the process is alive: GET /healthz.
 func (s *Surface) healthz(c *gin.Context) error {
 	c.PureJSON(http.StatusOK, gin.H{"status": "alive"})
 	return nil
@@ -61,14 +61,14 @@ func (s *Surface) healthz(c *gin.Context) error {
 
 type healthResponse struct {
 	Status   string `json:"status"`
-	Upstream string `json:"upstream"` // the address of this service: there is no other behind it
+	Upstream string `json:"upstream"` // the address of this service: no other service is behind it
 }
 
-// healthV2 is readyz in the words of the v2 contract: GET /api/v2/health.
+// healthV2 reports readiness in the format of the v2 contract: GET /api/v2/health.
 func (s *Surface) healthV2(c *gin.Context) error {
 	for _, p := range s.readiness.Check(c.Request.Context()) {
 		if p.Required && !p.OK {
-			return fault.New(fault.Unavailable, "", "a submission would not be accepted now: %s is not available", p.Name)
+			return fault.New(fault.Unavailable, "", "submissions are not accepted now: %s is not available", p.Name)
 		}
 	}
 	c.PureJSON(http.StatusOK, healthResponse{"healthy", s.edge.BaseURL(c.Request)})
@@ -85,9 +85,8 @@ type readyResponse struct {
 	Parts  map[string]partState `json:"parts"`
 }
 
-// readyz is 200 when a submission would be accepted and kept: GET /readyz. The
-// parts that only delay work (the workflow engine, the workers) are named in the
-// body and do not make it fail.
+// readyz answers 200 when a submission would be accepted and kept: GET /readyz. Parts whose loss only delays work
+// (the workflow engine, the workers) are listed in the body and do not change the status.
 func (s *Surface) readyz(c *gin.Context) error {
 	body := readyResponse{Status: "ready", Parts: map[string]partState{}}
 	status := http.StatusOK

@@ -89,7 +89,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if body.Tier == "" && body.Active == nil && body.Suspended == nil {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is nothing to change: give tier, active or suspended")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the body changes nothing: give tier, active or suspended")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Suspend: body.Suspended,
@@ -102,7 +102,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// balance is a ledger's state in millionths of a US dollar.
+// balance is the JSON form of a ledger's state, in millionths of a US dollar.
 func balance(b credit.Balance) map[string]any {
 	return map[string]any{
 		"metered": b.Metered, "available_micros": b.Available, "held_micros": b.Held,
@@ -124,7 +124,7 @@ func (s *server) showCredit(w http.ResponseWriter, r *http.Request) error {
 func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		USD string `json:"usd"` // a decimal text: 25, 0.05
+		USD string `json:"usd"` // a decimal number as text: 25, 0.05
 	}
 	if err := decode(r, &body); err != nil {
 		return err

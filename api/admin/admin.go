@@ -44,7 +44,7 @@ type Jobs interface {
 	Retry(ctx context.Context, r job.Retry) (operatejobs.Outcome, error)
 	// Each retries, cancels or requeues jobs. A refusal is the outcome of its job.
 	Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
-	// Would is the dry run of Each.
+	// Would returns the outcomes that Each would have, without changing anything.
 	Would(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
 }
 
@@ -92,10 +92,10 @@ type Deps struct {
 	Views                                       Views
 	Accounts                                    Accounts
 	Events                                      Events
-	Servers                                     Servers        // nil: no routes for them
-	Webhooks                                    Webhooks       // nil: no routes for them
-	Metrics                                     http.Handler   // nil: not served here
-	TrustedProxies                              []netip.Prefix // whose X-Forwarded-For counts
+	Servers                                     Servers        // nil = no routes for servers
+	Webhooks                                    Webhooks       // nil = no routes for webhooks
+	Metrics                                     http.Handler   // nil = no route for metrics
+	TrustedProxies                              []netip.Prefix // proxies whose X-Forwarded-For is trusted
 	Log                                         *slog.Logger
 }
 
@@ -106,7 +106,7 @@ const maxBody = 1 << 20
 type server struct {
 	Deps
 	token    [sha256.Size]byte
-	document json.RawMessage // the OpenAPI document, with this API in it
+	document json.RawMessage // the OpenAPI document, including this API
 }
 
 // New returns the handler of all paths below Prefix. token must not be empty.
@@ -203,10 +203,10 @@ func (s *server) routes() map[string]route {
 	}
 }
 
-// authorizer checks the credential of a request, which it returns with what the credential stands for.
+// authorizer checks the credential of a request. It returns the request with the principal in its context.
 type authorizer func(r *http.Request) (*http.Request, error)
 
-// guard checks the credential, bounds the body and turns an error into an answer.
+// guard checks the credential, bounds the body and renders an error as an answer.
 func (s *server) guard(check authorizer, h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id := uuid.NewString()
@@ -228,7 +228,8 @@ func (s *server) guard(check authorizer, h handler) http.Handler {
 	})
 }
 
-// requestHeader passes our id of the request to its handler. It overwrites a client's own id.
+// requestHeader passes the id that this service gave the request to its handler. It overwrites an id that the client
+// sent.
 const requestHeader = "X-Millrace-Request"
 
 // authorize checks the operators' credential in constant time.
@@ -247,14 +248,14 @@ func bearer(r *http.Request) (secret string, ok bool) {
 	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
 }
 
-// statuses maps kinds of errors; it is the only such table of this package.
+// statuses maps kinds of errors to HTTP statuses. It is the only such table of this package.
 var statuses = map[fault.Kind]int{
 	fault.Invalid: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
 	fault.Exhausted: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
 	fault.Unauthenticated: http.StatusUnauthorized, fault.Denied: http.StatusForbidden,
 }
 
-// fail answers in the envelope of the v2 surface.
+// fail answers with an error in the envelope of the v2 surface.
 func (s *server) fail(w http.ResponseWriter, id string, err error) {
 	var invalid *graph.PromptError
 	if errors.As(err, &invalid) {

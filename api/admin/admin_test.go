@@ -48,15 +48,15 @@ func TestUnknownQueryParameterIsRefused(t *testing.T) {
 	h, err := admin.New(admin.Deps{Metrics: http.NotFoundHandler(), Log: slog.New(slog.DiscardHandler)}, token)
 	require.NoError(t, err)
 	for target, says := range map[string]string{
-		"/admin/jobs?state=failed":                       `there is no query parameter \"state\" here; there are: status, account, since, class, limit`,
-		"/admin/jobs?limit=5&Account=acme":               `no query parameter \"Account\"`,
+		"/admin/jobs?state=failed":                       `the query parameter \"state\" is unknown; this path has: status, account, since, class, limit`,
+		"/admin/jobs?limit=5&Account=acme":               `the query parameter \"Account\" is unknown`,
 		"/admin/jobs?limit=5&limit=6":                    "limit is given 2 times",
 		"/admin/jobs?account=":                           "account is empty",
 		"/admin/jobs?account=%zz":                        "not well-formed",
 		"/admin/jobs?status=failed;account=acme":         "not well-formed",
-		"/admin/accounts?tier=pro":                       `no query parameter \"tier\" here; this path takes none`,
-		"/admin/events/types?whole=yes":                  "whole is true or false",
-		"/admin/metrics?x=1":                             `no query parameter \"x\"`,
+		"/admin/accounts?tier=pro":                       `the query parameter \"tier\" is unknown; this path has no query parameters`,
+		"/admin/events/types?whole=yes":                  "whole must be true or false",
+		"/admin/metrics?x=1":                             `the query parameter \"x\" is unknown`,
 		"/admin/openapi.json?" + strings.Repeat("a", 99): "no query parameter",
 	} {
 		r := ask(t, h, "GET", target, token)

@@ -68,7 +68,7 @@ func (s *server) listCalls(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	answer := map[string]any{"calls": append([]call.Call{}, found...)} // none is [], not null
+	answer := map[string]any{"calls": append([]call.Call{}, found...)} // an empty list is [], not null
 	if before != 0 {
 		answer["next_before"] = before
 	}
@@ -91,7 +91,7 @@ func (s *server) showUsage(w http.ResponseWriter, r *http.Request) error {
 func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 	var body struct {
 		change
-		Charged string `json:"charged_usd"` // a decimal text: 0.04; 0 releases the whole reserve
+		Charged string `json:"charged_usd"` // a decimal number as text: 0.04; 0 releases the whole reserve
 	}
 	if err := decode(r, &body); err != nil {
 		return err

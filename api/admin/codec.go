@@ -6,16 +6,17 @@ import (
 	"strings"
 )
 
-// maxCodecBody bounds a request to the codec: Temporal's Web UI sends a page of a history at once.
+// maxCodecBody bounds a request to the codec, in bytes: Temporal's Web UI sends a page of a history in one request.
 const maxCodecBody = 32 << 20
 
-// CodecGuard returns a handler that passes requests to a codec of payloads, by which Temporal's Web UI and command line
-// read histories. It asks for the token of operators, and lets pages of one origin use it; "" = of none.
+// CodecGuard returns a handler that passes requests to a codec of payloads. Temporal's Web UI and command line read
+// histories through it. The handler requires the operators' token, and lets pages of one origin call it; "" = no
+// origin.
 func CodecGuard(codec http.Handler, token, origin string) http.Handler {
 	return &codecGuard{codec: codec, token: token, origin: origin}
 }
 
-// codecGuard asks for the operator's credential, and lets pages of one origin use it.
+// codecGuard requires the operators' credential and lets pages of one origin call the codec.
 type codecGuard struct {
 	codec         http.Handler
 	token, origin string
@@ -26,7 +27,7 @@ func (g *codecGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Add("Vary", "Origin")
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if origin != g.origin {
-			http.Error(w, "pages of this origin may not decrypt payloads; see MILLRACE_TEMPORAL_UI_ORIGIN", http.StatusForbidden)
+			http.Error(w, "pages of this origin may not decrypt payloads; set MILLRACE_TEMPORAL_UI_ORIGIN to the origin of Temporal's Web UI", http.StatusForbidden)
 			return
 		}
 		w.Header().Set("Access-Control-Allow-Origin", origin)

@@ -7,18 +7,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Histories reads the events of jobs, of calls or of assets. One is named by its id or a prefix of it: NotFound if
-// none matches, Conflict if several do. Results are the values for JSON that the command line prints, without secrets.
+// Histories reads the events of jobs, of calls or of assets. An id may be a whole id or a prefix of one: NotFound if
+// none matches, Conflict if several do. Results are the JSON values that the command line prints, without secrets.
 type Histories interface {
 	// Find returns the whole id.
 	Find(ctx context.Context, id string) (string, error)
-	// State folds the events up to a version or a time, "" = all. Before the first and after the last event, it is NotFound.
+	// State folds the events up to a version or a time; "" = all. An at before the first event or after the last one
+	// is NotFound.
 	State(ctx context.Context, id, at string) (any, error)
 	// Events returns every event.
 	Events(ctx context.Context, id string) (any, error)
 	// Timeline returns the durations of the phases.
 	Timeline(ctx context.Context, id string) (any, error)
-	// Diff compares two of the kind.
+	// Diff compares two jobs, calls or assets.
 	Diff(ctx context.Context, a, b string) (any, error)
 	// Workflow returns the events together with those of the workflow engine; Unavailable while the engine is down.
 	Workflow(ctx context.Context, id string) (any, error)
@@ -40,9 +41,9 @@ func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// past are the routes of the histories of one kind.
+// past serves the histories of one kind.
 type past struct {
-	noun string // job, call, asset
+	noun string // job, call or asset
 	all  Histories
 }
 
@@ -82,11 +83,11 @@ func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any,
 	}
 }
 
-// diff serves …/diff: the differences between the one in the path and the one in the query.
+// diff serves …/diff: the differences between the id in the path and the id in the query.
 func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 	with := r.URL.Query().Get("with")
 	if with == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the other %s as the query parameter with", p.noun)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the id of the other %s in the query parameter \"with\"", p.noun)
 	}
 	answer, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
 	if err != nil {

@@ -122,7 +122,7 @@ type manyBody struct {
 	Confirm bool               `json:"confirm"`
 }
 
-// changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue, for all that a filter finds.
+// changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue for every job that the filter selects.
 func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
 	verb := r.PathValue("verb")
 	if err := checkVerb(verb); err != nil {
@@ -138,7 +138,7 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
 	}
 	f := body.Filter
 	if len(f.States) == 0 && f.Account == "" && f.Since == "" && f.Class == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a filter names a status, an account, a class or a time")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the filter must name a status, an account, a class or a time")
 	}
 	found, err := s.Jobs.Search(r.Context(), f)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// parameters are the names that a query may have. One that ends in "..." is a list: it may be given several times.
+// parameters are the names that a query may have. A name that ends in "..." may be given several times.
 type parameters []string
 
-// check refuses a query of which some part would be ignored: an unknown name, a second value, an empty value, or a
+// check refuses a query with a part that would be ignored: an unknown name, a second value, an empty value or a
 // malformed query. A mistyped filter must not be ignored.
 func (p parameters) check(r *http.Request) error {
 	given, err := url.ParseQuery(r.URL.RawQuery)
@@ -26,7 +26,7 @@ func (p parameters) check(r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		list := slices.Contains(p, name+"...")
 		if !list && !slices.Contains(p, name) {
-			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is no query parameter %.64q here; %s", name, p.known())
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %.64q is unknown; %s", name, p.known())
 		}
 		if n := len(given[name]); !list && n > 1 {
 			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %s is given %d times", name, n)
@@ -38,15 +38,16 @@ func (p parameters) check(r *http.Request) error {
 	return nil
 }
 
-// known lists the known parameters.
+// known lists the parameters of the path, for an error message.
 func (p parameters) known() string {
 	if len(p) == 0 {
-		return "this path takes none"
+		return "this path has no query parameters"
 	}
-	return "there are: " + strings.ReplaceAll(strings.Join(p, ", "), "...", "")
+	return "this path has: " + strings.ReplaceAll(strings.Join(p, ", "), "...", "")
 }
 
-// readable refuses a path or a query that is not valid text. No name contains such bytes, and PostgreSQL refuses them.
+// readable refuses a path or a query that is not valid UTF-8 or contains a NUL. No name contains such bytes, and
+// PostgreSQL refuses them.
 func readable(r *http.Request) error {
 	if !isText(r.URL.Path) {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
@@ -71,12 +72,12 @@ func number(query url.Values, name string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 1 {
-		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s is a number from 1 on", name)
+		return 0, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s must be a whole number of at least 1", name)
 	}
 	return n, nil
 }
 
-// count is number for values of type int. A larger value means no bound.
+// count is number for values of type int. A value above the range of int means no bound.
 func count(query url.Values, name string) (int, error) {
 	n, err := number(query, name)
 	return int(min(n, math.MaxInt32)), err
@@ -90,5 +91,5 @@ func flag(query url.Values, name string) (bool, error) {
 	case "", "false":
 		return false, nil
 	}
-	return false, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s is true or false", name)
+	return false, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s must be true or false", name)
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// sender returns the address that a request comes from: that of its connection, or what a configured proxy says in
-// X-Forwarded-For. It is not valid where a proxy does not say it.
+// sender returns the address of the client: the address of the connection, or the one that a trusted proxy wrote into
+// X-Forwarded-For. It is the zero Addr if a trusted proxy wrote none.
 func (s *server) sender(r *http.Request) netip.Addr {
 	connection, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
@@ -16,7 +16,7 @@ func (s *server) sender(r *http.Request) netip.Addr {
 	}
 	from := connection.Addr().Unmap().WithZone("")
 	said := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
-	for _, next := range slices.Backward(said) { // the last was added by the nearest proxy
+	for _, next := range slices.Backward(said) { // the nearest proxy added the last address
 		if !s.isProxy(from) {
 			return from
 		}

@@ -22,9 +22,9 @@ type Servers interface {
 	AddToken(ctx context.Context, r operateservers.TokenRequest, by operate.Attribution) (secret string, t registry.Token, err error)
 	Tokens(ctx context.Context) ([]registry.Token, error)
 	RevokeToken(ctx context.Context, ref string, by operate.Attribution) (registry.Token, error)
-	// Token returns the registration token of a secret; one that is not good is NotFound.
+	// Token returns the registration token of a secret. A secret that is unknown, expired or revoked is NotFound.
 	Token(ctx context.Context, secret string) (registry.Token, error)
-	// Usage adds up time on servers by day, account and server, of one account or all.
+	// Usage returns the time on servers by day, account and server; account "" = all accounts.
 	Usage(ctx context.Context, account, since string) ([]serverusage.Day, error)
 	// Change drains, resumes or removes a server.
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
@@ -103,14 +103,14 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 		Slots     int               `json:"slots"`
 		Headers   map[string]string `json:"headers"`
 		ExpiresIn int               `json:"expires_in"` // seconds
-		Price     string            `json:"price_usd"`  // of a second: a decimal text
+		Price     string            `json:"price_usd"`  // of a second, a decimal number as text
 	}
 	err := decode(r, &body)
 	if err != nil {
 		return err
 	}
 	if body.ExpiresIn < 0 || body.ExpiresIn > maxExpiresIn {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "expires_in is a number of seconds, at most %d; 0 = never", maxExpiresIn)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "expires_in must be a number of seconds of at most %d; 0 = never", maxExpiresIn)
 	}
 	asked := operateservers.Request{
 		URL: body.URL, Labels: body.Labels, Slots: body.Slots, Headers: body.Headers, ExpiresIn: time.Duration(body.ExpiresIn) * time.Second,
@@ -118,7 +118,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 	}
 	if body.Price != "" {
 		if asked.Token != nil {
-			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the price of a server is that of its registration token")
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "price_usd cannot be given: the registration token sets the price of the server")
 		}
 		if asked.Price, err = credit.ParseDollars(body.Price); err != nil {
 			return errPrice(err)
@@ -141,7 +141,7 @@ func (s *server) addServer(w http.ResponseWriter, r *http.Request) error {
 }
 
 func errPrice(err error) error {
-	return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "price_usd is the price of a second in US dollars, such as \"0.0005\"")
+	return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "price_usd must be the price of a second in US dollars, such as \"0.0005\"")
 }
 
 // showServerUsage serves GET /admin/servers/usage.
@@ -154,7 +154,7 @@ func (s *server) showServerUsage(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// registeredBy is by, except that a token is an actor itself and need not give a reason.
+// registeredBy is by for registrations. A registration token is an actor itself and need not give a reason.
 func (c change) registeredBy(r *http.Request, t *registry.Token) (operate.Attribution, error) {
 	if t == nil {
 		return c.by(r)
@@ -165,7 +165,7 @@ func (c change) registeredBy(r *http.Request, t *registry.Token) (operate.Attrib
 	return operate.Attribution{Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }
 
-// registeredBody is what a machine reads about the server that it registered: nothing of what others do with it.
+// registeredBody is the answer to a machine that registered a server. It does not show how others use the server.
 type registeredBody struct {
 	ID        registry.ID    `json:"id"`
 	URL       string         `json:"url"`
@@ -178,13 +178,13 @@ type registeredBody struct {
 // tokenKey is the key of the registration token in the context of a request.
 type tokenKey struct{}
 
-// registrar returns the registration token of a request, nil for an operator.
+// registrar returns the registration token of a request, or nil for an operator.
 func registrar(r *http.Request) *registry.Token {
 	t, _ := r.Context().Value(tokenKey{}).(*registry.Token)
 	return t
 }
 
-// admit checks the credential of POST /admin/servers: the operators' or a registration token.
+// admit checks the credential of POST /admin/servers: the operators' token or a registration token.
 func (s *server) admit(r *http.Request) (*http.Request, error) {
 	operator, err := s.authorize(r)
 	if err == nil {

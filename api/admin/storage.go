@@ -55,7 +55,7 @@ func (s *server) setStorage(w http.ResponseWriter, r *http.Request) error {
 	}
 	var limit account.StorageLimit
 	if body.Limit == nil || json.Unmarshal(body.Limit, &limit.Bytes) != nil {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit_bytes is a number of bytes, 0 for no limit, or null for the deployment's")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit_bytes must be a number of bytes, 0 for no limit, or null for the limit of the deployment")
 	}
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Storage: &limit, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,

@@ -16,7 +16,8 @@ func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, nothing is changed.
+// rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, the view stays as it
+// was.
 func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
 	by, err := s.onlyChange(r)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 
 // Webhooks are the operators' commands on webhooks.
 type Webhooks interface {
-	// Webhooks returns the endpoints of an account, "" = of all.
+	// Webhooks returns the endpoints of an account; "" = of all accounts.
 	Webhooks(ctx context.Context, account string) ([]operatewebhooks.Webhook, error)
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 	Register(ctx context.Context, account string, w webhook.Request, by operate.Attribution) (webhook.EndpointWithURL, string, error)
 	// Do enables, disables, tests or removes an endpoint.
 	Do(ctx context.Context, verb string, id webhook.ID, by operate.Attribution) error
-	// Replay attempts an ended delivery again, or all dead letters of the endpoint (only = nil).
+	// Replay attempts an ended delivery again; only = nil attempts all dead letters of the endpoint.
 	Replay(ctx context.Context, id webhook.ID, only *uuid.UUID, by operate.Attribution) (int, error)
 }
 

@@ -1,7 +1,7 @@
-// Package assets serves the assets of an account on both surfaces that have them: the operations of the v2 contract, and
-// the library, the first asset API of the hosted service, which editors use. It promises that an upload which fails
-// leaves no asset, and that what the library shows and what v2 shows are the same assets. Bytes and names are kept by
-// packages asset and files.
+// Package assets serves the assets of an account on the two surfaces that have assets: the operations of the v2
+// contract, and the library, which is the first asset API of the hosted service and which editors use. It promises
+// that a failed upload leaves no asset, and that the library and v2 show the same assets. Packages asset and files
+// store bytes and names.
 package assets
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
-// Assets accepts commands on assets; asset.Service is it.
+// Assets accepts commands on assets; asset.Service implements it.
 type Assets interface {
 	// Receive begins an upload; see asset.Service.
 	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
@@ -32,23 +32,24 @@ type Assets interface {
 	Reference(ctx context.Context, ref blob.Ref, spec asset.Spec) (made asset.Stored, same bool, err error)
 	// HasBytes reports whether the account can reference these bytes.
 	HasBytes(ctx context.Context, account string, ref blob.Ref) (bool, error)
-	// Change changes what the owner says about an asset; the events are what that came to.
+	// Change changes the fields that the owner may set. It returns the events that were recorded.
 	Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Event, error)
 	// Delete ends an asset.
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
 }
 
-// AssetReader reads assets; what it says is never behind the log.
+// AssetReader reads assets. Its results are never older than the log.
 type AssetReader interface {
-	// Asset returns an asset of the account; what is not there is NotFound.
+	// Asset returns an asset of the account. An unknown asset is NotFound.
 	Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error)
-	// ByPublicID returns the asset that clients of the account know by an id; what is not there is NotFound.
+	// ByPublicID returns the asset of the account with a public id. An unknown asset is NotFound.
 	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
 	// List returns the assets that the query selects, newest first.
 	List(ctx context.Context, account string, q assets.Query) (assets.Page, error)
-	// Browse is List by labels, names, content and metadata, in several orders.
+	// Browse returns the assets that the query selects by labels, names, content and metadata, in the order that it
+	// names.
 	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
-	// Labels returns a page of the labels of the account's assets, and how many there are.
+	// Labels returns a page of the labels of the account's assets and the number of all labels.
 	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
 	// Refine counts the labels of the assets that a filter selects.
 	Refine(ctx context.Context, account string, f assets.Filter, limit int) ([]assets.LabelCount, error)
@@ -56,20 +57,20 @@ type AssetReader interface {
 
 // IdempotencyKeys keeps single-use keys.
 type IdempotencyKeys interface {
-	// Claim takes a key for a request, which holder names; one in use is Conflict, idempotency_key_reuse.
+	// Claim reserves a key for the request that holder identifies. A key in use is Conflict, idempotency_key_reuse.
 	Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error
-	// Release gives back the key that holder has claimed, after a definite failure.
+	// Release frees the key that holder claimed, after a definite failure.
 	Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error
 }
 
-// Files reads the files of accounts; files.Service is it.
+// Files reads the files of accounts; files.Service implements it.
 type Files interface {
 	content.Store
-	// Known returns those of the account's files that are there.
+	// Known returns the files of the account that exist among ids.
 	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge      *edge.Edge
 	Files     Files
@@ -77,16 +78,16 @@ type Deps struct {
 	View      AssetReader
 	Keys      IdempotencyKeys
 	Links     jobio.Links
-	Internet  Internet  // nil = no asset is made from an address
-	Exports   Exports   // nil = no routes for archives of files
-	Downloads Downloads // nil = no address is fetched in a task
+	Internet  Internet  // nil = assets cannot be made from a URL
+	Exports   Exports   // nil = no routes for exports
+	Downloads Downloads // nil = URLs are not downloaded in tasks
 }
 
 // Options are the tunables of the surface.
 type Options struct {
 	MaxUpload  int64         // bytes of an uploaded file
-	UploadIdle time.Duration // how long a client may stop in the middle of an upload
-	Editor     bool          // an editor's files are served below /assets: the library has only its routes below /api
+	UploadIdle time.Duration // longest pause of a client in the middle of an upload
+	Editor     bool          // an editor's files are served below /assets; the library has only its routes below /api
 }
 
 // Surface serves the routes of this package.
@@ -103,7 +104,7 @@ func New(deps Deps, opts Options) *Surface {
 // Routes returns the routes of the surface.
 func (s *Surface) Routes() []edge.Route { return append(s.v2.routes(), s.library.routes()...) }
 
-// serve answers with the content of an asset, unless a scan rejected it.
+// serve answers with the content of an asset. Content that a scan rejected is NotFound.
 func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) error {
 	f, err := fileOf(a, filename, save)
 	if err != nil {
@@ -112,10 +113,10 @@ func (d Deps) serve(c *gin.Context, a asset.Asset, filename string, save bool) e
 	return content.Serve(c, d.Files, f)
 }
 
-// fileOf is the file of an asset, unless a scan rejected it.
+// fileOf returns the file of an asset. Content that a scan rejected is NotFound.
 func fileOf(a asset.Asset, filename string, save bool) (content.File, error) {
 	if a.State == asset.Rejected {
-		return content.File{}, fault.New(fault.NotFound, fault.CodeOutputUnavailable, "the content was rejected when it was scanned")
+		return content.File{}, fault.New(fault.NotFound, fault.CodeOutputUnavailable, "the content of this file was rejected by a scan")
 	}
 	e := files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
 	return content.File{Entry: e, Name: filename, Save: save}, nil
@@ -130,7 +131,7 @@ func (d Deps) delete(c *gin.Context, id asset.ID) error {
 	return nil
 }
 
-// answerKnown answers whether the caller holds bytes; known is false for a hash by which nothing is stored.
+// answerKnown answers whether the caller stores the bytes. known is false for a hash that cannot be looked up.
 func (d Deps) answerKnown(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
 	if known {

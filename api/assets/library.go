@@ -17,17 +17,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// library serves the first asset API of the hosted service: the same assets as under /api/v2/assets, listed by what
-// editors know them by, renamed, tagged, described and made again.
+// library serves the first asset API of the hosted service. It has the same assets as /api/v2/assets, in the form
+// that editors use, and can rename, tag, describe and recreate them.
 type library struct {
 	Deps
 	opts     Options
-	remotes  *limit.Semaphore // exchanges with servers that clients name
-	listings *limit.Semaphore // listings, whose filters may take seconds of a connection
+	remotes  *limit.Semaphore // requests to servers that clients name
+	listings *limit.Semaphore // listings: a filter may use a database connection for seconds
 }
 
-// Bounds of what takes long at once, in all and of one account. Listings leave most of a process's connections
-// to the database to everything else.
+// Bounds of slow operations at the same time, in all and of one account. Listings leave most of the process's
+// database connections to other requests.
 const (
 	maxRemotes, remotesOfOne   = 8, 4
 	maxListings, listingsOfOne = 8, 4
@@ -62,10 +62,10 @@ func (s *library) routes() []edge.Route {
 	if !s.opts.Editor {
 		return all
 	}
-	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") }) // its files lie there
+	return slices.DeleteFunc(all, func(r edge.Route) bool { return strings.HasPrefix(r.Path, "/assets") }) // the editor's files have these paths
 }
 
-// inTurn lets a listing wait for its turn.
+// inTurn makes a listing wait until fewer listings than the bound are running.
 func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		release, err := s.listings.Acquire(c.Request.Context(), edge.Caller(c).Account)
@@ -77,7 +77,7 @@ func (s *library) inTurn(list func(*gin.Context) error) func(*gin.Context) error
 	}
 }
 
-// read returns the asset that the path names, in either case.
+// read returns the asset that the path names. Ids match in upper and lower case.
 func (s *library) read(c *gin.Context) (asset.Asset, error) {
 	id, err := asset.ParsePublicID(strings.ToLower(c.Param("id")))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *library) deleteAsset(c *gin.Context) error {
 	return s.delete(c, a.ID)
 }
 
-// getContent: GET /assets/{id}/content?disposition=. A file is saved unless it is asked for in place.
+// getContent: GET /assets/{id}/content?disposition=. A browser saves the file unless the request asks for inline.
 func (s *library) getContent(c *gin.Context) error {
 	a, err := s.read(c)
 	if err != nil {
@@ -113,8 +113,8 @@ func (s *library) getContent(c *gin.Context) error {
 	return s.serve(c, a, a.Title(), !strings.EqualFold(c.Query("disposition"), "inline"))
 }
 
-// headByHash: HEAD /assets/hash/{hash}. Bytes of others and unknown ones look the same; content is known by its
-// blake3 hash, so no other one names any.
+// headByHash: HEAD /assets/hash/{hash}. Unknown bytes and bytes of other accounts have the same answer. Only blake3
+// hashes can be found.
 func (s *library) headByHash(c *gin.Context) error {
 	ref, known, err := libraryHash(c.Param("hash"))
 	if err != nil {
@@ -123,8 +123,7 @@ func (s *library) headByHash(c *gin.Context) error {
 	return s.answerKnown(c, ref, known)
 }
 
-// libraryHash reads a hash as this surface writes it, blake3 or sha256; known is false for the latter, by which
-// nothing is found.
+// libraryHash parses a blake3 or sha256 hash. known is false for sha256, by which no content can be found.
 func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	if hex, ok := strings.CutPrefix(text, "sha256:"); ok {
@@ -140,7 +139,7 @@ func libraryHash(text string) (ref blob.Ref, known bool, err error) {
 	return ref, true, nil
 }
 
-// changeRequest is the body of PUT /assets/{id}. What it does not name stays.
+// changeRequest is the body of PUT /assets/{id}. Fields that it does not contain stay unchanged.
 type changeRequest struct {
 	Name         *string        `json:"name"`
 	MIMEType     *string        `json:"mime_type"`
@@ -149,7 +148,7 @@ type changeRequest struct {
 	Tags         *request.Texts `json:"tags"`
 }
 
-// put changes what an asset is called, its type, metadata, preview and tags: PUT /assets/{id}.
+// put changes the name, type, metadata, preview and tags of an asset: PUT /assets/{id}.
 func (s *library) put(c *gin.Context) error {
 	a, err := s.read(c)
 	if err != nil {
@@ -209,10 +208,10 @@ func (r changeRequest) change() (asset.Change, error) {
 	return change, nil
 }
 
-// checkText bounds a text of a query.
+// checkText bounds a text parameter of a query.
 func checkText(name, text string) error {
 	if len(text) > maxTagLength || !utf8.ValidString(text) || strings.ContainsRune(text, 0) {
-		return httperr.Invalidf("%s has at most %d bytes of UTF-8 and no NUL characters", name, maxTagLength)
+		return httperr.Invalidf("%s must be at most %d bytes of UTF-8 without NUL characters", name, maxTagLength)
 	}
 	return nil
 }

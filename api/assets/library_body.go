@@ -13,14 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/files"
 )
 
-// libraryAsset is an asset as the hosted surface shows it. Tags begin with where the file belongs, by which
-// editors tell inputs from outputs.
+// libraryAsset is an asset in the form of the hosted service. Its first tag is the folder of the file, by which
+// editors distinguish inputs from outputs.
 type libraryAsset struct {
 	ID           string          `json:"id"`
 	Name         string          `json:"name"`
 	Hash         string          `json:"hash"`
 	AssetHash    string          `json:"asset_hash"`
-	LoaderPath   *string         `json:"loader_path"` // what a node loads it by, null when no name leads to it
+	LoaderPath   *string         `json:"loader_path"` // the name by which a node loads the file, null if no name leads to it
 	Size         int64           `json:"size"`
 	MIMEType     string          `json:"mime_type"`
 	Tags         []string        `json:"tags"`
@@ -28,15 +28,15 @@ type libraryAsset struct {
 	PreviewURL   string          `json:"preview_url,omitempty"`
 	PreviewID    *string         `json:"preview_id"`
 	JobID        string          `json:"job_id,omitempty"`
-	PromptID     string          `json:"prompt_id,omitempty"` // the same, as older clients know it
+	PromptID     string          `json:"prompt_id,omitempty"` // the job again, in the field that older clients read
 	CreatedAt    string          `json:"created_at"`
 	UpdatedAt    string          `json:"updated_at"`
-	LastAccess   string          `json:"last_access_time"` // of the last change: reads write nothing
-	IsImmutable  bool            `json:"is_immutable"`     // false: every file here is its owner's to change
+	LastAccess   string          `json:"last_access_time"` // the time of the last change: reads are not recorded
+	IsImmutable  bool            `json:"is_immutable"`     // always false: an owner may change every file
 	CreatedNew   *bool           `json:"created_new,omitempty"`
 }
 
-// answer renders one asset; fresh, on create answers, says whether it was made by this request.
+// answer renders one asset. On create answers, fresh reports whether this request made the asset.
 func (s *library) answer(c *gin.Context, status int, a asset.Asset, fresh *bool) error {
 	bodies, err := s.bodies(c, []asset.Asset{a})
 	if err != nil {
@@ -47,7 +47,8 @@ func (s *library) answer(c *gin.Context, status int, a asset.Asset, fresh *bool)
 	return nil
 }
 
-// bodies renders a page. One query says which names still lead to their files, and what shows them.
+// bodies renders a page of assets. One query returns the assets whose names still lead to their files, and the
+// previews.
 func (s *library) bodies(c *gin.Context, page []asset.Asset) ([]libraryAsset, error) {
 	ids := make([]asset.PublicID, 0, len(page))
 	for _, a := range page {
@@ -97,7 +98,8 @@ func changedAt(a asset.Asset) time.Time {
 	return a.CreatedAt
 }
 
-// loaderPath is what nodes call a file: its path below its folder, or below the folder of its category.
+// loaderPath returns the name by which nodes load a file: its path below its folder, or below the folder of its
+// category.
 func loaderPath(p asset.Place) string {
 	if _, name, ok := p.ModelPath(); ok {
 		return name
@@ -105,9 +107,9 @@ func loaderPath(p asset.Place) string {
 	return files.Join(p)
 }
 
-// previewURL links to what shows an asset: the asset that its owner chose, else a thumbnail, else the file itself
-// where a browser shows it. The link begins at the root of the server, since editors put their own address before
-// it, and needs no credential.
+// previewURL links to the preview of an asset: the asset that the owner chose, else a thumbnail, else the file itself
+// if browsers display its type. The link needs no credential. It is relative to the root of the server, because
+// editors put their own address before it.
 func (s *library) previewURL(a asset.Asset, known map[asset.PublicID]files.Entry) string {
 	e, ok := known[a.Preview]
 	if !ok || e.Rejected {
@@ -130,13 +132,13 @@ func (s *library) previewURL(a asset.Asset, known map[asset.PublicID]files.Entry
 	return "/api" + link
 }
 
-// showsInline reports a media type that editors show in place.
+// showsInline reports whether editors display a media type.
 func showsInline(contentType string) bool {
 	family, _, _ := strings.Cut(contentType, "/")
 	return family == "image" || family == "video" || family == "audio" || family == "text"
 }
 
-// made answers a create request: 201 for a new asset, 200 for the one that says all of it already.
+// made answers a create request: 201 for a new asset, 200 if an equal asset existed.
 func (s *library) made(c *gin.Context, a asset.Asset, fresh bool) error {
 	status := http.StatusOK
 	if fresh {

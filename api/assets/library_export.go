@@ -13,20 +13,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Exports packs files of accounts into archives; export.Service is it.
+// Exports packs files of accounts into archives; export.Service implements it.
 type Exports interface {
-	// Create accepts an export, or returns the one under way that is the same.
+	// Create accepts an export, or returns an equal export that is under way.
 	Create(ctx context.Context, account string, r export.Request, requestID string) (export.Export, error)
-	// Get returns an export of the account, else NotFound.
+	// Get returns an export of the account. An unknown export is NotFound.
 	Get(ctx context.Context, account string, id export.ID) (export.Export, error)
-	// Named returns the export of the account whose archive has that name, else NotFound.
+	// Named returns the export of the account whose archive has that name. An unknown name is NotFound.
 	Named(ctx context.Context, account, name string) (export.Export, error)
 }
 
-// exportBody is the largest request of an export: two thousand ids, and as many names.
+// exportBody bounds the request of an export, in bytes: two thousand ids and as many names fit.
 const exportBody = 1 << 20
 
-// exportRoutes are those of archives.
+// exportRoutes are the routes of exports.
 func (s *library) exportRoutes() []edge.Route {
 	if s.Exports == nil {
 		return nil
@@ -47,11 +47,11 @@ func (s *library) postExport(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(e.ID), Status: string(e.State), Message: "The files are being packed; the task tells how far it is."})
+	c.PureJSON(http.StatusAccepted, taskBody{TaskID: string(e.ID), Status: string(e.State), Message: "The files are being packed; the task shows the progress."})
 	return nil
 }
 
-// getExport links to an archive: GET /assets/exports/{name}. The link needs no credential and ends soon.
+// getExport redirects to an archive: GET /assets/exports/{name}. The link needs no credential and expires soon.
 func (s *library) getExport(c *gin.Context) error {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	if strings.ContainsRune(c.Param("name"), 0) {
@@ -62,7 +62,7 @@ func (s *library) getExport(c *gin.Context) error {
 		return err
 	}
 	if e.Done == nil {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "this export is not ready, or has failed")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "this export is not ready, or it failed")
 	}
 	a, err := s.View.Asset(ctx, account, e.Done.Asset)
 	if err != nil {
@@ -74,7 +74,7 @@ func (s *library) getExport(c *gin.Context) error {
 	return nil
 }
 
-// exportResult is what became of an export. Files that are missing are named up to a bound, and counted beyond.
+// exportResult is the result of an export. Missing files are listed up to a bound; the rest are counted.
 type exportResult struct {
 	Success          bool             `json:"success"`
 	ExportName       string           `json:"export_name,omitempty"`
@@ -85,11 +85,11 @@ type exportResult struct {
 	AssetsSucceeded  int              `json:"assets_succeeded"`
 	AssetsFailed     int              `json:"assets_failed"`
 	FailedAssets     []export.Missing `json:"failed_assets,omitempty"`
-	ExpiresAt        *string          `json:"expires_at,omitempty"` // of the archive; an addition of ours
+	ExpiresAt        *string          `json:"expires_at,omitempty"` // when the archive expires; not in the hosted service's API
 	Error            string           `json:"error,omitempty"`
 }
 
-// exportTask is an export as a task.
+// exportTask renders an export as a task.
 func exportTask(e export.Export) taskDetail {
 	body := taskDetail{
 		ID: string(e.ID), IdempotencyKey: e.ID.WorkflowID(), TaskName: "task:export", Payload: e.Request, Status: string(e.State),

@@ -23,14 +23,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// maxLibraryName bounds what a file is called.
+// maxLibraryName bounds the name of a file, in bytes.
 const maxLibraryName = 512
 
-// libraryName checks what a file is to be called.
+// libraryName checks the name of a file.
 func libraryName(text string) (string, error) {
 	text = strings.TrimSpace(text)
 	if text == "" || len(text) > maxLibraryName || !utf8.ValidString(text) || strings.ContainsFunc(text, isControl) {
-		return "", httperr.Invalidf("a name has 1 to %d bytes and no control characters", maxLibraryName)
+		return "", httperr.Invalidf("a name must have 1 to %d bytes and no control characters", maxLibraryName)
 	}
 	return text, nil
 }
@@ -46,7 +46,7 @@ func (v *previewValue) UnmarshalJSON(raw []byte) error {
 	return json.Unmarshal(raw, &v.text)
 }
 
-// jsonValue keeps a value as it was sent, null included.
+// jsonValue keeps a value as the client sent it, null included.
 type jsonValue []byte
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -66,19 +66,19 @@ func previewID(text string) (asset.PublicID, error) {
 	return id, nil
 }
 
-// createRequest is what a client says about a file that it adds, in any of the three ways.
+// createRequest holds the fields of a request that adds a file, in any of the three ways.
 type createRequest struct {
 	id, name, filename, mimeType, preview string
 	tags                                  []string
 	metadata                              []byte
 }
 
-// libraryFields are the parts of an upload beside the file.
+// libraryFields are the fields of an upload form besides the file.
 var libraryFields = map[string]request.Occurrence{
 	"tags": request.Repeated, "id": request.Once, "preview_id": request.Once, "name": request.Once, "mime_type": request.Once, "user_metadata": request.Once, "hash": request.Once,
 }
 
-// post makes an asset of a file, or of what an address holds: POST /assets.
+// post makes an asset of an uploaded file or of the content of a URL: POST /assets.
 func (s *library) post(c *gin.Context) error {
 	kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type"))
 	switch {
@@ -136,7 +136,8 @@ func (s *library) postFile(c *gin.Context) error {
 	}
 }
 
-// fieldHash reads the hash that the bytes must have. By a sha256 nothing can be compared.
+// fieldHash parses the hash that the bytes must have. A sha256 hash is refused, because bytes are not compared with
+// it.
 func fieldHash(text string) (*blob.Ref, error) {
 	ref, known, err := libraryHash(text)
 	if err == nil && !known {
@@ -169,7 +170,7 @@ func formRequest(f *request.Form) (createRequest, error) {
 	return r, nil
 }
 
-// keepFile makes received bytes an asset, or finds the one that says all of this already.
+// keepFile makes an asset of received bytes, or returns an equal asset that exists.
 func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, r createRequest) error {
 	spec, done, err := s.spec(c, r)
 	if err != nil || done {
@@ -185,7 +186,7 @@ func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Re
 			return err
 		}
 	}
-	if size > 0 { // before the bytes are stored: what does not fit leaves nothing behind
+	if size > 0 { // checked before the bytes are stored, so that a refused file leaves none
 		if err := s.Edge.CheckQuota(c, size); err != nil {
 			return err
 		}
@@ -197,7 +198,7 @@ func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Re
 	return s.made(c, made.Asset, true)
 }
 
-// reference makes an asset over bytes the caller holds.
+// reference makes an asset of bytes that the caller already stores.
 func (s *library) reference(c *gin.Context, ref blob.Ref, r createRequest) error {
 	typed := r.mimeType != ""
 	spec, done, err := s.spec(c, r)
@@ -205,7 +206,7 @@ func (s *library) reference(c *gin.Context, ref blob.Ref, r createRequest) error
 		return err
 	}
 	if !typed {
-		spec.ContentType = "" // that of the bytes, as they were declared
+		spec.ContentType = "" // use the type that was declared for the bytes
 	}
 	made, same, err := s.Assets.Reference(c.Request.Context(), ref, spec)
 	if err != nil {
@@ -245,8 +246,8 @@ func (s *library) postFromHash(c *gin.Context) error {
 	return s.reference(c, ref, r)
 }
 
-// spec is what is to be recorded. An asset of the caller's with the id that is asked for answers the request
-// instead; then done is true.
+// spec returns the asset to record. If the caller already has an asset with the requested id, spec answers the
+// request with that asset and done is true.
 func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done bool, err error) {
 	spec = asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c), About: asset.About{Strict: true}}
 	if r.id != "" {
@@ -267,18 +268,18 @@ func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done b
 	}
 	if spec.Preview, err = previewID(r.preview); err == nil && spec.Preview != "" {
 		if _, err = s.View.ByPublicID(c.Request.Context(), spec.Account, spec.Preview); fault.Is(err, fault.NotFound) {
-			err = fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id names no file of this account")
+			err = fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id is not the id of a file of this account")
 		}
 	}
 	return spec, false, err
 }
 
-// again takes an id that the client chose, so that it can repeat its request. Ids of this service's own making, which
-// are derived from what makes them, cannot be chosen.
+// again takes an id that the client chose, so that the client can repeat its request. Ids that this service derives
+// from jobs cannot be chosen.
 func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
 	id, err := asset.ParsePublicID(strings.ToLower(text))
 	if err != nil || uuid.MustParse(string(id)).Version() != 4 && uuid.MustParse(string(id)).Version() != 7 {
-		return false, httperr.Invalidf("id must be a random UUID, of version 4 or 7")
+		return false, httperr.Invalidf("id must be a UUID of version 4 or 7")
 	}
 	spec.Chosen = id
 	a, err := s.View.ByPublicID(c.Request.Context(), spec.Account, id)
@@ -291,8 +292,8 @@ func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done boo
 	return true, s.made(c, a, false)
 }
 
-// place reads from the tags where a file belongs and gives it the path by which graphs find it: inputs by their
-// names, models below their category. What is an output or temporary has no path, since only nodes name those.
+// place reads the folder of a file from its tags and sets the path by which graphs find the file: inputs by their
+// names, models below their category. Outputs and temporary files have no path, because only nodes name them.
 func (r createRequest) place(spec *asset.Spec) error {
 	named := r.name
 	if named != "" {
@@ -309,7 +310,7 @@ func (r createRequest) place(spec *asset.Spec) error {
 	category := ""
 	if slices.Contains(words, asset.LabelModels) {
 		if len(own) == 0 || strings.ContainsAny(own[0], `/\`) {
-			return httperr.Invalidf("a model needs its category as the tag behind %q", asset.LabelModels)
+			return httperr.Invalidf("a model needs its category as the tag after %q", asset.LabelModels)
 		}
 		category, own = own[0], own[1:]
 	}
@@ -348,7 +349,7 @@ func placeAt(spec *asset.Spec, category, file string) error {
 	return nil
 }
 
-// split parts the words that say where a file belongs from the owner's tags, each once, in their order.
+// split separates the tags that name the folder of a file from the owner's tags. Each tag appears once, in its order.
 func split(tags []string) (words, own []string) {
 	for _, tag := range others(tags, nil) {
 		if asset.IsPlaceLabel(tag) {
@@ -360,7 +361,7 @@ func split(tags []string) (words, own []string) {
 	return words, own
 }
 
-// contentType is what the client declares, else what the name's ending stands for.
+// contentType returns the type that the client declares, or the type of the name's extension.
 func (r createRequest) contentType() (string, error) {
 	if r.mimeType != "" {
 		if checkContentType(r.mimeType) != nil {

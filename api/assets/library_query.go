@@ -36,7 +36,7 @@ type libraryList struct {
 	NextCursor string         `json:"next_cursor,omitempty"`
 }
 
-// list lists the caller's files: GET /assets. Pages go by offset, or by the cursor of the page before.
+// list lists the caller's files: GET /assets. A page is selected by an offset, or by the cursor of the page before.
 func (s *library) list(c *gin.Context) error {
 	q, none, err := browseOf(c)
 	if err != nil {
@@ -62,7 +62,7 @@ func (s *library) list(c *gin.Context) error {
 	return nil
 }
 
-// browseOf reads a listing from the query; none is true when nothing can match.
+// browseOf parses a listing from the query. none is true when nothing can match.
 func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 	if q.Filter, none, err = filterOf(c); err != nil {
 		return q, none, err
@@ -89,7 +89,7 @@ func browseOf(c *gin.Context) (q assets.Browse, none bool, err error) {
 	return q, none, err
 }
 
-// parseSort reads an order. When a file was last read is not kept, so that order is that of changes.
+// parseSort parses an order. Reads of a file are not recorded, so last_access_time sorts by the last change.
 func parseSort(text string) (assets.Sort, error) {
 	switch sort := assets.Sort(strings.ToLower(text)); sort {
 	case assets.ByCreation, assets.ByChange, assets.ByName, assets.BySize:
@@ -100,8 +100,8 @@ func parseSort(text string) (assets.Sort, error) {
 	return "", httperr.Invalidf("sort must be name, created_at, updated_at, size or last_access_time")
 }
 
-// filterOf reads a filter in both spellings that clients use. A hash that is none selects nothing: editors ask
-// with whatever a graph names.
+// filterOf parses a filter in both spellings that clients use. A malformed hash selects nothing, because editors
+// search for any value that a graph contains.
 func filterOf(c *gin.Context) (f assets.Filter, none bool, err error) {
 	for _, list := range []struct {
 		into  *[]string
@@ -115,13 +115,13 @@ func filterOf(c *gin.Context) (f assets.Filter, none bool, err error) {
 		}
 		for _, tag := range *list.into {
 			if err := checkText("a tag", tag); err != nil || !utf8.ValidString(tag) {
-				return f, false, httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+				return f, false, httperr.Invalidf("a tag must have 1 to %d bytes and no control characters", maxTagLength)
 			}
 		}
 	}
 	f.Name = c.Query("name_contains")
 	if err := checkText("name_contains", f.Name); err != nil || !utf8.ValidString(f.Name) {
-		return f, false, httperr.Invalidf("name_contains has at most %d bytes and no NUL characters", maxTagLength)
+		return f, false, httperr.Invalidf("name_contains must have at most %d bytes and no NUL characters", maxTagLength)
 	}
 	if hash := c.Query("hash"); hash != "" {
 		ref, err := blob.ParseRef(strings.ToLower(hash))
@@ -141,7 +141,7 @@ func commaList(values []string) []string {
 	return tags
 }
 
-// trimmed returns the texts without the space around them, those that are left.
+// trimmed returns the texts that are not blank, without the space around them.
 func trimmed(texts []string) []string {
 	var left []string
 	for _, t := range texts {
@@ -152,7 +152,7 @@ func trimmed(texts []string) []string {
 	return left
 }
 
-// others returns what is in texts only, each once.
+// others returns the texts that are not in but, each once.
 func others(texts, but []string) []string {
 	left := []string{}
 	for _, t := range texts {
@@ -163,7 +163,7 @@ func others(texts, but []string) []string {
 	return left
 }
 
-// termsOf reads a metadata filter: a JSON object whose values are scalars, or lists of scalars of which one must
+// termsOf parses a metadata filter: a JSON object whose values are scalars, or lists of scalars of which one must
 // match.
 func termsOf(text string) ([]assets.Term, error) {
 	if strings.TrimSpace(text) == "" {
@@ -191,7 +191,7 @@ func termsOf(text string) ([]assets.Term, error) {
 	return terms, nil
 }
 
-// noScalar reports what cannot be compared, or what no metadata holds.
+// noScalar reports whether a value cannot be compared with metadata.
 func noScalar(v any) bool {
 	switch v := v.(type) {
 	case nil, bool:
@@ -204,7 +204,7 @@ func noScalar(v any) bool {
 	return true
 }
 
-// libraryCursor is what a cursor says: the end of a page, and the order it belongs to.
+// libraryCursor is the content of a cursor: the end of a page and the order of the listing.
 type libraryCursor struct {
 	Sort      assets.Sort `json:"s"`
 	Ascending bool        `json:"a,omitempty"`
@@ -222,11 +222,11 @@ func cursorOf(q assets.Browse, end assets.Place) string {
 	return libraryListing.Format(libraryCursor{q.Sort, q.Ascending, end.Name, end.Number, end.Created})
 }
 
-// parseCursor reads a cursor, which must be of the order that q asks for.
+// parseCursor parses a cursor, which must have the order that q asks for.
 func parseCursor(q assets.Browse, text string) (*assets.Place, error) {
 	end, err := libraryListing.Parse(text)
 	if err == nil && (end.Sort != q.Sort || end.Ascending != q.Ascending) {
-		err = fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor was made by a listing in another order")
+		err = fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor belongs to a listing in another order")
 	}
 	if err != nil {
 		return nil, err

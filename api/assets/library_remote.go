@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Internet reaches addresses that clients name, public ones only; outbound.Client is it.
+// Internet reaches URLs that clients name, on public addresses only; outbound.Client implements it.
 type Internet interface {
-	// Fetch downloads the content of an address, within bounds.
+	// Fetch downloads the content of a URL, within bounds.
 	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
-	// Stat describes the content of an address.
+	// Stat describes the content of a URL.
 	Stat(ctx context.Context, address string, allow []string) (outbound.Resource, error)
 }
 
-// Bounds of fetching a file that a client names, whose request waits for it.
+// Bounds of fetching a file while the request of its client waits.
 const (
 	fetchTotal = 5 * time.Minute
 	fetchStall = 30 * time.Second
@@ -36,7 +36,7 @@ const (
 // urlRequest is the JSON body of POST /assets.
 type urlRequest struct {
 	URL          string        `json:"url"`
-	SourceURL    string        `json:"source_url"` // as some clients spell it
+	SourceURL    string        `json:"source_url"` // the spelling of some clients
 	ID           string        `json:"id"`
 	Name         string        `json:"name"`
 	Tags         request.Texts `json:"tags"`
@@ -45,7 +45,7 @@ type urlRequest struct {
 	UserMetadata jsonValue     `json:"user_metadata"`
 }
 
-// postURL makes an asset of the content of an address: POST /assets with JSON.
+// postURL makes an asset of the content of a URL: POST /assets with JSON.
 func (s *library) postURL(c *gin.Context) error {
 	if err := request.Bound(c, s.Edge.MaxBody()); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (s *library) postURL(c *gin.Context) error {
 			r.name = u.Hostname()
 		}
 	}
-	if _, done, err := s.spec(c, r); err != nil || done { // invalid requests fail before a byte is fetched
+	if _, done, err := s.spec(c, r); err != nil || done { // an invalid request fails before a byte is fetched
 		return err
 	}
 	release, err := s.remotes.Acquire(c.Request.Context(), edge.Caller(c).Account)
@@ -79,22 +79,22 @@ func (s *library) postURL(c *gin.Context) error {
 	return s.fetch(c, req.URL, r)
 }
 
-// remote checks an address before anything is sent to it.
+// remote checks a URL before a request is sent to it.
 func (s *library) remote(address string) (*url.URL, error) {
 	if s.Internet == nil {
-		return nil, fault.New(fault.Invalid, fault.CodeSourceUnsupported, "this service does not fetch files from addresses")
+		return nil, fault.New(fault.Invalid, fault.CodeSourceUnsupported, "this service does not fetch files from URLs")
 	}
 	if address == "" {
 		return nil, fault.New(fault.Invalid, fault.CodeSourceNoURL, "a url is required")
 	}
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" || u.User != nil {
-		return nil, fault.New(fault.Invalid, fault.CodeSourceURLFormat, "the url must be absolute and hold no credentials")
+		return nil, fault.New(fault.Invalid, fault.CodeSourceURLFormat, "the url must be absolute and contain no credentials")
 	}
 	return u, nil
 }
 
-// fetch streams the content of the address into an asset.
+// fetch streams the content of the URL into an asset.
 func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 	ctx := c.Request.Context()
 	source, err := s.Internet.Fetch(ctx, address, outbound.Bounds{Bytes: s.opts.MaxUpload, Total: fetchTotal, Stall: fetchStall}, nil)
@@ -125,7 +125,7 @@ func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 	return s.keepFile(c, in, nil, r)
 }
 
-// sourceReader tells failures of the source from those of the store.
+// sourceReader distinguishes failures of the source from failures of the store.
 type sourceReader struct {
 	io.Reader
 	err error
@@ -140,7 +140,7 @@ func (r *sourceReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// remoteFault says why an address could not be fetched, which is the client's concern.
+// remoteFault returns the error for a client whose URL could not be fetched.
 func (s *library) remoteFault(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -151,14 +151,14 @@ func (s *library) remoteFault(ctx context.Context, err error) error {
 	return outbound.SourceFault(err)
 }
 
-// remoteMetadata describes the content of an address before it is fetched.
+// remoteMetadata describes the content of a URL before it is fetched.
 type remoteMetadata struct {
-	ContentLength int64            `json:"content_length"` // 0 = the source does not say
+	ContentLength int64            `json:"content_length"` // 0 = the source does not send it
 	FinalURL      string           `json:"final_url"`
 	ContentType   string           `json:"content_type,omitempty"`
 	Filename      string           `json:"filename,omitempty"`
 	Name          string           `json:"name,omitempty"`
-	Tags          []string         `json:"tags"`                    // none: a source says nothing of them
+	Tags          []string         `json:"tags"`                    // always empty: a source has no tags
 	PreviewImage  string           `json:"preview_image,omitempty"` // a data URL, of a small picture
 	Validation    remoteValidation `json:"validation"`
 }
@@ -175,7 +175,7 @@ type remoteProblem struct {
 	Field   string     `json:"field"`
 }
 
-// getRemote describes the content of an address: GET /assets/remote-metadata?url=.
+// getRemote describes the content of a URL: GET /assets/remote-metadata?url=.
 func (s *library) getRemote(c *gin.Context) error {
 	address := c.Query("url")
 	if _, err := s.remote(address); err != nil {

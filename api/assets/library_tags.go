@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 )
 
-// tagCount is a label of files on this surface, where labels are called tags.
+// tagCount is a label and the number of its files. This surface calls labels tags.
 type tagCount struct {
 	Name  string `json:"name"`
 	Count int64  `json:"count"`
@@ -33,7 +33,7 @@ const (
 	maxTagLimit     = 1000
 )
 
-// listTags lists the tags of the account's files with how many files carry them: GET /tags.
+// listTags lists the tags of the account's files, each with the number of its files: GET /tags.
 func (s *library) listTags(c *gin.Context) error {
 	offset, err := request.Number(c, "offset", 0, 0, maxBrowseOffset)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *library) addTags(c *gin.Context) error {
 type tagsRemoved struct {
 	Removed    []string `json:"removed"`
 	NotPresent []string `json:"not_present"`
-	Protected  []string `json:"protected"` // they follow from where the file belongs
+	Protected  []string `json:"protected"` // tags that the folder of the file determines
 	TotalTags  []string `json:"total_tags"`
 }
 
@@ -177,7 +177,7 @@ func (s *library) removeTags(c *gin.Context) error {
 	return nil
 }
 
-// replaceTags makes the owner's tags those given. What follows from where the file belongs stays.
+// replaceTags replaces the owner's tags. Tags that the folder of the file determines stay.
 func (s *library) replaceTags(c *gin.Context, given []string, change *asset.Change) error {
 	a, err := s.read(c)
 	if err != nil {
@@ -187,7 +187,7 @@ func (s *library) replaceTags(c *gin.Context, given []string, change *asset.Chan
 	if err != nil {
 		return err
 	}
-	if a.Place == nil { // it is a tag that says where the file belongs
+	if a.Place == nil { // a tag names the folder of the file
 		for _, tag := range a.Tags {
 			if asset.IsPlaceLabel(tag) {
 				tags = append(tags, tag)
@@ -201,8 +201,7 @@ func (s *library) replaceTags(c *gin.Context, given []string, change *asset.Chan
 	return nil
 }
 
-// ownTags returns those of the tags that are the owner's to give. A word that says that the file belongs
-// elsewhere is refused.
+// ownTags returns the tags that the owner may set. A tag that names another folder than the file's is refused.
 func ownTags(a asset.Asset, tags []string) ([]string, error) {
 	placed := a.Placed()
 	var own []string
@@ -211,7 +210,7 @@ func ownTags(a asset.Asset, tags []string) ([]string, error) {
 		switch {
 		case tag == "", slices.Contains(placed, tag):
 		case asset.IsPlaceLabel(tag):
-			return nil, fault.New(fault.Invalid, fault.CodeProtectedTag, "the tag %s says where a file belongs; this one belongs to %s", tag, placed[0])
+			return nil, fault.New(fault.Invalid, fault.CodeProtectedTag, "the tag %s names another folder: this file belongs to %s", tag, placed[0])
 		default:
 			own = append(own, tag)
 		}

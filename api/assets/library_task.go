@@ -23,15 +23,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Downloads makes assets of addresses while nobody waits; download.Service is it.
+// Downloads makes assets of URLs in the background; download.Service implements it.
 type Downloads interface {
-	// Create accepts a download, or returns the one under way that is the same.
+	// Create accepts a download, or returns an equal download that is under way.
 	Create(ctx context.Context, account string, r download.Request, requestID string) (download.Download, error)
-	// Get returns a download of the account, else NotFound.
+	// Get returns a download of the account. An unknown download is NotFound.
 	Get(ctx context.Context, account string, id download.ID) (download.Download, error)
 }
 
-// taskRoutes are those of downloads, imports, and of every task.
+// taskRoutes are the routes of downloads, imports and tasks.
 func (s *library) taskRoutes() []edge.Route {
 	routes := []edge.Route{{Method: http.MethodPost, Path: "/assets/import", Handle: s.postImport}}
 	if s.Downloads != nil {
@@ -43,21 +43,21 @@ func (s *library) taskRoutes() []edge.Route {
 	return edge.Cloud(routes...)
 }
 
-// taskBody is the answer to a request that begins a task.
+// taskBody is the answer to a request that starts a task.
 type taskBody struct {
 	TaskID  string `json:"task_id"`
 	Status  string `json:"status"`
 	Message string `json:"message"`
 }
 
-// taskDetail is a task as the hosted service shows it.
+// taskDetail is a task in the form of the hosted service.
 type taskDetail struct {
 	ID             string  `json:"id"`
-	IdempotencyKey string  `json:"idempotency_key"` // our name for the task's workflow: equal requests join it
+	IdempotencyKey string  `json:"idempotency_key"` // the id of the task's workflow; equal requests share it
 	TaskName       string  `json:"task_name"`
 	Payload        any     `json:"payload"`
 	Status         string  `json:"status"`
-	Result         any     `json:"result,omitempty"` // of one that is over
+	Result         any     `json:"result,omitempty"` // of a task that has ended
 	ErrorMessage   string  `json:"error_message,omitempty"`
 	CreateTime     string  `json:"create_time"`
 	UpdateTime     string  `json:"update_time"`
@@ -65,7 +65,7 @@ type taskDetail struct {
 	CompletedAt    *string `json:"completed_at,omitempty"`
 }
 
-// getTask serves the progress of an export or a download: GET /tasks/{id}.
+// getTask shows the progress of an export or a download: GET /tasks/{id}.
 func (s *library) getTask(c *gin.Context) error {
 	id, err := export.ParseID(strings.ToLower(c.Param("id")))
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *library) getTask(c *gin.Context) error {
 	return nil
 }
 
-// task finds a task of either kind.
+// task returns the export or the download with an id.
 func (s *library) task(ctx context.Context, account, id string) (taskDetail, error) {
 	if s.Exports != nil {
 		e, err := s.Exports.Get(ctx, account, export.ID(id))
@@ -104,7 +104,7 @@ type downloadRequest struct {
 	PreviewID    previewValue  `json:"preview_id"`
 }
 
-// postDownload accepts a download: POST /assets/download. What is known to fail is refused at once.
+// postDownload accepts a download: POST /assets/download. A download that is certain to fail is refused at once.
 func (s *library) postDownload(c *gin.Context) error {
 	var req downloadRequest
 	if err := request.JSON(c, &req); err != nil {
@@ -135,7 +135,8 @@ func (s *library) postDownload(c *gin.Context) error {
 	return nil
 }
 
-// look asks the source about its content. Of a source that cannot be asked now but may answer later, nothing is known.
+// look describes the content at the source. The result is empty for a source that does not answer now but may answer
+// later.
 func (s *library) look(c *gin.Context, address string) (outbound.Resource, error) {
 	ctx := c.Request.Context()
 	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
@@ -160,7 +161,7 @@ func (s *library) look(c *gin.Context, address string) (outbound.Resource, error
 	return about, err
 }
 
-// nameOfSource is how a file is called whose client gives it no name.
+// nameOfSource returns the name of a file to which its client gives none.
 func nameOfSource(u *url.URL, about outbound.Resource) string {
 	if about.Filename != "" {
 		return about.Filename
@@ -171,7 +172,7 @@ func nameOfSource(u *url.URL, about outbound.Resource) string {
 	return u.Hostname()
 }
 
-// accept returns the download of an asset like spec.
+// accept returns the request of a download whose asset is like spec.
 func accept(source string, r createRequest, spec asset.Spec) download.Request {
 	guess := spec.ContentType
 	if r.mimeType != "" {
@@ -183,14 +184,14 @@ func accept(source string, r createRequest, spec asset.Spec) download.Request {
 	}
 }
 
-// downloadPayload is the request of a download as its task shows it.
+// downloadPayload is the request of a download in its task.
 type downloadPayload struct {
 	SourceURL string   `json:"source_url"`
 	Name      string   `json:"name"`
 	Tags      []string `json:"tags"`
 }
 
-// downloadResult is the end of a download as its task shows it.
+// downloadResult is the result of a download in its task.
 type downloadResult struct {
 	Success bool           `json:"success"`
 	Asset   asset.PublicID `json:"asset_id,omitempty"`
@@ -200,7 +201,7 @@ type downloadResult struct {
 	Error   string         `json:"error,omitempty"`
 }
 
-// downloadTask is a download as a task.
+// downloadTask renders a download as a task.
 func downloadTask(d download.Download) taskDetail {
 	body := taskDetail{
 		ID: string(d.ID), IdempotencyKey: d.ID.WorkflowID(), TaskName: "task:download", Status: string(d.State),
@@ -219,34 +220,35 @@ func downloadTask(d download.Download) taskDetail {
 // importRequest is the body of POST /assets/import.
 type importRequest struct {
 	PublishedAssetIDs []string `json:"published_asset_ids"`
-	ShareID           string   `json:"share_id"` // of the hosted service; nothing is shared by one here
+	ShareID           string   `json:"share_id"` // of the hosted service; this service shares no files by such ids
 }
 
 // importedAsset is a file of an import.
 type importedAsset struct {
 	libraryAsset
-	InLibrary bool `json:"in_library"` // true: an import ends with the file there
-	Public    bool `json:"public"`     // false: nothing is published across accounts
+	InLibrary bool `json:"in_library"` // always true: an import adds the file to the library
+	Public    bool `json:"public"`     // always false: accounts do not publish files
 }
 
-// maxImported is how many files one import may name.
+// maxImported bounds the files of one import.
 const maxImported = 100
 
-// postImport answers with the files that the caller's library has by these ids: POST /assets/import. Accounts publish
-// nothing to each other, so another account's file does not exist, and what can be imported is there already.
+// postImport answers with the files of the caller's library that have these ids: POST /assets/import. Accounts do not
+// publish files, so every file that can be imported is in the library already, and a file of another account is not
+// found.
 func (s *library) postImport(c *gin.Context) error {
 	var req importRequest
 	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
 	if len(req.PublishedAssetIDs) == 0 || len(req.PublishedAssetIDs) > maxImported {
-		return httperr.Invalidf("published_asset_ids names 1 to %d files", maxImported)
+		return httperr.Invalidf("published_asset_ids must name 1 to %d files", maxImported)
 	}
 	page := make([]asset.Asset, 0, len(req.PublishedAssetIDs))
 	for _, text := range req.PublishedAssetIDs {
 		id, err := asset.ParsePublicID(strings.ToLower(text))
 		if err != nil {
-			return fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "there is no published file of that id")
+			return fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no published file has this id")
 		}
 		a, err := s.View.ByPublicID(c.Request.Context(), edge.Caller(c).Account, id)
 		if err != nil {
@@ -266,11 +268,11 @@ func (s *library) postImport(c *gin.Context) error {
 	return nil
 }
 
-// maxPreviewImage bounds the picture that is embedded in what is said about an address.
+// maxPreviewImage bounds the picture that the description of a URL embeds, in bytes.
 const maxPreviewImage = 1 << 20
 
-// previewImage returns the content of a small picture as a data URL, "" for anything else. That it cannot be fetched is
-// no failure: the address is described all the same.
+// previewImage returns the content of a small picture as a data URL, or "" for other content. A picture that cannot
+// be fetched is left out of the description.
 func (s *library) previewImage(ctx context.Context, address string, about outbound.Resource) string {
 	kind, _, err := mime.ParseMediaType(about.ContentType)
 	if err != nil || !strings.HasPrefix(kind, "image/") || about.Size <= 0 || about.Size > maxPreviewImage {

@@ -36,7 +36,7 @@ func (s *v2) routes() []edge.Route {
 	)
 }
 
-// asset reads the asset that the path names.
+// asset returns the asset that the path names.
 func (s *v2) asset(c *gin.Context) (asset.Asset, error) {
 	id, err := asset.ParsePublicID(c.Param("id"))
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *v2) getAsset(c *gin.Context) error {
 	return nil
 }
 
-// getContent redirects to a link that serves the bytes without a credential, to the bucket or to this service: GET
-// /api/v2/assets/{id}/content.
+// getContent redirects to a link that serves the bytes without a credential, from the bucket or from this service:
+// GET /api/v2/assets/{id}/content.
 func (s *v2) getContent(c *gin.Context) error {
 	a, err := s.asset(c)
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *v2) deleteAsset(c *gin.Context) error {
 	return s.delete(c, a.ID)
 }
 
-// headByHash: HEAD /api/v2/assets/by-hash/{hash}. Bytes of others, unknown ones and what is no hash
-// look the same.
+// headByHash: HEAD /api/v2/assets/by-hash/{hash}. Bytes of other accounts, unknown bytes and malformed hashes have
+// the same answer.
 func (s *v2) headByHash(c *gin.Context) error {
 	ref, err := blob.ParseRef(c.Param("hash"))
 	return s.answerKnown(c, ref, err == nil)
@@ -129,7 +129,7 @@ func (s *v2) postFromHash(c *gin.Context) error {
 	return nil
 }
 
-// created answers with an asset that was made. created_new says whether bytes were stored.
+// created answers with a new asset. created_new reports whether bytes were stored.
 func (s *v2) created(c *gin.Context, status int, made asset.Stored) {
 	body := s.assetBody(c, made.Asset)
 	fresh := !made.HadBytes
@@ -137,7 +137,7 @@ func (s *v2) created(c *gin.Context, status int, made asset.Stored) {
 	c.PureJSON(status, body)
 }
 
-// listing makes the cursors of this listing: positions in the order of creation.
+// listing makes the cursors of the listing, which are positions in the order of creation.
 var listing = cursor.Listing[int64]{Kind: "a"}
 
 // listResponse is a page of GET /api/v2/assets.
@@ -152,8 +152,8 @@ type listedAsset struct {
 	Tags []string `json:"tags"`
 }
 
-// listAssets lists the caller's assets, newest first: GET /api/v2/assets?limit&cursor&tag&name.
-// It is an addition of ours; the published API has no listing.
+// listAssets lists the caller's assets, newest first: GET /api/v2/assets?limit&cursor&tag&name. The published API has
+// no such listing.
 func (s *v2) listAssets(c *gin.Context) error {
 	q := assets.Query{Tags: c.QueryArray("tag"), Name: c.Query("name")}
 	var err error
@@ -164,7 +164,7 @@ func (s *v2) listAssets(c *gin.Context) error {
 		return err
 	}
 	if strings.ContainsRune(q.Name, 0) {
-		return httperr.Invalidf("name must not hold NUL characters")
+		return httperr.Invalidf("name must not contain NUL characters")
 	}
 	if _, err := cleanTags(q.Tags); err != nil {
 		return err

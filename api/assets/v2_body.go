@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
-// assetBody is the Asset object of the asset contract. The fields after JobID are our additions.
+// assetBody is the Asset object of the asset contract. The contract does not have the fields after JobID.
 type assetBody struct {
 	ID           string  `json:"id"`
 	Hash         string  `json:"hash"`
@@ -21,7 +21,7 @@ type assetBody struct {
 	URL          string  `json:"url"`
 	URLExpiresAt string  `json:"url_expires_at"`
 	ExpiresAt    *string `json:"expires_at"`
-	JobID        string  `json:"job_id,omitempty"` // of what a job made
+	JobID        string  `json:"job_id,omitempty"` // of an output of a job
 
 	State      string    `json:"state"` // live or rejected
 	Width      int       `json:"width,omitempty"`
@@ -31,7 +31,7 @@ type assetBody struct {
 	Scan       *scanBody `json:"scan,omitempty"`
 }
 
-// scanBody is what scanning found.
+// scanBody is the result of a scan.
 type scanBody struct {
 	Verdict      string `json:"verdict"`
 	Reason       string `json:"reason,omitempty"`
@@ -69,7 +69,7 @@ func (s *v2) scanBody(c *gin.Context, a asset.Asset) *scanBody {
 // thumbnailName is the file name in links to thumbnails.
 const thumbnailName = "thumbnail.jpg"
 
-// filename is what the content of an asset is called when it is saved.
+// filename returns the name under which a browser saves the content of an asset.
 func filename(a asset.Asset) string {
 	if a.FilePath == nil {
 		return string(a.PublicID())

@@ -26,7 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Bounds of what a client says about an asset.
+// Bounds of the fields of an upload.
 const (
 	minExpiresIn   = 60     // seconds
 	maxExpiresIn   = 604800 // seconds
@@ -35,7 +35,7 @@ const (
 	maxContentType = 255
 )
 
-// assetOperation is the name space of idempotency keys of uploads.
+// assetOperation is the namespace of the idempotency keys of uploads.
 const assetOperation = "assets"
 
 // postAsset stores one file: POST /api/v2/assets.
@@ -59,8 +59,8 @@ func (s *v2) postAsset(c *gin.Context) error {
 	return nil
 }
 
-// withKey runs an upload under its key, which goes back after a definite failure and stays used
-// otherwise: after success, after hash_mismatch and when the outcome is not known.
+// withKey runs an upload under its key. A definite failure releases the key. The key stays used after success, after
+// hash_mismatch and when the outcome is unknown.
 func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, error)) (asset.Stored, error) {
 	if key == "" {
 		return upload()
@@ -80,24 +80,24 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, er
 	return made, err
 }
 
-// releaseTime bounds giving a key back, also when the client is gone: a database that failed is back by then, or
-// gone for long.
+// releaseTime bounds the release of a key, which continues after the client has left. A database that fails is back
+// within this time, or away for long.
 const releaseTime = 10 * time.Second
 
-// createdNothing reports a failure of which it is known that it left no asset. After hash_mismatch the key stays used all
-// the same.
+// createdNothing reports whether a failure certainly left no asset. After hash_mismatch the key stays used
+// nevertheless.
 func createdNothing(err error) bool {
 	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != fault.CodeHashMismatch
 }
 
-// assetFields are the parts of an upload beside the file.
+// assetFields are the fields of an upload form besides the file.
 var assetFields = map[string]request.Occurrence{
 	"content_type": request.Once, "file_path": request.Once, "expected_hash": request.Once, "expires_in": request.Once, "tags": request.Repeated,
 }
 
-// receive streams the request into an asset. Every field is read once, when it arrives; a field that is refused before
-// the file begins keeps every byte of it from being stored. A refused upload is read to its end, so that the client
-// reads the answer.
+// receive streams the request into an asset. Every field is checked when it arrives; a field that is refused before
+// the file begins prevents the file from being stored. A refused upload is read to its end, so that the client reads
+// the answer.
 func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
@@ -121,7 +121,7 @@ func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 	if err := u.finish(f); err != nil {
 		return asset.Stored{}, err
 	}
-	// Every byte is here: the asset is made also when the client leaves now, since its key would otherwise count as used
+	// All bytes have arrived. The asset is made even if the client leaves now: its key would otherwise be used
 	// without an asset.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), createTime)
 	defer cancel()
@@ -131,14 +131,14 @@ func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 // createTime bounds the recording of an asset whose bytes were received.
 const createTime = time.Minute
 
-// uploadSpec is what the fields of an upload say.
+// uploadSpec collects the fields of an upload.
 type uploadSpec struct {
 	spec     asset.Spec
-	expected *blob.Ref // nil where the client names none
-	refused  error     // the first field that was refused
+	expected *blob.Ref // nil if the client sent none
+	refused  error     // why the first bad field was refused
 }
 
-// take reads a field.
+// take parses a field.
 func (u *uploadSpec) take(name, value string) {
 	if u.refused == nil {
 		u.refused = u.read(name, value)
@@ -169,7 +169,7 @@ func (u *uploadSpec) read(name, value string) error {
 	return nil
 }
 
-// finish checks what is required of a whole request.
+// finish checks that all required parts arrived.
 func (u *uploadSpec) finish(f *request.Form) (err error) {
 	if u.refused != nil {
 		return u.refused
@@ -186,8 +186,8 @@ func (u *uploadSpec) finish(f *request.Form) (err error) {
 	return err
 }
 
-// parseHash reads what a client takes for the hash of its bytes. One of another length is the zero Ref, the hash of no
-// bytes.
+// parseHash parses the hash that a client expects of its bytes. A hash of another length becomes the zero Ref, which
+// no bytes have.
 func parseHash(text string) (blob.Ref, error) {
 	digits, ok := strings.CutPrefix(text, "blake3:")
 	if ok && digits != "" && len(digits) != hex.EncodedLen(len(blob.Ref{})) && strings.Trim(strings.ToLower(digits), "0123456789abcdef") == "" {
@@ -206,7 +206,7 @@ func checkContentType(v string) error {
 
 func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
 
-// fillSpec checks path, tags and retention of a reference.
+// fillSpec checks and sets the path, the tags and the retention of a reference.
 func fillSpec(spec *asset.Spec, path *string, tags []string, expiresIn *int64) (err error) {
 	if path != nil {
 		err = setPath(spec, *path)
@@ -231,13 +231,13 @@ func setPath(spec *asset.Spec, path string) error {
 
 func setExpiry(spec *asset.Spec, seconds int64) error {
 	if seconds < minExpiresIn || seconds > maxExpiresIn {
-		return httperr.Invalidf("expires_in must lie between %d and %d seconds", minExpiresIn, maxExpiresIn)
+		return httperr.Invalidf("expires_in must be between %d and %d seconds", minExpiresIn, maxExpiresIn)
 	}
 	spec.ExpiresIn = time.Duration(seconds) * time.Second
 	return nil
 }
 
-// cleanTags checks tags and returns them sorted, each once.
+// cleanTags checks tags and returns them sorted, without duplicates.
 func cleanTags(tags []string) ([]string, error) {
 	if len(tags) > maxTags {
 		return nil, httperr.Invalidf("at most %d tags are allowed", maxTags)
@@ -254,7 +254,7 @@ func cleanTags(tags []string) ([]string, error) {
 
 func checkTag(tag string) error {
 	if tag == "" || len(tag) > maxTagLength || !utf8.ValidString(tag) || strings.ContainsFunc(tag, isControl) {
-		return httperr.Invalidf("a tag has 1 to %d bytes and no control characters", maxTagLength)
+		return httperr.Invalidf("a tag must have 1 to %d bytes and no control characters", maxTagLength)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Commands accepts commands on jobs; job.Service is it.
+// Commands accepts commands on jobs; job.Service implements it.
 type Commands interface {
 	jobio.Submitter
 	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
@@ -27,7 +27,7 @@ type Commands interface {
 	Interrupt(ctx context.Context, account string, only job.ID, requestID string) ([]job.ID, error)
 }
 
-// Reader reads jobs; what it returns is never behind the log.
+// Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	jobio.Reader
 	jobio.IDs
@@ -58,7 +58,7 @@ type History interface {
 	Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error)
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
 	Jobs    Commands

@@ -25,7 +25,7 @@ const maxInputs = 4 << 20
 // inputField begins the names of the fields that hold inputs; "node.input" follows.
 const inputField = "input:"
 
-// wide is the bounds of a graph that was accepted once.
+// wide are the bounds for a graph that was accepted before.
 var wide = graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30}
 
 // thumbByNode returns the first picture of each node.
@@ -39,7 +39,7 @@ func thumbByNode(j job.Job) map[string]string {
 	return found
 }
 
-// compare fills in how a job differs from the one that the address names, if it names one.
+// compare fills in the differences between a job and the job that the address names, if any.
 func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *console.JobPage, here inspect.History) error {
 	text := strings.TrimSpace(c.Query("with"))
 	if text == "" {
@@ -94,7 +94,7 @@ func (s *Surface) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// load makes the nodes of a form that load pictures load another one.
+// load sets the file name of every node that loads a picture.
 func load(nodes []console.FormNode, name string) {
 	for _, n := range nodes {
 		for i, in := range n.Inputs {
@@ -108,7 +108,7 @@ func load(nodes []console.FormNode, name string) {
 func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph, error) {
 	source, err := s.Sources.Load(c.Request.Context(), v.Account, j.ID)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.New(fault.NotFound, fault.CodeJobNotFound, "The submission of this job is no longer kept.")
+		return nil, fault.New(fault.NotFound, fault.CodeJobNotFound, "The submission of this job is no longer stored.")
 	}
 	if err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph
 	return graph.Parse(source.Prompt, wide)
 }
 
-// formNodes returns the inputs of a graph that are values, by node.
+// formNodes returns the inputs of a graph that have values, by node.
 func formNodes(g *graph.Graph) []console.FormNode {
 	var nodes []console.FormNode
 	for _, n := range g.Nodes {
@@ -139,7 +139,8 @@ func formNodes(g *graph.Graph) []console.FormNode {
 	return nodes
 }
 
-// formValue writes a value as a form shows it: a text as it is, whatever else as JSON. Links to other nodes are no values.
+// formValue renders a value for a form: a string as it is, any other value as JSON. A link to another node is not a
+// value.
 func formValue(value any) (string, bool) {
 	switch v := value.(type) {
 	case string:
@@ -151,7 +152,7 @@ func formValue(value any) (string, bool) {
 	return string(raw), err == nil
 }
 
-// changes returns the inputs of a form that differ from those of a graph.
+// changes returns the inputs whose values in a form differ from those of a graph.
 func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, error) {
 	var set []job.Assignment
 	for _, n := range g.Nodes {
@@ -161,7 +162,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 			if !ok || !isValue || len(given) != 1 {
 				continue
 			}
-			now := strings.ReplaceAll(given[0], "\r\n", "\n") // as browsers send lines
+			now := strings.ReplaceAll(given[0], "\r\n", "\n") // browsers send CRLF
 			if now == strings.ReplaceAll(before, "\r\n", "\n") {
 				continue
 			}
@@ -172,7 +173,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 					return nil, err
 				}
 			} else if !json.Valid(raw) {
-				return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%s of node %s was %s: %q is no value of that kind.", in.Name, n.ID, before, now)
+				return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "%s of node %s was %s: %q is not of the same type.", in.Name, n.ID, before, now)
 			}
 			set = append(set, job.Assignment{Target: n.ID + "." + in.Name, Value: raw})
 		}
@@ -180,7 +181,7 @@ func changes(g *graph.Graph, fields map[string][]string) ([]job.Assignment, erro
 	return set, nil
 }
 
-// retry runs a job again as a new one, with the inputs that the form changes: POST /console/jobs/{id}/retry.
+// retry runs a job again as a new job, with the inputs that the form changes: POST /console/jobs/{id}/retry.
 func (s *Surface) retry(c *gin.Context, v page.Visitor) (string, error) {
 	j, err := s.find(c, v)
 	if err != nil {
@@ -210,7 +211,7 @@ func (s *Surface) retry(c *gin.Context, v page.Visitor) (string, error) {
 	return "/jobs/" + string(made.Job.PublicID()) + "?notice=again", nil
 }
 
-// changed returns the inputs that a form changes; a form without inputs changes none.
+// changed returns the inputs that a form changes. A form without inputs changes none.
 func (s *Surface) changed(c *gin.Context, v page.Visitor, j job.Job) ([]job.Assignment, error) {
 	for name := range c.Request.PostForm {
 		if strings.HasPrefix(name, inputField) {
@@ -224,8 +225,8 @@ func (s *Surface) changed(c *gin.Context, v page.Visitor, j job.Job) ([]job.Assi
 	return nil, nil
 }
 
-// retryAs retries a job. Where its graph calls partners and no key was given for them, that of the visitor is: they have
-// signed in with it.
+// retryAs retries a job. If the graph calls partners and carries no key for them, the key with which the visitor
+// signed in is used.
 func (s *Surface) retryAs(c *gin.Context, v page.Visitor, r job.Retry) (job.Submitted, error) {
 	made, err := s.Retry.Retry(c.Request.Context(), r)
 	var known *fault.Error

@@ -18,19 +18,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// http11Abort ends an answer that has begun so that a client does not take it for whole.
+// http11Abort cuts the connection after an answer has begun, so that the client sees an incomplete answer.
 var http11Abort = http.ErrAbortHandler
 
-// maxBulk is the most jobs of one action: as many as a page of the list has.
+// maxBulk bounds the jobs of one action: a page of the list.
 const maxBulk = pageSize
 
 // chosen returns the jobs of the visitor's account with the given ids.
 func (s *Surface) chosen(c *gin.Context, v page.Visitor, ids []string) ([]job.Job, error) {
 	if len(ids) == 0 {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "No job is selected: go back and tick some.")
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "No job is selected: go back and select some.")
 	}
 	if len(ids) > maxBulk {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "At most %d jobs at once.", maxBulk)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Select at most %d jobs.", maxBulk)
 	}
 	var found []job.Job
 	for _, text := range ids {
@@ -50,7 +50,7 @@ func (s *Surface) chosen(c *gin.Context, v page.Visitor, ids []string) ([]job.Jo
 	return found, nil
 }
 
-// preview says what an action would do to each of the selected jobs: GET /console/jobs/bulk. It changes nothing.
+// preview shows what an action would do to each selected job: GET /console/jobs/bulk. It changes nothing.
 func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) {
 	found, err := s.chosen(c, v, c.QueryArray("id"))
 	if err != nil {
@@ -100,26 +100,26 @@ func texts(ids []job.PublicID) []string {
 func cancelWords(j job.Job) (bool, string) {
 	switch {
 	case j.State.Final():
-		return false, "It has ended: nothing happens."
+		return false, "The job has ended: it cannot be canceled."
 	case j.State == job.Queued:
-		return true, "It leaves the queue and never runs."
+		return true, "The job leaves the queue and never runs."
 	case j.State == job.Canceling:
-		return false, "It was asked to stop already."
+		return false, "A cancel was already requested."
 	}
-	return true, fmt.Sprintf("It is stopped. %d of %d nodes are done; what they saved stays.", j.NodesDone, j.NodesTotal)
+	return true, fmt.Sprintf("The job stops. %d of %d nodes are done; their saved files stay.", j.NodesDone, j.NodesTotal)
 }
 
-// retryWords asks what a retry would be refused for, without making one.
+// retryWords returns the outcome that a retry would have, without making one.
 func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
 	if s.Retry == nil {
 		return false, "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
 	err := s.Retry.Check(ctx, job.Retry{Of: j.ID, Account: v.Account, Actor: v.Actor(), Credential: v.Key()})
 	if err == nil {
-		return true, "It runs again as a new job. Nodes whose results are kept are not computed again; this job stays as it is.", nil
+		return true, "The job runs again as a new job. Nodes with cached results do not run again; this job stays as it is.", nil
 	}
 	if message, ok := refusal(err); ok {
-		return false, "It is not run again: " + message, nil
+		return false, "The job cannot be run again: " + message, nil
 	}
 	return false, "", err
 }
@@ -131,13 +131,13 @@ func exportWords(j job.Job) (bool, string) {
 		bytes += o.File.Size
 	}
 	if len(all) == 0 {
-		return false, "It has no files."
+		return false, "The job has no files."
 	}
 	return true, fmt.Sprintf("%d files, %s.", len(all), account.Size(bytes))
 }
 
-// bulk does to the selected jobs what the preview said: POST /console/jobs/bulk. A job that has changed meanwhile is
-// left as it is.
+// bulk applies the action of the preview to the selected jobs: POST /console/jobs/bulk. A job that has ended or
+// changed since then is skipped.
 func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 	found, err := s.chosen(c, v, c.PostFormArray("id"))
 	if err != nil {
@@ -169,7 +169,7 @@ func (s *Surface) bulk(c *gin.Context, v page.Visitor) (string, error) {
 	return "?" + url.Values{"done": {fmt.Sprintf("%s %d of %d", c.PostForm("action"), done, len(found))}}.Encode(), nil
 }
 
-// cancellation is a visitor's request to cancel jobs, recorded with who asks and why.
+// cancellation is a visitor's request to cancel jobs, with the actor and the reason to record.
 func cancellation(c *gin.Context, v page.Visitor, ids ...job.ID) (job.CancelRequest, error) {
 	reason, err := page.Reason(c)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package console serves the pages for people: the jobs of an account, and the pages around a served editor. Its
-// credential is a cookie that holds a sealed key. It promises that no form of another site is acted on. The pages are
-// rendered by the package console below internal/web.
+// credential is a cookie that holds a sealed key. It promises to refuse forms of other sites. The package console
+// below internal/web renders the pages.
 package console
 
 import (
@@ -34,10 +34,10 @@ type Histories interface {
 	History(ctx context.Context, account string, id job.ID) (inspect.History, error)
 }
 
-// Retrier makes a new job from the submission of one that has ended; job.Retrier is it.
+// Retrier makes a new job from the submission of a job that has ended; job.Retrier implements it.
 type Retrier interface {
 	Retry(ctx context.Context, r job.Retry) (job.Submitted, error)
-	// Check returns the error with which Retry would refuse r, and changes nothing.
+	// Check returns the error with which Retry would refuse r. It changes nothing.
 	Check(ctx context.Context, r job.Retry) error
 }
 
@@ -46,18 +46,18 @@ const (
 	pageSize  = 45  // jobs on a page: less than 60 kB
 )
 
-// Reader reads jobs; what it returns is never behind the log.
+// Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	jobio.Reader
-	// PublicIDs returns the ids by which clients know some jobs, in their order.
+	// PublicIDs returns the public ids of some jobs, in the order of ids.
 	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
 	// List returns jobs, newest first.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
 }
 
-// Canceler cancels jobs; job.Service is it.
+// Canceler cancels jobs; job.Service implements it.
 type Canceler interface {
-	// CancelAs asks jobs to stop, pending and running, and returns those that were active.
+	// CancelAs requests that jobs stop, pending and running ones, and returns those that were active.
 	CancelAs(ctx context.Context, r job.CancelRequest) ([]job.ID, error)
 }
 
@@ -66,7 +66,7 @@ type Sources interface {
 	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
 }
 
-// Deps are the parts behind the console.
+// Deps are the dependencies of the console.
 type Deps struct {
 	Edge      *edge.Edge
 	Jobs      Canceler
@@ -75,7 +75,7 @@ type Deps struct {
 	Links     jobio.Links
 	Histories Histories
 	Servers   Servers                  // nil = no page of ComfyUI servers
-	Operator  func(secret string) bool // whether a credential is the operators'; nil = none is
+	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
 	Waits     jobio.Waits              // nil = no job waits for a ComfyUI server
 	Retry     Retrier                  // nil = jobs cannot be run again from the page
 	Sealer    edge.Sealer
@@ -85,15 +85,15 @@ type Deps struct {
 	Files     Files               // nil = no thumbnails and no archives
 	Stats     overview.Stats      // nil = no overview
 	Now       overview.Now        // with Stats
-	Submit    Submitter           // nil = nothing is submitted from the pages
-	Classes   uiworkflow.Classes  // with Submit
-	Pictures  Pictures            // nil = a picture that is dropped must carry a workflow
+	Submit    Submitter           // nil = the pages cannot submit jobs
+	Classes   uiworkflow.Classes  // required with Submit
+	Pictures  Pictures            // nil = a dropped picture must contain a workflow
 	Models    *models.Deps        // nil = no pages of partner models
 	Own       own.Deps            // assets, webhooks, keys and usage
-	Operators *operators.Services // nil = operators change nothing here
+	Operators *operators.Services // nil = no pages for operators
 }
 
-// Index finds jobs by what they are; jobindex.Reader is it.
+// Index searches jobs; jobindex.Reader implements it.
 type Index interface {
 	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
 	Known(ctx context.Context, ids []job.ID) (map[job.ID]jobindex.Known, error)
@@ -136,8 +136,8 @@ func New(deps Deps) *Surface {
 	return s
 }
 
-// Routes returns the routes of the console. Its pages do not answer with an API's errors, and their credential is a
-// cookie that browsers send to these pages only.
+// Routes returns the routes of the console. Its errors are pages, and its credential is a cookie that browsers send
+// to these pages only.
 func (s *Surface) Routes() []edge.Route {
 	routes := append(s.page.Routes(), s.runRoutes()...)
 	for _, r := range s.rooms {
@@ -162,7 +162,7 @@ func (s *Surface) Routes() []edge.Route {
 	)
 }
 
-// keptBy says what the account's files take of what they may.
+// keptBy describes the storage that the account uses and its limit.
 func (s *Surface) keptBy(c *gin.Context, of string) (string, error) {
 	if s.Edge.Storage == nil {
 		return "", nil
@@ -176,7 +176,7 @@ func (s *Surface) keptBy(c *gin.Context, of string) (string, error) {
 		text = fmt.Sprintf("Files: %s of %s in %d", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
 	}
 	if kept.Full() {
-		text += ". Nothing more is taken until some are deleted."
+		text += ". The account cannot store more files until some are deleted."
 	}
 	return text, nil
 }

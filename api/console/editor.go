@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// EditorFiles serves the files of an editor; editor.Dir is it. What is not there is NotFound.
+// EditorFiles serves the files of an editor; editor.Dir implements it. What is not there is NotFound.
 type EditorFiles interface {
 	ServeIndex(w http.ResponseWriter, r *http.Request) error
 	Serve(w http.ResponseWriter, r *http.Request, name string) error
@@ -26,21 +26,21 @@ const (
 	maxCookie  = 3800 // bytes of its value; browsers drop larger ones without a word
 )
 
-// Editor serves a web editor beside the API, and the pages on which people sign in to it. A browser that signed in with
-// a key may use the cloud surface without showing the key again: a cookie that only pages of this origin can use stands
-// for it (see edge.Edge.FromOurPage).
+// Editor serves a web editor beside the API, and the pages on which people sign in to it. A browser that signed in
+// with a key keeps it in a cookie that only pages of this origin can use. The cookie is a credential of the cloud
+// surface (see edge.Edge.FromOurPage).
 type Editor struct {
 	edge  *edge.Edge
 	files EditorFiles
 	pages *page.Server
 }
 
-// NewEditor returns the editor whose files are given.
+// NewEditor returns the editor that serves files.
 func NewEditor(e *edge.Edge, files EditorFiles) *Editor {
 	return &Editor{edge: e, files: files, pages: page.New(page.Deps{Edge: e}, editorPath)}
 }
 
-// Routes returns the routes of the pages around the editor. They do not answer with an API's errors.
+// Routes returns the routes of the pages around the editor. Their errors are pages, not JSON.
 func (s *Editor) Routes() []edge.Route {
 	wrapped := func(handle func(*gin.Context) error) func(*gin.Context) error {
 		return func(c *gin.Context) error {
@@ -59,7 +59,7 @@ func (s *Editor) Routes() []edge.Route {
 	}
 }
 
-// index starts the editor for whoever has signed in, and sends others to do so: GET /.
+// index serves the editor to a browser that has signed in, and redirects other browsers to the sign-in page: GET /.
 func (s *Editor) index(c *gin.Context) error {
 	if _, err := s.edge.SignedIn(c.Request); fault.Is(err, fault.Unauthenticated) {
 		c.Header("Cache-Control", "no-store")
@@ -71,7 +71,7 @@ func (s *Editor) index(c *gin.Context) error {
 	return s.files.ServeIndex(c.Writer, c.Request)
 }
 
-// editorPage asks for a key, or shows whose was given: GET /editor.
+// editorPage shows the sign-in form, or the account that has signed in: GET /editor.
 func (s *Editor) editorPage(c *gin.Context) error {
 	id, err := s.edge.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
@@ -88,7 +88,7 @@ func (s *Editor) editorPage(c *gin.Context) error {
 // jobParameter names the job whose graph the editor opens.
 const jobParameter = "millrace_job"
 
-// ask shows the form that asks for a key. The job whose graph somebody wanted to open is kept for afterwards.
+// ask shows the sign-in form. The form keeps the job whose graph is opened after the sign-in.
 func (s *Editor) ask(c *gin.Context, status int, wanted string) {
 	sign := &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: status == http.StatusUnauthorized}
 	if id, err := job.ParsePublicID(wanted); err == nil {
@@ -97,7 +97,7 @@ func (s *Editor) ask(c *gin.Context, status int, wanted string) {
 	s.pages.Write(c, status, sign)
 }
 
-// ofJob is the query of an address that opens the graph of a job, "" for what is no job's id.
+// ofJob returns the query of an address that opens the graph of a job, or "" if wanted is not a job id.
 func ofJob(wanted string) string {
 	id, err := job.ParsePublicID(wanted)
 	if err != nil {
@@ -106,7 +106,7 @@ func ofJob(wanted string) string {
 	return "?" + jobParameter + "=" + string(id)
 }
 
-// signIn keeps a key in the browser: POST /editor/signin.
+// signIn stores a key in the browser's cookie: POST /editor/signin.
 func (s *Editor) signIn(c *gin.Context) error {
 	if err := s.ownForm(c.Request); err != nil {
 		return err
@@ -127,7 +127,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 	return nil
 }
 
-// signOut takes the key from the browser: POST /editor/signout.
+// signOut removes the key from the browser: POST /editor/signout.
 func (s *Editor) signOut(c *gin.Context) error {
 	if err := s.ownForm(c.Request); err != nil {
 		return err
@@ -137,10 +137,10 @@ func (s *Editor) signOut(c *gin.Context) error {
 	return nil
 }
 
-// ownForm refuses what is not sent by a form of ours.
+// ownForm refuses a form that a page of another origin sent.
 func (s *Editor) ownForm(r *http.Request) error {
 	if !s.edge.SameOrigin(r) {
-		return fault.New(fault.Denied, fault.CodeForbidden, "This form was sent by another site, or to another address than this service answers under.")
+		return fault.New(fault.Denied, fault.CodeForbidden, "This form was sent by another site, or to an address that is not the public URL of this service.")
 	}
 	return nil
 }
@@ -150,14 +150,14 @@ func (s *Editor) File(c *gin.Context) error {
 	if c.Request.Method != http.MethodGet && c.Request.Method != http.MethodHead || reserved(c.Request.URL.Path) {
 		return httperr.NoSuchPath()
 	}
-	if c.Request.URL.Path == "" { // the bare prefix of the public URL: relative links need its slash
+	if c.Request.URL.Path == "" { // the bare prefix of the public URL: relative links need a slash at its end
 		c.Redirect(http.StatusPermanentRedirect, s.edge.Mount()+"/")
 		return nil
 	}
 	return s.files.Serve(c.Writer, c.Request, strings.TrimPrefix(c.Request.URL.Path, "/"))
 }
 
-// reserved are paths that stay the API's whatever lies in the editor's directory.
+// reserved reports whether a path belongs to the API even if the editor's directory contains it.
 func reserved(path string) bool {
 	for _, own := range []string{"/api", "/v1", "/v2", "/files", "/internal", "/admin", page.Base, editorPath} {
 		if path == own || strings.HasPrefix(path, own+"/") {

@@ -24,14 +24,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Files are the bytes of stored files; files.Service is it.
+// Files reads the bytes of stored files; files.Service implements it.
 type Files interface {
 	content.Store
-	// Linked returns the live file of an asset with that content, or its thumbnail.
+	// Linked returns the live file of an asset with this content, or its thumbnail.
 	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
 }
 
-// output returns a job of the visitor and the file of it that the path names.
+// output returns a job of the visitor and the output file that the path names.
 func (s *Surface) output(c *gin.Context, v page.Visitor) (job.Job, jobio.Output, error) {
 	j, err := s.find(c, v)
 	if err != nil {
@@ -45,8 +45,8 @@ func (s *Surface) output(c *gin.Context, v page.Visitor) (job.Job, jobio.Output,
 	return j, jobio.Output{}, fault.New(fault.NotFound, fault.CodeNotFound, "This job has no such file.")
 }
 
-// file sends the browser to a file of a job: GET /console/jobs/{id}/files/{asset}. Links to files end, addresses of pages
-// do not.
+// file redirects the browser to an output file of a job: GET /console/jobs/{id}/files/{asset}. Signed links expire,
+// so pages link to this address.
 func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 	j, o, err := s.output(c, v)
 	if err != nil {
@@ -56,8 +56,8 @@ func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 	return nil
 }
 
-// thumb answers with a small picture of an output: GET /console/jobs/{id}/thumbs/{asset}. Of what is no picture, or too
-// large for one, it is the file itself.
+// thumb answers with a thumbnail of an output: GET /console/jobs/{id}/thumbs/{asset}. An output that is not a
+// picture, or too large for a thumbnail, is answered whole.
 func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
 	if s.Files == nil {
 		return s.file(c, v)
@@ -78,13 +78,13 @@ func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
 		return err
 	}
 	h := c.Writer.Header()
-	h.Set("Cache-Control", "private, max-age=3600") // the same bytes as long as the file is there
+	h.Set("Cache-Control", "private, max-age=3600") // the bytes of a file never change
 	h.Set("X-Content-Type-Options", "nosniff")
 	c.Data(http.StatusOK, "image/jpeg", small)
 	return nil
 }
 
-// maxPacked is the most files of one archive.
+// maxPacked bounds the files of an archive.
 const maxPacked = 1000
 
 // archiveTime bounds the writing of an archive.
@@ -93,7 +93,7 @@ const archiveTime = 30 * time.Minute
 // archive sends the files of some jobs as one archive: GET /console/jobs/files.zip?id=…
 func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
 	if s.Files == nil {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "There are no files here.")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "This service stores no files.")
 	}
 	chosen, err := s.chosen(c, v, c.QueryArray("id"))
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
 		for _, o := range jobio.Outputs(j) {
 			e, err := s.pack(c.Request.Context(), j, o)
 			if fault.Is(err, fault.NotFound) {
-				continue // deleted since
+				continue // the file was deleted
 			}
 			if err != nil {
 				return err
@@ -126,12 +126,12 @@ func (s *Surface) archive(c *gin.Context, v page.Visitor) error {
 	defer cancel()
 	if err := s.write(ctx, c.Writer, entries); err != nil && !errors.Is(err, context.Canceled) {
 		s.Edge.Logger.Error("archive broke off", "request_id", edge.RequestID(c), "error", err)
-		panic(http11Abort) // the answer has begun: the browser must not take it for whole
+		panic(http11Abort) // the answer has begun: cut the connection, so that the browser sees a failed download
 	}
 	return nil
 }
 
-// packed is a file of an archive.
+// packed is a file to be put into an archive.
 type packed struct {
 	files.Entry
 	name string
@@ -147,8 +147,8 @@ func (s *Surface) pack(ctx context.Context, j job.Job, o jobio.Output) (packed, 
 	return packed{e, archiveName(j.PublicID(), o.Node, o.File.Filename), o.File.SavedAt}, err
 }
 
-// archiveName is the name of a file in an archive, which lies in the folder of its job. Ids of nodes are chosen by clients:
-// nothing in one may lead out of that folder when the archive is unpacked.
+// archiveName returns the path of a file in an archive, in a folder of its job. Clients choose the ids of nodes, so
+// an id must not lead out of that folder when the archive is unpacked.
 func archiveName(id job.PublicID, node, filename string) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '/' || r == '\\' || r < ' ' {
@@ -159,7 +159,7 @@ func archiveName(id job.PublicID, node, filename string) string {
 	return string(id)[:8] + "/" + plain
 }
 
-// write writes an archive. Pictures and films are compressed already, so nothing is.
+// write writes an archive. Its files are not compressed again: pictures and films are compressed already.
 func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) error {
 	archive := zip.NewWriter(w)
 	seen := map[string]int{}

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	galleryJobs = 48 // jobs that a page of the gallery looks at
-	perJob      = 12 // outputs of a job that it shows
+	galleryJobs = 48 // jobs that a page of the gallery reads
+	perJob      = 12 // outputs that the gallery shows of a job
 	maxValues   = 60 // values on the page of an output: graphs have up to thousands of nodes
-	usersShown  = 20 // jobs that an output may become an input of, on a page
+	usersShown  = 20 // jobs of the page "Use as input"
 )
 
-// gallery shows the pictures and films that jobs made, newest first: GET /console/gallery. Its address is searched as that
-// of the list is.
+// gallery shows the pictures and films of jobs, newest first: GET /console/gallery. Its query parameters are those of
+// the list of jobs.
 func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) {
 	f, err := readFilter(c, v)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 	return shown, nil
 }
 
-// shownOf returns the first pictures and films of a job; the last of them says how many more there are.
+// shownOf returns the first pictures and films of a job. The last one holds the number of those that are left out.
 func shownOf(v page.Visitor, j job.Job) []console.Shown {
 	var all []console.Shown
 	more := 0
@@ -66,7 +66,7 @@ func shownOf(v page.Visitor, j job.Job) []console.Shown {
 	return all
 }
 
-// use lists the latest jobs that load a picture, to be run again with an output in its place: GET
+// use lists the latest jobs that load a picture and can be run again with an output in its place: GET
 // /console/jobs/{id}/outputs/{asset}/use.
 func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
 	j, o, err := s.output(c, v)
@@ -101,7 +101,7 @@ func (s *Surface) use(c *gin.Context, v page.Visitor) (console.Page, error) {
 // loaders are the classes whose input "image" names a file.
 var loaders = []string{"LoadImage", "LoadImageMask"}
 
-// inputName is what nodes that load files call an output.
+// inputName returns the name by which nodes load an output.
 func inputName(f job.OutputFile) string {
 	name := f.Filename
 	if f.Subfolder != "" {
@@ -110,7 +110,7 @@ func inputName(f job.OutputFile) string {
 	return name + " [" + f.Folder + "]"
 }
 
-// shown shows one output large, with the values of the graph that people look for: GET /console/jobs/{id}/outputs/{asset}.
+// shown shows one output large, with the main values of its graph: GET /console/jobs/{id}/outputs/{asset}.
 func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 	j, o, err := s.output(c, v)
 	if err != nil {
@@ -148,13 +148,13 @@ func (s *Surface) shown(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// mainInputs are the inputs by which people tell pictures apart.
+// mainInputs are the inputs that the page of an output shows, in this order.
 var mainInputs = []string{
 	"text", "prompt", "negative_prompt", "seed", "noise_seed", "steps", "cfg", "sampler_name", "scheduler", "denoise",
 	"ckpt_name", "unet_name", "lora_name", "vae_name", "model", "model_name", "width", "height",
 }
 
-// compareTwo sends the browser to the comparison of the two jobs that are ticked: GET /console/gallery/compare?id=A&id=B.
+// compareTwo redirects to the comparison of the two selected jobs: GET /console/gallery/compare?id=A&id=B.
 func (s *Surface) compareTwo(c *gin.Context, v page.Visitor) error {
 	var ids []job.PublicID
 	for _, text := range c.QueryArray("id") {
@@ -167,7 +167,7 @@ func (s *Surface) compareTwo(c *gin.Context, v page.Visitor) error {
 		}
 	}
 	if len(ids) != 2 {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "Tick pictures of two jobs: %d are ticked.", len(ids))
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "Select pictures of two jobs: %d are selected.", len(ids))
 	}
 	s.page.Redirect(c, v, "/jobs/"+string(ids[0])+"?"+url.Values{"with": {string(ids[1])}}.Encode())
 	return nil

@@ -81,7 +81,7 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// waiting says why a job waits for a ComfyUI server, "" if it does not.
+// waiting returns why a job waits for a ComfyUI server, or "" if it does not wait.
 func (s *Surface) waiting(ctx context.Context, j job.Job) (string, error) {
 	found, err := jobio.Waiting(ctx, s.Waits, j)
 	return waitWords(found[j.ID]), err
@@ -94,14 +94,14 @@ func waitWords(w *jobio.WaitingBody) string {
 	return fmt.Sprintf("Waits for a server, place %d: %s", w.Place, w.Reason)
 }
 
-// notices are what an action's redirect may have said; anything else in the query is not shown.
+// notices are the messages that a redirect after an action may show. Other values in the query are ignored.
 var notices = map[string]string{
 	"canceling": "The job was asked to stop.",
 	"over":      "The job had ended before it could be canceled.",
 	"again":     "This is the new run.",
 }
 
-// find returns the job of the cookie's account that the path names.
+// find returns the job of the visitor's account that the path names.
 func (s *Surface) find(c *gin.Context, id page.Visitor) (job.Job, error) {
 	public, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
@@ -116,8 +116,8 @@ func (s *Surface) find(c *gin.Context, id page.Visitor) (job.Job, error) {
 
 func noJob() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "There is no such job.") }
 
-// drawing lays the submitted graph out and names the classes of the timeline's nodes by it; a submission
-// that is no longer kept has none.
+// drawing returns the layout of the submitted graph, and names the classes of the timeline's nodes. It is empty when
+// the submission is no longer stored.
 func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspect.Timeline) (console.Drawing, *graph.Graph, error) {
 	source, err := s.Sources.Load(ctx, owner, id)
 	if fault.Is(err, fault.NotFound) {
@@ -210,7 +210,7 @@ func (h LogHistories) History(ctx context.Context, owner string, id job.ID) (ins
 	return inspect.Read(h.Types, recorded)
 }
 
-// refusal returns why a graph or a request is refused, in the words for clients; ok is false for a failure of ours.
+// refusal returns the message for clients of a refused graph or request. ok is false for an internal failure.
 func refusal(err error) (message string, ok bool) {
 	var known *fault.Error
 	var refused *graph.PromptError

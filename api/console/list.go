@@ -22,13 +22,13 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// listEvery is how often an open list is looked at without news of its account: the index is a moment behind the log.
+// listEvery is how often an open list is rebuilt without messages about its account: the index lags behind the log.
 const listEvery = 5 * time.Second
 
-// filter is what the address of a list asks for.
+// filter holds the query parameters of a list.
 type filter struct {
 	jobindex.Query
-	values url.Values // as given, those that are not empty
+	values url.Values // the parameters that are not empty, as given
 }
 
 // listStates are the states by which jobs are listed.
@@ -36,10 +36,10 @@ func listStates() []job.State {
 	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Failed, job.Canceled, job.Expired}
 }
 
-// filterNames are the parameters of a list, in the order in which they are shown.
+// filterNames are the parameters of a list, in the order of the form.
 var filterNames = []string{"q", "class", "model", "server", "code", "cause", "meta", "since", "until"}
 
-// readFilter reads the address of a list.
+// readFilter parses the query of a list.
 func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	f := filter{Query: jobindex.Query{Account: v.Account, Limit: pageSize}, values: url.Values{}}
 	for _, name := range append([]string{"status"}, filterNames...) {
@@ -51,14 +51,14 @@ func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	f.Text, f.Class, f.Model, f.Server, f.Code, f.Cause = get("q"), get("class"), get("model"), get("server"), get("code"), get("cause")
 	if status := job.State(get("status")); status != "" {
 		if !slices.Contains(listStates(), status) {
-			return f, fault.New(fault.Invalid, "", "There is no state %q.", string(status))
+			return f, fault.New(fault.Invalid, "", "%q is not a state of a job.", string(status))
 		}
 		f.States = []job.State{status}
 	}
 	if meta := get("meta"); meta != "" {
 		key, value, ok := strings.Cut(meta, ":")
 		if !ok {
-			return f, fault.New(fault.Invalid, "", "Metadata is looked for as name:value, not as %q.", meta)
+			return f, fault.New(fault.Invalid, "", "%q is not of the form name:value, by which metadata is searched.", meta)
 		}
 		f.Metadata = map[string]string{key: value}
 	}
@@ -74,7 +74,7 @@ func readFilter(c *gin.Context, v page.Visitor) (filter, error) {
 	return f, err
 }
 
-// readTime reads a time as forms send it, or how long ago it was, such as 15m, 24h or 7d.
+// readTime parses a time that a form sends, or a duration before now such as 15m, 24h or 7d.
 func readTime(text string) (time.Time, error) {
 	if text == "" {
 		return time.Time{}, nil
@@ -92,10 +92,10 @@ func readTime(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fault.New(fault.Invalid, "", "%q is no time: write 24h, 7d, 2026-01-31 or 2026-01-31T15:04 (UTC).", text)
+	return time.Time{}, fault.New(fault.Invalid, "", "%q is not a time: write 24h, 7d, 2026-01-31 or 2026-01-31T15:04 (UTC).", text)
 }
 
-// plain reports whether the view of jobs alone can answer, which is never behind the log.
+// plain reports whether the view of jobs alone can answer. That view never lags behind the log.
 func (f filter) plain() bool {
 	for _, name := range filterNames {
 		if f.values.Has(name) {
@@ -105,7 +105,7 @@ func (f filter) plain() bool {
 	return f.Account != ""
 }
 
-// query is the address of a list with other values of some parameters; a value of "" removes one.
+// query returns the query of the list with other values of some parameters. A value of "" removes a parameter.
 func (f filter) query(v page.Visitor, changes ...string) template.URL {
 	q := url.Values{}
 	for name, values := range f.values {
@@ -130,7 +130,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	if s.Index == nil && !f.plain() {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs are listed by their state only here.")
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs can only be filtered by their state: this service has no search index.")
 	}
 	shown := &console.ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
 	shown.Notice = doneWords(c.Query("done"))
@@ -155,7 +155,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, err
 }
 
-// describe fills in what the address asks for, and the addresses of other lists.
+// describe fills in the current filter and the links to other lists.
 func (s *Surface) describe(shown *console.ListPage, f filter, v page.Visitor) {
 	shown.Status = f.values.Get("status")
 	shown.Chips = append(shown.Chips, console.Chip{Text: "all", Query: f.query(v, "status", ""), Current: shown.Status == ""})
@@ -192,7 +192,7 @@ func (s *Surface) search(ctx context.Context, f filter) ([]job.Job, int64, error
 	return found.Jobs, found.Next, err
 }
 
-// listed returns the lines of some jobs.
+// listed returns the rows of some jobs.
 func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) ([]console.ListedJob, error) {
 	waiting, err := jobio.Waiting(ctx, s.Waits, found...)
 	if err != nil {
@@ -222,7 +222,7 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 	return lines, nil
 }
 
-// jobQuery is the query of a job's page for an operator, who says whose job it is.
+// jobQuery returns the query of a job's page, which names the account of the job for an operator.
 func jobQuery(v page.Visitor, j job.Job) template.URL {
 	if v.All() || v.Named() != "" {
 		return template.URL("?" + url.Values{"account": {j.Account}}.Encode())
@@ -230,10 +230,10 @@ func jobQuery(v page.Visitor, j job.Job) template.URL {
 	return ""
 }
 
-// maxThumbs is how many outputs of a job a line shows.
+// maxThumbs bounds the pictures in the row of a job.
 const maxThumbs = 3
 
-// thumbsOf returns the ids of the first pictures of a job, and how many outputs there are beside them.
+// thumbsOf returns the ids of the first pictures of a job and the number of its other outputs.
 func thumbsOf(j job.Job) console.Thumbs {
 	var t console.Thumbs
 	for _, o := range jobio.Outputs(j) {
@@ -262,7 +262,7 @@ func (s *Surface) groups(ctx context.Context, shown *console.ListPage, f filter,
 	return nil
 }
 
-// done matches what an action's redirect may have said; anything else in the query is not shown.
+// done matches the result that a redirect after an action may show. Other values in the query are ignored.
 var done = regexp.MustCompile(`^(retry|cancel) (\d{1,3}) of (\d{1,3})$`)
 
 func doneWords(text string) string {

@@ -15,14 +15,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Bounds of what is shown of one node.
+// Bounds of the details of one node.
 const (
 	maxNodeEvents = 100
 	maxNodeValue  = 2000 // bytes of an input
 	maxNodeCalls  = 16
 )
 
-// node returns all that is known of one node of a job: nil if the graph has none of that id.
+// node returns the details of one node of a job, or nil if id is "".
 func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *console.JobPage, events []inspect.Event) (*console.NodeDetail, error) {
 	at := -1
 	if g != nil {
@@ -61,7 +61,7 @@ func (s *Surface) node(ctx context.Context, id string, g *graph.Graph, shown *co
 	return d, err
 }
 
-// facts are the members of events that say which nodes they are about.
+// facts are the members of an event that name the nodes that it concerns.
 type facts struct {
 	Run     int      `json:"run"`
 	Node    string   `json:"node"`
@@ -73,18 +73,18 @@ type facts struct {
 	Segment int      `json:"segment"`
 	Attempt int      `json:"attempt"`
 	URL     string   `json:"url"`
-	Count   int      `json:"count"` // of the nodes of a part that was placed on a server
+	Count   int      `json:"count"` // of nodes in a segment that was placed on a server
 }
 
 func factsOf(data json.RawMessage) facts {
 	var f facts
 	if json.Unmarshal(data, &f) != nil {
-		return facts{} // an event of another shape is about no node
+		return facts{} // an event of another shape concerns no node
 	}
 	return f
 }
 
-// serverSpans returns the attempt on a server that an event placed.
+// serverSpans returns the attempt on a server that an event started.
 func serverSpans(all []inspect.ServerSpan, f facts) []inspect.ServerSpan {
 	var found []inspect.ServerSpan
 	for _, s := range all {
@@ -95,7 +95,7 @@ func serverSpans(all []inspect.ServerSpan, f facts) []inspect.ServerSpan {
 	return found
 }
 
-// nodeInputs returns the inputs of a node: values, and the nodes that links lead to.
+// nodeInputs returns the inputs of a node: values, and the nodes to which it links.
 func nodeInputs(n *graph.Node) []console.NodeInput {
 	var inputs []console.NodeInput
 	for _, in := range n.Inputs {
@@ -115,7 +115,7 @@ func nodeInputs(n *graph.Node) []console.NodeInput {
 	return inputs
 }
 
-// cut shortens a text to some bytes.
+// cut shortens a text to at most most bytes.
 func cut(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -127,7 +127,7 @@ func cut(text string, most int) string {
 	return strings.TrimRight(text, " ") + "…"
 }
 
-// nodeCalls returns the calls of partner models that a node of the last run made, as far as they are kept.
+// nodeCalls returns the calls of partner models that a node made in the last run and that are still stored.
 func (s *Surface) nodeCalls(ctx context.Context, j job.Job, node string) ([]call.Call, error) {
 	if s.Models == nil {
 		return nil, nil

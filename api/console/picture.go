@@ -13,14 +13,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// Pictures stores pictures; media.Surface does.
+// Pictures stores pictures; media.Surface implements it.
 type Pictures interface {
 	// KeepPicture stores a picture as an input of an account, within the bounds of uploads.
 	KeepPicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error)
 }
 
-// loading stores a picture and returns a graph that loads it: that of the page if it loads one, or else a graph that scales
-// the picture, to its own size unless the form says otherwise, and saves it.
+// loading stores a picture and returns a graph that loads it. It uses the graph of the page if that loads a picture;
+// otherwise it returns a graph that scales the picture, by default to its own size, and saves it.
 func (s *Surface) loading(c *gin.Context, v page.Visitor, given dropped) (json.RawMessage, error) {
 	var prompt json.RawMessage
 	loader := ""
@@ -50,7 +50,7 @@ func (s *Surface) loading(c *gin.Context, v page.Visitor, given dropped) (json.R
 	return prompt, err
 }
 
-// loaderOf returns the first node of a graph that loads a picture by a name which stands in it, "" if none does.
+// loaderOf returns the id of the first node that loads a picture by a literal name, or "" if there is no such node.
 func loaderOf(g *graph.Graph) string {
 	for _, n := range g.Nodes {
 		for _, in := range n.Inputs {
@@ -62,7 +62,7 @@ func loaderOf(g *graph.Graph) string {
 	return ""
 }
 
-// scaling is a graph that loads a picture, scales it and saves it.
+// scaling returns a graph that loads a picture, scales it and saves it.
 func scaling(of files.Entry) (json.RawMessage, error) {
 	name, err := json.Marshal(of.Place.Filename)
 	if err != nil {

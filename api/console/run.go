@@ -21,10 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// maxWorkflow bounds a file that carries a workflow, in bytes: pictures are the large ones.
+// maxWorkflow bounds a file that contains a workflow, in bytes. Pictures are the largest such files.
 const maxWorkflow = 32 << 20
 
-// Submitter accepts graphs; job.Service is it.
+// Submitter accepts graphs; job.Service implements it.
 type Submitter interface {
 	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
 }
@@ -46,8 +46,8 @@ func (s *Surface) runRoutes() []edge.Route {
 
 func runFrame() console.Frame { return console.Frame{Title: "Run", Scripts: []string{"run.js"}} }
 
-// readWorkflow shows the inputs of a workflow as a form: POST /console/run. Nothing runs yet. A picture that carries no
-// workflow becomes an input of the account, which the graph of the page loads, or a new one.
+// readWorkflow shows the inputs of a workflow as a form: POST /console/run. It submits nothing. A picture without a
+// workflow becomes an input of the account, and the graph of the page or a new graph loads it.
 func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, error) {
 	given, err := givenWorkflow(c)
 	if err != nil {
@@ -64,7 +64,7 @@ func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, er
 	return &console.RunPage{Frame: runFrame(), Prompt: string(prompt), Nodes: formNodes(g), Loads: loaderOf(g) != ""}, nil
 }
 
-// promptOf returns the graph to which something that was dropped leads.
+// promptOf returns the graph of a dropped file or a pasted text.
 func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given dropped) (json.RawMessage, error) {
 	text, err := uiworkflow.Text(given.data)
 	if s.Pictures != nil && given.plainPicture(err) {
@@ -79,23 +79,23 @@ func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given dropped) (json.
 	return uiworkflow.Prompt(text, s.Classes)
 }
 
-// dropped is a file that was dropped on the page, or a text that was pasted there, which has no name.
+// dropped is a file that was dropped on the page, or a pasted text, which has no name.
 type dropped struct {
 	name string
 	data []byte
 }
 
-// plainPicture reports whether a file is a picture in which no workflow was found; err is what became of the search.
+// plainPicture reports whether a file is a picture without a workflow; err is the result of the search for one.
 func (d dropped) plainPicture(err error) bool {
 	kind := http.DetectContentType(d.data)
 	return d.name != "" && strings.HasPrefix(kind, "image/") && (kind != "image/png" || err != nil)
 }
 
-// givenWorkflow returns what was dropped on the page, or pasted.
+// givenWorkflow returns the file that was dropped on the page, or the text that was pasted.
 func givenWorkflow(c *gin.Context) (dropped, error) {
 	header, err := c.FormFile("file")
 	if err != nil && !errors.Is(err, http.ErrMissingFile) && !errors.Is(err, http.ErrNotMultipart) {
-		return dropped{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file has at most %d MiB.", maxWorkflow>>20)
+		return dropped{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file may have at most %d MiB.", maxWorkflow>>20)
 	}
 	if err == nil && header.Size > 0 {
 		f, err := header.Open()
@@ -112,7 +112,7 @@ func givenWorkflow(c *gin.Context) (dropped, error) {
 	return dropped{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Choose a file, or paste a workflow.")
 }
 
-// filled returns the graph that the page holds, with the inputs that were changed.
+// filled returns the graph of the page with the changed inputs.
 func filled(c *gin.Context) (json.RawMessage, *graph.Graph, error) {
 	prompt := json.RawMessage(c.PostForm("prompt"))
 	if err := request.CheckShape(prompt, jobio.MaxMembers); err != nil {
@@ -130,7 +130,7 @@ func filled(c *gin.Context) (json.RawMessage, *graph.Graph, error) {
 	return prompt, g, err
 }
 
-// queue submits the graph of the form with the inputs that were changed: POST /console/run/queue.
+// queue submits the graph of the form with the changed inputs: POST /console/run/queue.
 func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 	if err := s.Edge.CheckSpace(c, v.Account); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func (s *Surface) queue(c *gin.Context, v page.Visitor) (string, error) {
 	made, err := s.Submit.Submit(c.Request.Context(), sub)
 	var known *fault.Error
 	if errors.As(err, &known) && known.Code == fault.CodeCredentialRequired && v.Key() != "" {
-		sub.Credential = v.Key() // partner nodes: the visitor has signed in with it
+		sub.Credential = v.Key() // partner nodes use the key with which the visitor signed in
 		made, err = s.Submit.Submit(c.Request.Context(), sub)
 	}
 	if err != nil {

@@ -14,19 +14,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Servers are the ComfyUI servers, and what waits for one; serverstore.Store is it.
+// Servers reads the ComfyUI servers and the segments that wait for one; serverstore.Store implements it.
 type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 	Waits(ctx context.Context) ([]server.Waiting, error)
 }
 
-// serversEvery is how often an open page of the servers is looked at: what servers do is no event of one account.
+// serversEvery is how often an open page of the servers is rebuilt: its content does not depend on events of one
+// account.
 const serversEvery = 2 * time.Second
 
 // servers shows the ComfyUI servers: GET /console/servers.
 func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if s.Servers == nil {
-		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "There are no servers here.")
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "This service has no ComfyUI servers.")
 	}
 	all, err := s.Servers.Servers(c.Request.Context())
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	}
 	if s.operates(v) {
 		shown.Add = &console.Act{
-			Path: "/servers", Label: "Register a server", Warning: "Every process asks it for its classes, and jobs are placed on it.",
+			Path: "/servers", Label: "Register a server", Warning: "Every process reads the classes of the server, and jobs are placed on it.",
 			Fields: []console.ActField{{Name: "url", Label: "Address, as in http://10.0.0.7:8188", Required: true}, {Name: "labels", Label: "Labels, separated by spaces"}},
 		}
 	}
@@ -67,8 +68,8 @@ func (s *Surface) servers(c *gin.Context, v page.Visitor) (console.Page, error) 
 	return shown, nil
 }
 
-// jobLinks returns the ids by which clients know the jobs that run on servers or wait for one. With accounts, the pages of
-// jobs are for their accounts alone.
+// jobLinks returns the public ids of the jobs that run on servers or wait for one. If there are accounts, only the
+// account of a job can open its page.
 func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []server.Waiting) (map[job.ID]console.JobLink, error) {
 	var ids []job.ID
 	for _, one := range all {
@@ -90,12 +91,12 @@ func (s *Surface) jobLinks(ctx context.Context, all []*server.Server, waiting []
 	return links, nil
 }
 
-// operates reports whether the visitor may change servers here.
+// operates reports whether the visitor may change servers.
 func (s *Surface) operates(v page.Visitor) bool {
 	return v.Operates && s.Operators != nil && s.Operators.Servers != nil
 }
 
-// serverActs are the changes that a visitor can make to a server.
+// serverActs returns the changes that the visitor may make to a server.
 func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
 	if !s.operates(v) {
 		return nil
@@ -105,12 +106,12 @@ func (s *Surface) serverActs(v page.Visitor, one *server.Server) []console.Act {
 	}
 	var acts []console.Act
 	if one.Drained {
-		acts = append(acts, act("resume", "Resume", "It takes new work again."))
+		acts = append(acts, act("resume", "Resume", "The server accepts new work again."))
 	} else {
-		acts = append(acts, act("drain", "Drain", "It ends what it runs and takes nothing new."))
+		acts = append(acts, act("drain", "Drain", "The server finishes its running work and accepts no new work."))
 	}
 	if !one.Fixed {
-		acts = append(acts, act("remove", "Remove", "It is forgotten. What runs on it is given to another server."))
+		acts = append(acts, act("remove", "Remove", "The server is removed from the registry. Its running work moves to another server."))
 	}
 	return acts
 }

@@ -1,6 +1,6 @@
 // Package content answers with the bytes of stored files: ranges, conditions, names, and headers that keep a browser
-// from running what a user stored. It promises that a damaged file is an error and not a body that breaks off. Who may
-// read a file is checked by the callers.
+// from running files of users. It promises that a damaged file is an error and not a truncated body. Callers check
+// who may read a file.
 package content
 
 import (
@@ -20,27 +20,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// maxChecked is the size up to which a blob is verified before its first byte is sent, so that a
-// damaged one is an error and not a body that breaks off. At this size it takes a quarter of a second.
+// maxChecked is the size up to which a blob is verified before its first byte is sent, so that a damaged blob is an
+// error and not a truncated body. Verifying a blob of this size takes a quarter of a second.
 const maxChecked = 1 << 30
 
-// Store holds the bytes of files; files.Service is it.
+// Store reads the bytes of files; files.Service implements it.
 type Store interface {
 	// Open returns the bytes of a file.
 	Open(ctx context.Context, e files.Entry) (blob.Reader, error)
-	// Presign returns a link to the backend that serves the file, "" where there is none.
+	// Presign returns a link to the backend that serves the file, or "" if the backend has no links.
 	Presign(ctx context.Context, e files.Entry, h blob.Headers, ttl time.Duration) (string, error)
 }
 
 // File is a file to answer with.
 type File struct {
 	files.Entry
-	Name string // that the client saves it under
+	Name string // file name under which the client saves it
 	Save bool   // a browser saves it instead of showing it
 }
 
-// Serve answers with the bytes of a file: ranges, conditions and HEAD as net/http has them, with
-// the hash as ETag.
+// Serve answers with the bytes of a file. Ranges, conditions and HEAD work as in net/http; the ETag is the hash.
 func Serve(c *gin.Context, store Store, f File) error {
 	if done, err := redirect(c, store, f); done || err != nil {
 		return Unavailable(err)
@@ -48,7 +47,7 @@ func Serve(c *gin.Context, store Store, f File) error {
 	return ServeBytes(c, store, f)
 }
 
-// ServeBytes is Serve for clients that follow no redirect: it never sends them to the backend.
+// ServeBytes is Serve for clients that do not follow redirects: it never redirects to the backend.
 func ServeBytes(c *gin.Context, store Store, f File) error {
 	r, err := store.Open(c.Request.Context(), f.Entry)
 	if err != nil {
@@ -64,8 +63,8 @@ func ServeBytes(c *gin.Context, store Store, f File) error {
 	return ServeReader(c, time.Time{}, source(r))
 }
 
-// Redirect sends the client to the backend where that can serve the file, otherwise to link. A file that has lost its bytes
-// is an error here, not behind the link.
+// Redirect redirects the client to the backend if that can serve the file, otherwise to link. A file whose bytes are
+// lost is an error here, not behind the link.
 func Redirect(c *gin.Context, store Store, f File, link string) error {
 	if done, err := redirect(c, store, f); done || err != nil {
 		return Unavailable(err)
@@ -81,7 +80,7 @@ func Redirect(c *gin.Context, store Store, f File, link string) error {
 	return nil
 }
 
-// ServeReader answers with what r reads, as Serve does. The caller has set the headers that describe the content.
+// ServeReader answers with the content of r, as Serve does. The caller has set the headers that describe the content.
 func ServeReader(c *gin.Context, modified time.Time, r io.ReadSeeker) error {
 	if !strings.HasPrefix(c.Request.Header.Get("Range"), "bytes=") { // RFC 9110, section 14.2: an unknown unit is ignored
 		c.Request.Header.Del("Range")
@@ -97,17 +96,17 @@ func ServeReader(c *gin.Context, modified time.Time, r io.ReadSeeker) error {
 	return nil
 }
 
-// emptySuffix reports whether a Range header asks for the last zero bytes alone, which no file can satisfy (RFC 9110,
-// section 14.1.2). net/http answers it with an empty part.
+// emptySuffix reports whether a Range header requests only the last zero bytes, which no file can satisfy (RFC 9110,
+// section 14.1.2). net/http would answer with an empty part.
 func emptySuffix(header string) bool {
 	digits, ok := strings.CutPrefix(strings.ReplaceAll(header, " ", ""), "bytes=-")
 	return ok && digits != "" && strings.Trim(digits, "0") == ""
 }
 
-// presignedFor is how long a link to the backend lives; the client follows it at once.
+// presignedFor is the lifetime of a link to the backend. The client follows it at once.
 const presignedFor = 15 * time.Minute
 
-// redirect sends the client to the backend where that can serve the file.
+// redirect redirects the client to the backend if that can serve the file.
 func redirect(c *gin.Context, store Store, f File) (bool, error) {
 	contentType, disposition := presentation(f.ContentType, f.Save)
 	h := blob.Headers{ContentType: contentType, ContentDisposition: Disposition(disposition, f.Name)}
@@ -119,7 +118,7 @@ func redirect(c *gin.Context, store Store, f File) (bool, error) {
 	return true, nil
 }
 
-// Unavailable is err, or output_unavailable where a file that the client may read has lost its bytes.
+// Unavailable returns err, or output_unavailable if the bytes of a file that the client may read are lost.
 func Unavailable(err error) error {
 	if err != nil && (fault.Is(err, fault.NotFound) || errors.Is(err, blob.ErrCorrupt)) {
 		return fault.Wrap(err, fault.NotFound, fault.CodeOutputUnavailable, "the content of this file is not available")
@@ -134,8 +133,8 @@ func unsatisfiable(c *gin.Context) error {
 	return fault.New(fault.Invalid, fault.CodeRangeNotSatisfiable, "the range lies outside the file")
 }
 
-// source returns what ServeContent reads: the file itself where its bytes are verified, so that
-// the kernel sends it.
+// source returns the reader for ServeContent. If the bytes are verified it is the file itself, so that the kernel
+// sends it.
 func source(r blob.Reader) io.ReadSeeker {
 	if f, ok := r.(blob.Filer); ok {
 		if file := f.File(); file != nil {
@@ -145,22 +144,22 @@ func source(r blob.Reader) io.ReadSeeker {
 	return r
 }
 
-// SetHeaders describes a file so that no browser runs what a user stored.
+// SetHeaders describes a file such that no browser runs content of users.
 func SetHeaders(h http.Header, f File) {
 	contentType, disposition := presentation(f.ContentType, f.Save)
 	h.Set("Content-Type", contentType)
 	h.Set("Content-Disposition", Disposition(disposition, f.Name))
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Cache-Control", "private, no-cache") // checked each time: a deleted file is gone at once
+	h.Set("Cache-Control", "private, no-cache") // revalidated each time: a deleted file is not served from a cache
 	h.Set("ETag", `"`+f.Hash.String()+`"`)
 }
 
-// OctetStream is the type of bytes that no browser shows.
+// OctetStream is the type of bytes that no browser displays.
 const OctetStream = "application/octet-stream"
 
-// presentation decides how a declared type is shown. Pictures, sound, film, plain text and JSON
-// may be shown in place; what a browser would run is sent as bytes to save; everything else is saved.
+// presentation decides how a declared type is shown. Pictures, sound, film, plain text and JSON may be displayed;
+// types that a browser would run are sent as bytes to save; all other types are saved.
 func presentation(declared string, save bool) (contentType, disposition string) {
 	kind, _, err := mime.ParseMediaType(declared)
 	family, sub, ok := strings.Cut(kind, "/")
@@ -178,7 +177,7 @@ func presentation(declared string, save bool) (contentType, disposition string) 
 	}
 }
 
-// active reports media subtypes that browsers execute or that can carry script.
+// active reports whether browsers run a media subtype, or scripts in it.
 func active(subtype string) bool {
 	for _, word := range []string{"html", "svg", "xml", "script", "css", "wasm", "xslt", "rdf"} {
 		if strings.Contains(subtype, word) {
@@ -188,7 +187,7 @@ func active(subtype string) bool {
 	return false
 }
 
-// Disposition names the file in both forms of RFC 6266.
+// Disposition returns a Content-Disposition that names the file in both forms of RFC 6266.
 func Disposition(disposition, filename string) string {
 	if v := mime.FormatMediaType(disposition, map[string]string{"filename": filename}); v != "" {
 		return v
@@ -196,8 +195,8 @@ func Disposition(disposition, filename string) string {
 	return disposition
 }
 
-// writer lets the kernel copy files past gin's writer, and holds back ServeContent's own
-// answer to a range that cannot be satisfied.
+// writer lets the kernel copy files past gin's writer, and replaces ServeContent's answer to a range that cannot be
+// satisfied.
 type writer struct {
 	gin.ResponseWriter
 	unsatisfiable bool
@@ -221,7 +220,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return w.ResponseWriter.Write(p)
 }
 
-// ReadFrom implements io.ReaderFrom with that of net/http's writer, which uses sendfile.
+// ReadFrom implements io.ReaderFrom by net/http's writer, which uses sendfile.
 func (w *writer) ReadFrom(r io.Reader) (int64, error) {
 	if raw, ok := w.ResponseWriter.(interface{ Unwrap() http.ResponseWriter }); ok {
 		if to, ok := raw.Unwrap().(io.ReaderFrom); ok {

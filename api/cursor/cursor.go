@@ -1,5 +1,6 @@
-// Package cursor makes the cursors of listings: opaque texts that say where the next page begins. It promises that a
-// cursor of one listing is refused by every other. Cursors of the model router, which end, are made by package catalog.
+// Package cursor makes the cursors of listings: opaque texts that hold the position at which the next page begins. It
+// promises that a listing refuses the cursors of every other listing. Package catalog makes the cursors of the model
+// router, which expire.
 package cursor
 
 import (
@@ -13,10 +14,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Listing makes and reads the cursors of one listing, whose pages end at a T.
+// Listing formats and parses the cursors of one listing; T is the position at which a page ends.
 type Listing[T any] struct {
-	Kind  string       // begins what a cursor holds, so that one of another listing is noticed
-	Valid func(T) bool // reports whether a page can end there; nil = a number must be positive
+	Kind  string       // begins the content of a cursor, so that a cursor of another listing is recognised
+	Valid func(T) bool // reports whether a page can end at this position; nil = a number must be positive
 }
 
 // Format returns the cursor of the page after end.
@@ -28,7 +29,8 @@ func (l Listing[T]) Format(end T) string {
 	return base64.RawURLEncoding.EncodeToString(append([]byte(l.Kind), raw...))
 }
 
-// Parse returns where the page of a cursor begins. A cursor that Format did not make is Invalid, invalid_cursor.
+// Parse returns the position at which the page of a cursor begins. A cursor that Format did not make is Invalid,
+// invalid_cursor.
 func (l Listing[T]) Parse(text string) (end T, err error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	rest, ours := strings.CutPrefix(string(raw), l.Kind)
@@ -44,7 +46,7 @@ func (l Listing[T]) Parse(text string) (end T, err error) {
 	return end, nil
 }
 
-// Read is Parse of a parameter of the query; without it, the listing begins at the zero T.
+// Read parses a query parameter. Without the parameter, the listing begins at the zero T.
 func (l Listing[T]) Read(c *gin.Context, parameter string) (begin T, err error) {
 	text, given := c.GetQuery(parameter)
 	if !given {
@@ -62,5 +64,5 @@ func (l Listing[T]) valid(end T) bool {
 }
 
 func invalid() error {
-	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor was not made by this listing")
+	return fault.New(fault.Invalid, fault.CodeInvalidCursor, "the cursor does not belong to this listing")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/gin-gonic/gin"
 )
 
-// timeLayout is RFC 3339 with milliseconds and Z, which the strictest of the client libraries reads.
+// timeLayout is RFC 3339 with milliseconds and Z. The strictest client library accepts only this form.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// Timestamp renders a time as every surface shows it: UTC, milliseconds, ending in Z.
+// Timestamp renders a time in the form of every surface: UTC, milliseconds, ending in Z.
 func Timestamp(t time.Time) string { return t.UTC().Format(timeLayout) }
 
 // TimestampOrNil is Timestamp of a time that may be unknown.
@@ -30,14 +30,14 @@ func TimestampOrNil(t *time.Time) *string {
 // NoContent answers 204.
 func NoContent(c *gin.Context) { answerEmpty(c, http.StatusNoContent) }
 
-// Redirect answers 302 with a link of this caller, which no cache keeps.
+// Redirect answers 302 with a link for this caller only, which no cache may keep.
 func Redirect(c *gin.Context, link string) {
 	c.Header("Location", link)
 	c.Header("Cache-Control", "private, no-store")
 	answerEmpty(c, http.StatusFound)
 }
 
-// Unchanged answers 304 when the caller has the version that the tag names.
+// Unchanged answers 304 if the caller has the version that etag names.
 func Unchanged(c *gin.Context, etag string) bool {
 	if !etagMatches(strings.Join(c.Request.Header.Values("If-None-Match"), ","), etag) {
 		return false
@@ -64,8 +64,8 @@ func ETag(body []byte) string {
 	return `"` + hex.EncodeToString(sum[:16]) + `"`
 }
 
-// SetWriteTimeout bounds the time that the client has to take the following writes; 0 removes the bound. A caller that
-// sets a timeout must remove it at the end: net/http keeps it on the connection for the requests that follow.
+// SetWriteTimeout bounds the time in which the client must accept the following writes; 0 removes the bound. A caller
+// must remove the bound at the end: net/http keeps it on the connection for the next requests.
 func SetWriteTimeout(out *http.ResponseController, limit time.Duration) error {
 	until := time.Time{}
 	if limit > 0 {

@@ -52,8 +52,8 @@ func Caller(c *gin.Context) account.Identity {
 	return id
 }
 
-// Credential returns the secret that a request presents, or "". X-API-Key decides when
-// there are several; `token` counts on the WebSocket route only.
+// Credential returns the secret of a request, or "". X-API-Key takes precedence over the other forms; the query
+// parameter token is accepted on the WebSocket route only.
 func Credential(r *http.Request) string {
 	if key := r.Header.Get("X-API-Key"); key != "" {
 		return key
@@ -73,8 +73,8 @@ func isSocketPath(path string) bool { return path == "/ws" || path == "/api/ws" 
 // recheckTime bounds one check of a credential.
 const recheckTime = 5 * time.Second
 
-// StillValid reports whether the secret that opened a socket or a stream would open it again: a key that was
-// revoked ends them within Options.Recheck. While keys cannot be looked up, every key stays valid.
+// StillValid reports whether the secret that opened a socket or a stream is still valid: a revoked key ends them
+// within Options.Recheck. While keys cannot be looked up, every key stays valid.
 func (e *Edge) StillValid(ctx context.Context, secret, account string) bool {
 	ctx, cancel := context.WithTimeout(ctx, recheckTime)
 	defer cancel()

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Sealer encrypts the keys that browsers keep.
+// Sealer encrypts the keys that browsers keep in cookies.
 type Sealer interface {
 	Seal(owner, secret string) []byte
 	Open(owner string, sealed []byte) (string, error)
@@ -21,10 +21,10 @@ type Sealer interface {
 
 const (
 	editorCookie = "millrace_editor"
-	editorOwner  = "editor" // owner of the sealed key: a cookie of the console is not taken for one of the editor
+	editorOwner  = "editor" // owner of the sealed key: a cookie of the console is not a cookie of the editor
 )
 
-// CookieKey returns the key that a browser keeps in a cookie, "" without one that was sealed for owner.
+// CookieKey returns the key in a browser's cookie, or "" if there is no key that was sealed for owner.
 func CookieKey(r *http.Request, cookie, owner string, sealer Sealer) string {
 	kept, err := r.Cookie(cookie)
 	if err != nil {
@@ -41,13 +41,13 @@ func CookieKey(r *http.Request, cookie, owner string, sealer Sealer) string {
 	return key
 }
 
-// SealKey returns the value of a cookie in which a browser keeps a key.
+// SealKey returns the value of a cookie that holds a key.
 func SealKey(owner, key string, sealer Sealer) string {
 	return base64.RawURLEncoding.EncodeToString(sealer.Seal(owner, key))
 }
 
-// EditorCookie returns the cookie in which a browser keeps the key of an editor. Its value is empty for an empty key,
-// which takes the cookie away. With TLS and no path prefix it has the name that browsers let no other host set.
+// EditorCookie returns the cookie that holds the key of an editor. An empty key gives an empty value, which removes
+// the cookie. With TLS and without a path prefix, the cookie has a name that browsers let no other host set.
 func (e *Edge) EditorCookie(r *http.Request, key string) *http.Cookie {
 	name, secure, path := e.editorCookie(r)
 	cookie := &http.Cookie{Name: name, Path: path, MaxAge: -1, HttpOnly: true, Secure: secure, SameSite: http.SameSiteStrictMode}
@@ -69,7 +69,7 @@ func (e *Edge) editorCookie(r *http.Request) (name string, secure bool, path str
 	return name, secure, path
 }
 
-// SignedIn returns the identity of the key in a browser's editor cookie.
+// SignedIn returns the identity of the key in the browser's editor cookie.
 func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
 	key := ""
 	if e.opts.Mode != account.ModeNone {
@@ -78,27 +78,27 @@ func (e *Edge) SignedIn(r *http.Request) (account.Identity, error) {
 	return e.Auth.Authenticate(r.Context(), key)
 }
 
-// cookieKey returns the key in the editor's cookie, "" without one.
+// cookieKey returns the key in the editor's cookie, or "".
 func (e *Edge) cookieKey(r *http.Request) string {
 	name, _, _ := e.editorCookie(r)
 	return CookieKey(r, name, editorOwner, e.Cookies)
 }
 
-// RequestSecret returns the secret of a request, "" without one: the one that it carries itself, and on the routes that an
-// editor uses the one in its browser's cookie. A cookie does not count when another site's page sent the request.
+// RequestSecret returns the secret of a request, or "": the secret in its headers or, on the routes that an editor
+// uses, the key in the browser's cookie. The cookie of a request that another site's page sent is ignored.
 func (e *Edge) RequestSecret(c *gin.Context) (string, error) {
 	if secret := Credential(c.Request); secret != "" || !c.GetBool(cookiesCount) {
 		return secret, nil
 	}
 	key := e.cookieKey(c.Request)
 	if key != "" && !e.SameOrigin(c.Request) {
-		return "", fault.New(fault.Denied, fault.CodeForbidden, "the sign-in of a browser counts for pages of this origin only")
+		return "", fault.New(fault.Denied, fault.CodeForbidden, "a browser's sign-in is valid for pages of this origin only")
 	}
 	return key, nil
 }
 
-// FromEditor reports whether a page of the editor that is served here sent the request, without a credential of its own.
-// Browsers say so in Sec-Fetch-Site, and over plain HTTP, where they leave that out, by Referer.
+// FromEditor reports whether a page of the served editor sent the request without a credential of its own. Browsers
+// identify the page in Sec-Fetch-Site or, over plain HTTP where they omit that header, in Referer.
 func (e *Edge) FromEditor(c *gin.Context) bool {
 	if e.Cookies == nil || Credential(c.Request) != "" {
 		return false
@@ -110,13 +110,13 @@ func (e *Edge) FromEditor(c *gin.Context) bool {
 	return from != "" && e.ownOrigin(c.Request, from)
 }
 
-// cookiesCount marks requests on routes where a browser's cookie counts as a key.
+// cookiesCount marks requests on routes where a browser's cookie is a credential.
 const cookiesCount = "millrace.cookies_count"
 
-// SameOrigin reports whether a page of this origin sent the request, or a person who opened the address. The
-// cookie is SameSite=Strict, so this is a second protection, and the only one against pages of sibling hosts:
-// browsers say where a request comes from in Sec-Fetch-Site (where they trust the connection) and in Origin
-// (on WebSockets and whatever is not GET or HEAD, always). A request that carries neither may only read.
+// SameOrigin reports whether a page of this origin sent the request, or a person opened the address. The cookie is
+// SameSite=Strict, so this is a second protection, and the only one against pages of sibling hosts. Browsers send the
+// source of a request in Sec-Fetch-Site (on connections that they trust) and in Origin (always on WebSockets and on
+// methods other than GET and HEAD). A request with neither header may only read.
 func (e *Edge) SameOrigin(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin != "" && !e.ownOrigin(r, origin) {
@@ -135,10 +135,10 @@ func (e *Edge) SameOrigin(r *http.Request) bool {
 	}
 }
 
-// ownOrigin reports whether pages of an origin are ours. Where answers leave through TLS, a page without is not.
+// ownOrigin reports whether an origin is this service's. If answers leave through TLS, an origin without TLS is not.
 func (e *Edge) ownOrigin(r *http.Request, origin string) bool {
 	from, err := url.Parse(origin)
-	if err != nil || from.Host == "" { // "null" has no host
+	if err != nil || from.Host == "" { // the origin "null" has no host
 		return false
 	}
 	base, err := url.Parse(e.BaseURL(r))

@@ -27,10 +27,10 @@ const (
 // Options are the tunables of an Edge. The zero value serves mode none.
 type Options struct {
 	Mode           account.Mode   // default none
-	PublicURL      string         // of absolute links, may carry a path prefix; "" = from the request
-	AllowedHosts   []string       // further Host names in mode none, beside loopback ones; "*" = any
-	AllowedOrigins []string       // of web pages elsewhere that may call, such as https://app.example; "*" = all (not in mode none)
-	TrustedProxies []netip.Prefix // whose X-Forwarded-* headers count
+	PublicURL      string         // base of absolute links, with an optional path prefix; "" = derived from the request
+	AllowedHosts   []string       // Host names accepted in mode none beside loopback names; "*" = any
+	AllowedOrigins []string       // origins of other web pages that may call the API, such as https://app.example; "*" = all (not in mode none)
+	TrustedProxies []netip.Prefix // proxies whose X-Forwarded-* headers are trusted
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	Recheck        time.Duration  // between two checks of the key of a socket or stream, default 15 seconds
 }
@@ -49,23 +49,23 @@ func (o *Options) setDefaults() {
 
 // Authenticator checks credentials.
 type Authenticator interface {
-	// Authenticate returns the identity behind the secret; "" is no credential.
+	// Authenticate returns the identity of the secret's owner. The secret is "" if the request has none.
 	// It fails with Unauthenticated when the secret does not suffice.
 	Authenticate(ctx context.Context, secret string) (account.Identity, error)
 }
 
-// Space knows whether there is space to store what a client sends. It must agree with the readiness of the service:
-// while it refuses, the API is not ready.
+// Space reports whether there is space to store more. It must agree with the readiness of the service: while
+// CheckSpace fails, the service is not ready.
 type Space interface {
-	// CheckSpace fails, as Unavailable, while there is not enough space for more.
+	// CheckSpace fails with Unavailable while there is not enough space.
 	CheckSpace() error
 }
 
-// Storage knows how much an account may store.
+// Storage reads the storage that accounts use.
 type Storage interface {
-	// Room returns what the account stores and may store, if there is a limit.
+	// Room returns the account's used storage and its limit, if there is a limit.
 	Room(ctx context.Context, account string) (account.Storage, error)
-	// Usage returns what the account stores.
+	// Usage returns the account's used storage.
 	Usage(ctx context.Context, account string) (account.Storage, error)
 }
 
@@ -73,8 +73,8 @@ type Storage interface {
 type Deps struct {
 	Auth    Authenticator
 	Space   Space   // nil = there is always space
-	Storage Storage // nil = accounts store as much as they like
-	Cookies Sealer  // of the keys that browsers keep for an editor; nil = no cookie counts as a credential
+	Storage Storage // nil = the storage of accounts is not limited
+	Cookies Sealer  // seals the keys in an editor's cookies; nil = cookies are not credentials
 	Logger  *slog.Logger
 }
 
@@ -86,9 +86,9 @@ type Edge struct {
 	dialects []Dialect
 }
 
-// Dialect is a part of the path space with credentials and failures of its own, such as the model router.
+// Dialect is a part of the path space with its own credentials and errors, such as the model router.
 type Dialect interface {
-	// Serves reports whether the path belongs to the dialect, also where no route is.
+	// Serves reports whether the path belongs to the dialect, even if no route has it.
 	Serves(path string) bool
 	// Begin sets the headers that every answer has.
 	Begin(c *gin.Context)
@@ -116,7 +116,7 @@ func New(deps Deps, opts Options) (*Edge, error) {
 // Add adds a dialect. It is called before Handler.
 func (e *Edge) Add(d Dialect) { e.dialects = append(e.dialects, d) }
 
-// dialect returns the dialect that a path belongs to, nil for that of package httperr.
+// dialect returns the dialect of a path, or nil for the dialect of package httperr.
 func (e *Edge) dialect(path string) Dialect {
 	for _, d := range e.dialects {
 		if d.Serves(path) {
@@ -135,7 +135,7 @@ func (e *Edge) MaxBody() int64 { return e.opts.MaxBody }
 // Recheck returns the time between two checks of the key of a socket or stream.
 func (e *Edge) Recheck() time.Duration { return e.opts.Recheck }
 
-// Mount returns the path prefix of the public URL, "" without one.
+// Mount returns the path prefix of the public URL, or "" without one.
 func (e *Edge) Mount() string {
 	if e.public == nil {
 		return ""
@@ -143,13 +143,13 @@ func (e *Edge) Mount() string {
 	return e.public.Path
 }
 
-// Handler serves the routes, and unknown where no route has the path.
+// Handler serves the routes, and unknown for paths without a route.
 func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.Handler, error) {
 	gin.SetMode(gin.ReleaseMode)
 	g := gin.New()
 	g.HandleMethodNotAllowed = true
 	g.RedirectTrailingSlash = false
-	if err := g.SetTrustedProxies(nil); err != nil { // client addresses come from our own rule, see trusted
+	if err := g.SetTrustedProxies(nil); err != nil { // this package determines client addresses itself, see trusted
 		return nil, err
 	}
 	g.Use(e.identify, e.recoverPanic, e.guardHost)
@@ -161,10 +161,10 @@ func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.H
 	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(keepSemicolons(g))), nil
 }
 
-// keepSemicolons lets a semicolon be part of a value, as editors write it in preview=webp;90. net/url
-// drops a parameter with a bare one.
+// keepSemicolons makes a semicolon part of a value, as in preview=webp;90, which editors send. net/url drops a
+// parameter with a bare semicolon.
 func keepSemicolons(next http.Handler) http.Handler {
-	next = http.AllowQuerySemicolons(next) // silences net/http's warning; no semicolon is left by then
+	next = http.AllowQuerySemicolons(next) // silences net/http's warning; the semicolons are escaped by then
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.RawQuery, ";") {
 			whole, u := *r, *r.URL
@@ -175,7 +175,8 @@ func keepSemicolons(next http.Handler) http.Handler {
 	})
 }
 
-// stripPrefix serves requests with and without the public URL's path prefix: a proxy may pass it on or cut it off.
+// stripPrefix serves requests with and without the path prefix of the public URL: a proxy may keep the prefix or
+// remove it.
 func (e *Edge) stripPrefix(next http.Handler) http.Handler {
 	prefix := e.Mount()
 	if prefix == "" {

@@ -21,8 +21,7 @@ const requestIDKey = "millrace.request_id"
 // RequestID returns the id that identify gave to the request.
 func RequestID(c *gin.Context) string { return c.GetString(requestIDKey) }
 
-// identify gives each request an id of ours, which every answer carries, and
-// writes the access log.
+// identify gives each request an id, which every answer carries, and writes the access log.
 func (e *Edge) identify(c *gin.Context) {
 	id := uuid.NewString()
 	c.Set(requestIDKey, id)
@@ -40,8 +39,7 @@ func (e *Edge) identify(c *gin.Context) {
 		"query", redact(c.Request.URL), "status", c.Writer.Status(), "bytes", c.Writer.Size(), "duration", time.Since(start))
 }
 
-// redact returns the query of u without the secrets that it may contain: the
-// WebSocket token and the signature of content URLs.
+// redact returns the query of u without secrets: the token of a WebSocket and the signature of a content URL.
 func redact(u *url.URL) string {
 	if u.RawQuery == "" {
 		return ""
@@ -55,7 +53,7 @@ func redact(u *url.URL) string {
 	return q.Encode()
 }
 
-// recoverPanic answers a panicking handler in the surface's envelope and keeps serving.
+// recoverPanic answers for a handler that panicked, with an error in the envelope of the surface.
 func (e *Edge) recoverPanic(c *gin.Context) {
 	defer func() {
 		r := recover()
@@ -63,7 +61,7 @@ func (e *Edge) recoverPanic(c *gin.Context) {
 			return
 		}
 		if err, ok := r.(error); ok && errors.Is(err, http.ErrAbortHandler) {
-			panic(r) // net/http's own way to drop a connection
+			panic(r) // net/http drops the connection
 		}
 		e.Logger.Error("handler panicked", "request_id", RequestID(c), "stack", string(debug.Stack()))
 		e.fail(c, fmt.Errorf("panic: %v", r))
@@ -71,7 +69,7 @@ func (e *Edge) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// fail answers with err in the envelope of the path's surface and logs failures of our own.
+// fail answers with err in the envelope of the path's surface and logs internal failures.
 func (e *Edge) fail(c *gin.Context, err error) {
 	if d := e.dialect(c.Request.URL.Path); d != nil {
 		d.Fail(c, err)
@@ -91,7 +89,7 @@ func (e *Edge) fail(c *gin.Context, err error) {
 	c.AbortWithStatusJSON(status, httperr.Envelope(where, status, code, err))
 }
 
-// LogFailure logs a failed request and reports whether its answer has begun, so that nothing more can be said.
+// LogFailure logs a failed request. It reports whether the answer has begun, in which case no error can be sent.
 func (e *Edge) LogFailure(c *gin.Context, level slog.Level, status int, code string, err error) (begun bool) {
 	e.Logger.Log(c.Request.Context(), level, "request failed", "request_id", RequestID(c), "method", c.Request.Method,
 		"path", c.Request.URL.Path, "status", status, "code", code, "error", err)

@@ -16,9 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// guardHost protects a server that asks for no credential from web pages:
-// a foreign Host is a rebound DNS name, a foreign Origin is another site's script.
-// It covers WebSocket upgrades too, since they pass here like any request.
+// guardHost protects a server without credentials from web pages: a foreign Host is a rebound DNS name, a foreign
+// Origin is a script of another site. It also checks WebSocket upgrades.
 func (e *Edge) guardHost(c *gin.Context) {
 	if e.opts.Mode != account.ModeNone {
 		return
@@ -32,8 +31,8 @@ func (e *Edge) guardHost(c *gin.Context) {
 	}
 }
 
-// shareWith lets scripts of web pages of the origins read answers. Cookies do not count with them: they send their
-// credential in a header.
+// shareWith lets scripts of web pages of the origins read answers. They must send their credential in a header:
+// cookies are not accepted from them.
 func (e *Edge) shareWith(origins []string, next http.Handler) http.Handler {
 	if len(origins) == 0 {
 		return next
@@ -44,7 +43,7 @@ func (e *Edge) shareWith(origins []string, next http.Handler) http.Handler {
 			http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete,
 		},
 		AllowedHeaders: []string{"*"}, ExposedHeaders: []string{"*"},
-		AllowPrivateNetwork: true, // a page of the internet may be meant to use a service of this network: it is named
+		AllowPrivateNetwork: true, // the operator has named the origins, which may be pages of the internet
 		MaxAge:              int((10 * time.Minute).Seconds()),
 	}).Handler(next)
 }
@@ -63,8 +62,8 @@ func (e *Edge) hostAllowed(host string) bool {
 func (e *Edge) originAllowed(r *http.Request) bool {
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		// No Origin: not a script's request, but a page may embed or link us. A link that
-		// is followed is fine, anything else of another site is not.
+		// Without an Origin, the request is not from a script, but a page may embed or link this address. Following a
+		// link is allowed; any other request from another site is not.
 		return r.Header.Get("Sec-Fetch-Site") != "cross-site" ||
 			(r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate")
 	}
@@ -72,7 +71,7 @@ func (e *Edge) originAllowed(r *http.Request) bool {
 		return true
 	}
 	u, err := url.Parse(origin)
-	if err != nil || u.Host == "" { // "null" has no host
+	if err != nil || u.Host == "" { // the origin "null" has no host
 		return false
 	}
 	return strings.EqualFold(u.Host, r.Host) || (e.public != nil && strings.EqualFold(u.Host, e.public.Host))
@@ -93,9 +92,8 @@ func isLoopback(name string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// BaseURL returns the address that absolute links in the answer to r begin with,
-// without a trailing slash: the configured public URL, else the request's own.
-// Forwarded headers count only when a configured proxy sent them.
+// BaseURL returns the base of absolute links in the answer to r, without a trailing slash: the configured public URL,
+// or else the request's own address. Forwarded headers are used only if a trusted proxy sent them.
 func (e *Edge) BaseURL(r *http.Request) string {
 	if e.public != nil {
 		return e.public.String()
@@ -125,8 +123,8 @@ func (e *Edge) trusted(remoteAddr string) bool {
 	return slices.ContainsFunc(e.opts.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(ip) })
 }
 
-// nearest returns the last value of a comma list: what the trusted proxy itself said. Those before it are
-// the word of whoever asked the proxy.
+// nearest returns the last value of a comma-separated list, which the trusted proxy wrote. The client may have forged
+// the values before it.
 func nearest(list string) string {
 	return strings.TrimSpace(list[strings.LastIndexByte(list, ',')+1:])
 }

@@ -16,13 +16,13 @@ type Access uint8
 
 // Access levels of routes.
 const (
-	Read   Access = iota // a credential that may read
-	Write                // a credential that may write
-	Store                // the same, and space for what is to be stored (see Edge.CheckSpace)
-	Public               // nothing
+	Read   Access = iota // needs a credential that may read
+	Write                // needs a credential that may write
+	Store                // Write, and needs space for new data (see Edge.CheckSpace)
+	Public               // needs no credential
 )
 
-// Route is one line of a resource's table. The shape of its errors follows from the path (see httperr.SurfaceOf and
+// Route is a row of a resource's table. Its path determines the format of its errors (see httperr.SurfaceOf and
 // Dialect).
 type Route struct {
 	Method string
@@ -31,12 +31,12 @@ type Route struct {
 	Limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
 	Handle func(*gin.Context) error
 
-	Live    bool // the answer has no end of its own, so its headers alone cannot be asked for
-	Browser bool // an editor uses it: a browser's cookie counts as a credential (see Edge.Presented)
+	Live    bool // the answer is a stream without an end, so HEAD is not served
+	Browser bool // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
 }
 
-// Cloud returns the routes with and without the /api prefix, as clients of both the hosted service and a self-hosted
-// runtime expect. They are those that an editor uses.
+// Cloud returns the routes with and without the /api prefix, as clients of the hosted service and of a self-hosted
+// runtime expect. An editor may use them.
 func Cloud(routes ...Route) []Route {
 	all := make([]Route, 0, 2*len(routes))
 	for _, r := range routes {
@@ -56,7 +56,7 @@ func V2(routes ...Route) []Route {
 	return routes
 }
 
-// withHeads adds HEAD where GET is and HEAD is not (RFC 9110, section 9.1): net/http drops the body.
+// withHeads adds a HEAD route for each GET route without one (RFC 9110, section 9.1); net/http drops the body.
 func withHeads(all []Route) []Route {
 	own := map[string]bool{}
 	for _, r := range all {
@@ -71,8 +71,8 @@ func withHeads(all []Route) []Route {
 	return all
 }
 
-// wrap turns a route into a gin handler: credential, bound of the body, handler, and the one place where an error
-// becomes an answer.
+// wrap turns a route into a gin handler: it checks the credential, bounds the body, runs the handler and renders its
+// error.
 func (e *Edge) wrap(r Route) gin.HandlerFunc {
 	limit := r.Limit
 	if limit == 0 {
@@ -103,8 +103,8 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 	}
 }
 
-// CheckSpace refuses a request that stores something while there is no space for more, in all or for the account. A
-// job that is accepted stores what it makes, however much that is.
+// CheckSpace refuses a request that stores data while there is no space left, on the disk or for the account. It is
+// the only check for a job, whose outputs may have any size.
 func (e *Edge) CheckSpace(c *gin.Context, account string) error {
 	if e.Space != nil {
 		if err := e.Space.CheckSpace(); err != nil {
@@ -114,22 +114,22 @@ func (e *Edge) CheckSpace(c *gin.Context, account string) error {
 	return e.fits(c, account, 1)
 }
 
-// roomFound is the name of the room that was found in a request.
+// roomFound is the key of the account's storage in the context of a request.
 const roomFound = "millrace.room"
 
-// room is what an account stores and may store.
+// room is the storage of an account, read during a request.
 type room struct {
 	id string
 	account.Storage
 }
 
-// CheckQuota refuses bytes that the caller may not store beside those it stores already. The room of an account is asked
-// for once a request, and again only before a refusal: the account may have deleted files meanwhile.
+// CheckQuota refuses bytes that exceed the caller's storage limit. It reads the account's storage once per request,
+// and again only before a refusal, because the account may have deleted files meanwhile.
 func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
 	return e.CheckQuotaOf(c, Caller(c).Account, bytes)
 }
 
-// CheckQuotaOf is CheckQuota for the account of somebody whom a page knows by a cookie.
+// CheckQuotaOf is CheckQuota for the account of a page's visitor, who is identified by a cookie.
 func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
 	found, _ := c.Get(roomFound)
 	if r, ok := found.(room); ok && r.id == id && r.Fits(bytes) == nil {
@@ -138,7 +138,7 @@ func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
 	return e.fits(c, id, bytes)
 }
 
-// fits asks for the room of an account.
+// fits reads the storage of an account and reports whether bytes more fit.
 func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	if e.Storage == nil {
 		return nil
@@ -151,8 +151,8 @@ func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	return found.Fits(bytes)
 }
 
-// methodNotAllowed refuses a method that the path does not have. OPTIONS asks which ones it has: gin has put them into the
-// header Allow.
+// methodNotAllowed refuses a method that the path does not have. It answers OPTIONS with the methods that gin put
+// into the header Allow.
 func methodNotAllowed(c *gin.Context) error {
 	if c.Request.Method == http.MethodOptions {
 		NoContent(c)

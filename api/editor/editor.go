@@ -1,6 +1,6 @@
-// Package editor serves what a graph editor asks for beside jobs and files: the definitions of all classes, the models and
-// files of the account, its settings, and the files that the editor keeps for its user. It promises the shapes that
-// editors of the self-hosted runtime expect. The pages around an editor are in package console.
+// Package editor serves the data that a graph editor needs besides jobs and files: the definitions of all classes,
+// the models and files of the account, its settings, and the files that the editor stores for its user. It promises
+// the formats that editors of the self-hosted runtime expect. The pages around an editor are in package console.
 package editor
 
 import (
@@ -12,12 +12,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// NodeFiles returns the view of an account's files that definitions offer; files.Service is it.
+// NodeFiles returns the account's files that definitions offer as choices; files.Service implements it.
 type NodeFiles interface {
 	ForAccount(account string) node.Files
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge      *edge.Edge
 	Classes   *node.Registry // nil = no object_info
@@ -26,7 +26,7 @@ type Deps struct {
 	Servers   Servers        // nil = there are no ComfyUI servers
 }
 
-// Servers describes what the ComfyUI servers offer; catalogue.Catalogue implements it.
+// Servers describes the classes and models of the ComfyUI servers; catalogue.Catalogue implements it.
 type Servers interface {
 	Models() comfyui.Models
 	Extensions() []string

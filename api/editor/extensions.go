@@ -1,7 +1,7 @@
 package editor
 
 import (
-	_ "embed" // the script that joins an editor with the console
+	_ "embed" // the script that links an editor with the console
 	"io"
 	"net/http"
 	"time"
@@ -11,13 +11,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// webFileWithin bounds how long a web file of a server may take.
+// webFileWithin bounds the time to fetch a web file from a server.
 const webFileWithin = 30 * time.Second
 
 // getExtensions lists the scripts that an editor loads: GET /extensions.
 func (s *Surface) getExtensions(c *gin.Context) error {
 	scripts := []string{}
-	if s.Edge.Cookies != nil { // an editor is served here
+	if s.Edge.Cookies != nil { // this service serves an editor
 		scripts = append(scripts, joinPath)
 	}
 	if s.Servers != nil {
@@ -27,14 +27,14 @@ func (s *Surface) getExtensions(c *gin.Context) error {
 	return nil
 }
 
-// joinPath is the path of the script that joins an editor with the console.
+// joinPath is the path of the script that links an editor with the console.
 const joinPath = "/extensions/millrace/millrace.js"
 
 //go:embed files/millrace.js
 var join []byte
 
-// HasWebFile reports whether a path is that of a custom node's web file, or of the script that joins an editor with the
-// console.
+// HasWebFile reports whether a path is that of a custom node's web file or of the script that links an editor with
+// the console.
 func (s *Surface) HasWebFile(path string) bool {
 	return path == joinPath && s.Edge.Cookies != nil || s.Servers != nil && s.Servers.HasWebFile(path)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// modelRoutes answer what an editor asks for when it opens. They ask for
-// no credential; what is the account's own is shown to it only.
+// modelRoutes serve the requests of an editor that opens. They need no credential; an account's own models need its
+// credential.
 func (s *Surface) modelRoutes() []edge.Route {
 	return edge.Cloud(
 		edge.Route{Method: http.MethodGet, Path: "/models", Access: edge.Public, Handle: s.getModelFolders},
@@ -27,7 +27,7 @@ func (s *Surface) modelRoutes() []edge.Route {
 		edge.Route{Method: http.MethodGet, Path: "/embeddings", Access: edge.Public, Handle: s.getEmbeddings},
 		edge.Route{Method: http.MethodGet, Path: "/users", Access: edge.Public, Handle: always(userConfig{Storage: "server", Migrated: true})},
 		edge.Route{Method: http.MethodGet, Path: "/i18n", Access: edge.Public, Handle: always(struct{}{})},
-		edge.Route{Method: http.MethodGet, Path: "/node_replacements", Access: edge.Public, Handle: always(struct{}{})}, // no class took another's place
+		edge.Route{Method: http.MethodGet, Path: "/node_replacements", Access: edge.Public, Handle: always(struct{}{})}, // no class replaces another one
 		edge.Route{Method: http.MethodGet, Path: "/internal/files/:folder", Handle: s.getFolderFiles},
 		edge.Route{Method: http.MethodGet, Path: "/internal/folder_paths", Handle: s.getFolderPaths},
 		edge.Route{Method: http.MethodGet, Path: "/extensions", Access: edge.Public, Handle: s.getExtensions},
@@ -37,14 +37,14 @@ func (s *Surface) modelRoutes() []edge.Route {
 	)
 }
 
-// userConfig tells an editor that its settings are kept here and not in the browser, for the one user that
-// the credential stands for.
+// userConfig is the answer that makes an editor store its settings in this service and not in the browser. Its only
+// user is the owner of the credential.
 type userConfig struct {
 	Storage  string `json:"storage"`
 	Migrated bool   `json:"migrated"`
 }
 
-// always answers with the same body: an editor's extensions, of which there are none here.
+// always answers with the same body.
 func always(body any) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		c.PureJSON(http.StatusOK, body)
@@ -53,7 +53,7 @@ func always(body any) func(*gin.Context) error {
 }
 
 func noPreview(*gin.Context) error {
-	return fault.New(fault.NotFound, fault.CodeNotFound, "there is no picture of this model")
+	return fault.New(fault.NotFound, fault.CodeNotFound, "this model has no picture")
 }
 
 func noSubgraph(*gin.Context) error {
@@ -63,7 +63,7 @@ func noSubgraph(*gin.Context) error {
 // modelsPrefix begins the paths of uploaded model files: models/<folder>/<name>.
 const modelsPrefix = "models/"
 
-// maxModels bounds the files that are looked through for models.
+// maxModels bounds the files that are searched for models.
 const maxModels = 10_000
 
 // models returns the model files by folder: those of the servers, and the caller's own.
@@ -76,14 +76,14 @@ func (s *Surface) models(c *gin.Context) (map[string][]string, error) {
 	for _, folder := range remote.Folders {
 		own := folders[folder]
 		if own == nil {
-			own = []string{} // an editor shows folders that are empty too
+			own = []string{} // an editor also shows empty folders
 		}
 		folders[folder] = append(own, remote.Files[folder]...)
 	}
 	return folders, nil
 }
 
-// ownModels returns the caller's model files by folder; none without a credential that is good.
+// ownModels returns the caller's model files by folder. It is empty without a valid credential.
 func (s *Surface) ownModels(c *gin.Context) (map[string][]string, error) {
 	folders := map[string][]string{}
 	if s.NodeFiles == nil {
@@ -114,14 +114,14 @@ func (s *Surface) collectModels(ctx context.Context, account string, folders map
 	return err
 }
 
-// maxFolderFiles bounds how many files of a folder are listed.
+// maxFolderFiles bounds the files that are listed of a folder.
 const maxFolderFiles = 10_000
 
 // getFolderFiles lists the files directly in a folder: GET /internal/files/{folder}.
 func (s *Surface) getFolderFiles(c *gin.Context) error {
 	folder := node.Folder(c.Param("folder"))
 	if folder != node.FolderInput && folder != node.FolderOutput && folder != node.FolderTemp {
-		return httperr.Invalidf("the folders are input, output and temp")
+		return httperr.Invalidf("the folder must be input, output or temp")
 	}
 	found := []string{}
 	if s.NodeFiles != nil {
@@ -158,7 +158,7 @@ func foldersOf(models map[string][]string) []string {
 	return names
 }
 
-// folder returns the files of the folder that the path names; one without files is not there.
+// folder returns the files of the folder that the path names. A folder without files is NotFound.
 func (s *Surface) folder(c *gin.Context) ([]string, error) {
 	models, err := s.models(c)
 	if err != nil {

@@ -20,11 +20,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxOffered bounds the file names that one input offers.
+// maxOffered bounds the file names that one input offers as choices.
 const maxOffered = 1000
 
-// maxRendered bounds the renderings of all definitions that are kept; accounts with the
-// same files share one.
+// maxRendered bounds the cached renderings of all definitions. Accounts with the same files share a rendering.
 const maxRendered = 64
 
 func (s *Surface) definitionRoutes() []edge.Route {

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
 
-// Userdata keeps the files of editors; userdata.Service is it.
+// Userdata keeps the files of editors; userdata.Service implements it.
 type Userdata interface {
 	// List returns the files below a directory, or those directly in it.
 	List(ctx context.Context, account string, dir userdata.Path, recurse bool) ([]userdata.File, error)

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Reader reads jobs; what it returns is never behind the log.
+// Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	// ByPublicID returns the job that clients of the account know by an id. An unknown one is NotFound.
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
@@ -56,7 +56,7 @@ func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) 
 	return &ahead, nil
 }
 
-// Steps knows how far running nodes are within themselves; livestore.Progress is it.
+// Steps knows how far running nodes are within themselves; livestore.Progress implements it.
 type Steps interface {
 	Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error)
 }

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Submitter accepts submissions; job.Service is it.
+// Submitter accepts submissions; job.Service implements it.
 type Submitter interface {
 	// Submit records a validated graph as a job; see job.Service.
 	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)

@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
-// Waits knows why parts of jobs wait for ComfyUI servers; serverstore.Store is it.
+// Waits knows why parts of jobs wait for ComfyUI servers; serverstore.Store implements it.
 type Waits interface {
 	// WaitsOf returns the waiting segments of some jobs, those first that are placed first.
 	WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error)

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Logs renders what happened in jobs; job.Logs is it.
+// Logs renders what happened in jobs; job.Logs implements it.
 type Logs interface {
 	// Log returns the log of a job of the account; what is not there is NotFound.
 	Log(ctx context.Context, account string, id job.ID) (job.Log, error)

@@ -17,14 +17,14 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// Commands accepts commands on jobs; job.Service is it.
+// Commands accepts commands on jobs; job.Service implements it.
 type Commands interface {
 	jobio.Submitter
 	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
 	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
 }
 
-// Reader reads jobs; what it returns is never behind the log.
+// Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	jobio.Reader
 	jobio.Queue
@@ -41,7 +41,7 @@ type Sources interface {
 	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
 }
 
-// Names knows the names of assets; files.Service is it.
+// Names knows the names of assets; files.Service implements it.
 type Names interface {
 	// NameAssets returns the graph of a job with the references to assets replaced by the names of their files.
 	NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error)
@@ -57,7 +57,7 @@ type Keys interface {
 	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
 	Jobs    Commands
@@ -69,7 +69,7 @@ type Deps struct {
 	Names   Names       // nil = graphs are shown as they were submitted
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Logs    Logs        // nil = jobs have no logs
-	Ends    *Ends       // nil = nobody can wait for the end of a job
+	Ends    *Ends       // nil = requests cannot wait for the end of a job
 }
 
 // Options are the tunables of the surface.

@@ -13,19 +13,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Source publishes what happens to an account's jobs; fanout.Fanout is it.
+// Source publishes what happens to an account's jobs; fanout.Fanout implements it.
 type Source interface {
 	// Subscribe returns a subscription, which the caller closes, and the state that its messages continue.
 	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
 }
 
-// Reader reads jobs; what it returns is never behind the log.
+// Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	jobio.Reader
 	jobio.Queue
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge     *edge.Edge
 	Source   Source
@@ -39,7 +39,7 @@ type Deps struct {
 type Options struct {
 	MaxSockets    int  // WebSockets of one account on this process
 	MaxStreams    int  // event streams of one account on this process
-	RouteByClient bool // WebSocket messages of a job go to the client that submitted it only
+	RouteByClient bool // WebSocket messages of a job go only to the client that submitted it
 }
 
 // Surface serves the routes of this package.

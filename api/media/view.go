@@ -30,7 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
-// Files keeps the files of accounts; files.Service is it.
+// Files keeps the files of accounts; files.Service implements it.
 type Files interface {
 	content.Store
 	// Lookup returns a live file of the account by its name.
@@ -43,7 +43,7 @@ type Files interface {
 	Upload(ctx context.Context, u files.Upload) (files.Entry, error)
 }
 
-// Grants checks links that need no credential; signedurl.Signer is it.
+// Grants checks links that need no credential; signedurl.Signer implements it.
 type Grants interface {
 	// Verify returns what the link with these path parts and query allows, else Denied.
 	Verify(asset, filename string, q url.Values) (signedurl.Grant, error)
@@ -51,7 +51,7 @@ type Grants interface {
 
 var _ Grants = (*signedurl.Signer)(nil)
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge   *edge.Edge
 	Files  Files
@@ -62,7 +62,7 @@ type Deps struct {
 // Options are the tunables of the surface.
 type Options struct {
 	MaxImage   int64         // bytes of an uploaded image
-	UploadIdle time.Duration // how long a client may stop in the middle of an upload
+	UploadIdle time.Duration // longest pause of a client in the middle of an upload
 }
 
 // Surface serves the routes of this package. Its images bound how many are decoded at once, each of which may take some

@@ -67,7 +67,7 @@ func CommaList(text string) []string {
 // maxKey bounds an Idempotency-Key, in bytes.
 const maxKey = 255
 
-// IdempotencyKey returns the request's Idempotency-Key, "" without one.
+// IdempotencyKey returns the request's Idempotency-Key, or "" without one.
 func IdempotencyKey(r *http.Request) (string, error) {
 	values, present := r.Header["Idempotency-Key"]
 	if !present {

@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// Models is the catalog as callers may use it; router.Offers is it.
+// Models is the catalog as callers may use it; router.Offers implements it.
 type Models interface {
 	// Snapshot returns the catalog as it is now.
 	Snapshot() *catalog.Snapshot
@@ -37,7 +37,7 @@ type Models interface {
 	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
 }
 
-// Calls runs models; call.Service is it. Its errors are shown as call.RefusalOf says.
+// Calls runs models; call.Service implements it. Its errors are shown as call.RefusalOf says.
 type Calls interface {
 	// Run runs a model and waits for its answer.
 	Run(ctx context.Context, inv call.Invocation) (*call.Result, error)
@@ -57,7 +57,7 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, secret string) (account.Identity, error)
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
 	Models  Models // nil = there is no router: its paths have no routes, and answer in its words
@@ -72,7 +72,7 @@ type Options struct {
 	NoFallback   bool          // no other server takes over a call
 	MaxModelBody int64         // bytes of a model's input
 	ModelBodies  int64         // bytes of all models' inputs that are read at once
-	UploadIdle   time.Duration // how long a client may stop in the middle of an input
+	UploadIdle   time.Duration // longest pause of a client in the middle of an input
 }
 
 // Surface serves the routes of this package. It implements edge.Dialect.

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 )
 
-// Commands registers, changes and tests endpoints; webhook.Service is it.
+// Commands registers, changes and tests endpoints; webhook.Service implements it.
 type Commands interface {
 	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
 	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
@@ -28,13 +28,13 @@ type Commands interface {
 	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
 }
 
-// DeliveryReader reads what became of messages; webhookstore.Store is it.
+// DeliveryReader reads what became of messages; webhookstore.Store implements it.
 type DeliveryReader interface {
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 	Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error)
 }
 
-// Deps are the parts behind the surface.
+// Deps are the dependencies of the surface.
 type Deps struct {
 	Endpoints  Commands
 	Deliveries DeliveryReader

@@ -95,9 +95,9 @@ func TestSelectedJobsAreActedOnAfterAPreview(t *testing.T) {
 	done, second := p.run(picture("bulk", 0x336699)), p.run(picture("bulk", 0x663399))
 	both := url.Values{"id": {done, second}}
 	preview := p.page("/console/jobs/bulk?action=cancel&" + both.Encode())
-	require.Contains(t, preview, "It has ended: nothing happens.")
+	require.Contains(t, preview, "The job has ended: it cannot be canceled.")
 	require.Contains(t, preview, "Nothing would happen.")
-	require.Contains(t, p.page("/console/jobs/bulk?action=retry&"+both.Encode()), "It runs again as a new job.")
+	require.Contains(t, p.page("/console/jobs/bulk?action=retry&"+both.Encode()), "The job runs again as a new job.")
 	again := p.post("/console/jobs/bulk", url.Values{"id": both["id"], "action": {"retry"}, "reason": {"both once more"}})
 	require.Equal(t, http.StatusSeeOther, again.status, again.body)
 	require.Contains(t, p.page(again.header.Get("Location")), "2 of 2 jobs run again.")

@@ -86,7 +86,7 @@ func TestAModelsFormSaysWhatIsWrongAndRunsNothing(t *testing.T) {
 	p := newPerson(t)
 	for _, c := range []struct{ name, value, problem string }{
 		{"number", "5000", "number: Input should be less than or equal to 1000."},
-		{"number", "many", "This is no number."},
+		{"number", "many", "This is not a number."},
 		{"prompt", "", "prompt: Field required."},
 	} {
 		form := url.Values{"in:prompt": {"x"}, "in:" + c.name: {c.value}}
@@ -96,7 +96,7 @@ func TestAModelsFormSaysWhatIsWrongAndRunsNothing(t *testing.T) {
 		require.Contains(t, r.body, `aria-invalid="true"`, c.problem)
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, p.post("/console/models/sim/echo/run", form).status, c.problem)
 	}
-	require.Contains(t, p.post("/console/models/sim/image/price", url.Values{"in:prompt": {"x"}, "in:kind": {"sculpture"}}).body, "This is none of the choices.")
+	require.Contains(t, p.post("/console/models/sim/image/price", url.Values{"in:prompt": {"x"}, "in:kind": {"sculpture"}}).body, "This is not one of the choices.")
 	for text, status := range map[string]int{`{"anything":[1]}`: http.StatusSeeOther, `{"a"`: http.StatusBadRequest} {
 		require.Equal(t, status, p.post("/console/models/sim/open/run", url.Values{"in:body": {text}}).status, "a model without a schema takes a whole body: %s", text)
 	}

@@ -30,11 +30,11 @@ import (
 
 const (
 	callsShown = 50
-	everyLook  = time.Second // how often the open page of a call under way is looked at
+	everyLook  = time.Second // how often the open page of an unfinished call is rebuilt
 	maxShown   = 64 << 10    // bytes of an answer on a page
 )
 
-// calls lists the calls of the account, or all: GET /console/calls.
+// calls lists the calls of the account, or of all accounts: GET /console/calls.
 func (r *Room) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	q := calls.Query{Account: v.Account, Limit: callsShown}
 	if text := c.Query("before"); text != "" {
@@ -73,7 +73,7 @@ func took(one call.Call) inspect.Millis {
 }
 
 func noCall() error {
-	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such call of a model.")
+	return fault.New(fault.NotFound, fault.CodeNotFound, "This call does not exist.")
 }
 
 // loaded returns the call of the visitor's account that the path names.
@@ -89,12 +89,12 @@ func (r *Room) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
 	return found, err
 }
 
-// gone reports whether the inputs and the answer of a call are no longer kept.
+// gone reports whether the inputs and the answer of a call were deleted.
 func gone(one call.Call) bool {
 	return one.EndedAt != nil && time.Since(*one.EndedAt) >= call.Retention
 }
 
-// call shows a call, and its answer when there is one: GET /console/calls/{id}.
+// call shows a call and its answer, if it has one: GET /console/calls/{id}.
 func (r *Room) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {
@@ -113,7 +113,7 @@ func (r *Room) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if one.Failure != nil {
 		shown.Failure = failureWords(*one.Failure)
 	}
-	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered { // until then its files are not copied
+	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered { // the files of an answer are copied before the call succeeds
 		return shown, nil
 	}
 	shown.Size = one.Answer.Size
@@ -131,7 +131,7 @@ func failureWords(f call.Failure) string {
 	return text
 }
 
-// showAnswer fills in what can be shown of an answer: its text, and the pictures, films and sounds that it is or names.
+// showAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
 func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
 	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
 	if err == nil && mediumOf(media) != "" {
@@ -143,7 +143,7 @@ func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call
 		return err
 	}
 	if !utf8.Valid(body) && !cut {
-		return nil // bytes that no page shows
+		return nil // a page cannot show other types
 	}
 	var pretty bytes.Buffer
 	if !cut && json.Indent(&pretty, body, "", "  ") == nil {
@@ -154,7 +154,7 @@ func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call
 	return nil
 }
 
-// read returns the beginning of a stored body, and whether that is not the whole.
+// read returns the beginning of a stored body, and whether the body is longer.
 func (r *Room) read(ctx context.Context, b call.Body, limit int64) ([]byte, bool, error) {
 	f, err := r.Bodies.Open(ctx, b.Ref)
 	if err != nil {
@@ -165,7 +165,7 @@ func (r *Room) read(ctx context.Context, b call.Body, limit int64) ([]byte, bool
 	return body, b.Size > int64(len(body)), err
 }
 
-// mediumOf returns how a page shows a media type; "" = as nothing.
+// mediumOf returns the kind of HTML element that shows a media type; "" = none.
 func mediumOf(media string) string {
 	switch kind, _, _ := strings.Cut(media, "/"); kind {
 	case "image", "video", "audio":
@@ -176,7 +176,7 @@ func mediumOf(media string) string {
 	return ""
 }
 
-// mediaIn returns the files that an answer names and that were copied here.
+// mediaIn returns the files that an answer names and that this service has copied.
 func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
 	m, ok := r.Models.Snapshot().Find(model)
 	if !ok {
@@ -184,7 +184,7 @@ func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
 	}
 	found, err := jsondoc.Strings(answer, m.Hosting.Assets)
 	if err != nil {
-		return nil // it is no JSON, and names nothing
+		return nil // an answer that is not JSON names no files
 	}
 	var all []console.Medium
 	for _, one := range found {
@@ -194,22 +194,22 @@ func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
 		}
 		kind := mediumOf(mime.TypeByExtension(path.Ext(u.Path)))
 		if kind == "" {
-			kind = "image" // most are: a browser shows what it knows
+			kind = "image" // most files are pictures
 		}
 		all = append(all, console.Medium{Kind: kind, Address: template.URL(u.String())})
 	}
 	return all
 }
 
-// answer sends the answer of a call as it came: GET /console/calls/{id}/answer. It may be any bytes, which a browser must
-// not take for a page of ours.
+// answer sends the answer of a call unchanged: GET /console/calls/{id}/answer. Its headers keep a browser from
+// running the bytes as a page of this origin.
 func (r *Room) answer(c *gin.Context, v page.Visitor) error {
 	one, err := r.loaded(c, v)
 	if err != nil {
 		return err
 	}
 	if one.State != call.Succeeded || one.Answer == nil || gone(one) {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "This call has no answer that is kept.")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "The answer of this call is not stored.")
 	}
 	f, err := r.Bodies.Open(c.Request.Context(), one.Answer.Ref)
 	if err != nil {
@@ -231,7 +231,7 @@ func (r *Room) answer(c *gin.Context, v page.Visitor) error {
 	return nil
 }
 
-// extension returns the ending of a file's name for the media types that answers have.
+// extension returns the file extension of a media type.
 func extension(contentType string) string {
 	media, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -244,7 +244,7 @@ func extension(contentType string) string {
 	return known[media]
 }
 
-// again shows the form of a call's model with the inputs of the call: GET /console/calls/{id}/again.
+// again shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
 func (r *Room) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {
@@ -263,14 +263,14 @@ func (r *Room) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 		if err != nil {
 			return nil, err
 		}
-		if !cut && jsondoc.IsObject(raw) { // else it is a form with files, or too large for one
+		if !cut && jsondoc.IsObject(raw) { // other inputs are forms with files, or too large
 			body = raw
 		}
 	}
 	return r.form(c, v, m, body)
 }
 
-// cancel asks a call to stop: POST /console/calls/{id}/cancel.
+// cancel requests that a call stop: POST /console/calls/{id}/cancel.
 func (r *Room) cancel(c *gin.Context, v page.Visitor) (string, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {

@@ -12,10 +12,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// keyVariable is where the programs expect the key of an account.
+// keyVariable is the environment variable from which the programs read the key of an account.
 const keyVariable = "MILLRACE_API_KEY"
 
-// snippets are programs that make a call and print its answer.
+// snippets returns programs that make a call and print its answer.
 func snippets(base, model string, body json.RawMessage, keyed bool) []console.Snippet {
 	var pretty bytes.Buffer
 	if json.Indent(&pretty, body, "", "  ") != nil {
@@ -29,7 +29,7 @@ func snippets(base, model string, body json.RawMessage, keyed bool) []console.Sn
 	}
 }
 
-// shellQuote makes a text one word of a shell, whatever it holds.
+// shellQuote quotes any text as one word of a shell.
 func shellQuote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
 func curl(address, body string, keyed bool) string {
@@ -56,7 +56,7 @@ func python(address string, body json.RawMessage, keyed bool) string {
 		",\n    data=json.dumps(body).encode(),\n    headers=" + headers + ",\n)\nwith urllib.request.urlopen(request) as answer:\n    print(answer.read().decode())\n"
 }
 
-// pythonLiteral writes a JSON value as Python does.
+// pythonLiteral renders a JSON value as a Python literal.
 func pythonLiteral(value any, indent string) string {
 	const step = "    "
 	switch v := value.(type) {
@@ -88,7 +88,7 @@ func pythonLiteral(value any, indent string) string {
 	return "None"
 }
 
-// pythonText writes a text as a Python literal: of the escapes of Go, those in ASCII mean the same there.
+// pythonText renders a text as a Python literal. Go's ASCII escapes have the same meaning in Python.
 func pythonText(text string) string { return strconv.QuoteToASCII(text) }
 
 func typescript(address, body string, keyed bool) string {
@@ -100,7 +100,7 @@ func typescript(address, body string, keyed bool) string {
 		",\n  body: JSON.stringify(" + strings.ReplaceAll(body, "\n", "\n  ") + "),\n});\nif (!answer.ok) throw new Error(await answer.text());\nconsole.log(await answer.text());\n"
 }
 
-// scriptText writes a text as JSON, which is a literal of TypeScript, too.
+// scriptText renders a text as JSON, which is also a TypeScript literal.
 func scriptText(text string) string {
 	raw, err := json.Marshal(text)
 	if err != nil {

@@ -13,26 +13,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// inputField begins the names of the fields that hold inputs.
+// inputField begins the names of form fields that hold inputs.
 const inputField = "in:"
 
-// wholeBody is the only field of a model without an input schema.
+// wholeBody is the only field of the form of a model without an input schema.
 const wholeBody = "body"
 
-// form is the inputs of a model as fields of a form, in the order of its schema.
+// form holds the inputs of a model as fields of a form, in the order of the schema.
 type form struct {
 	fields []*field
-	whole  bool // there is no schema: one field takes the whole body
+	whole  bool // the model has no schema: one field holds the whole body
 	first  map[string]bool
 }
 
 type field struct {
 	console.ModelField
-	text   bool              // a text that is no JSON is a value
-	values []json.RawMessage // of a choice, in the order of Choices without the empty one
+	text   bool              // a text that is not JSON is a value
+	values []json.RawMessage // values of the choices, in the order of Choices without the empty one
 }
 
-// property is what a form uses of the schema of an input.
+// property is the part of an input's schema that a form uses.
 type property struct {
 	Type        any               `json:"type"`
 	Enum        []json.RawMessage `json:"enum"`
@@ -45,7 +45,7 @@ type property struct {
 	OneOf       []property        `json:"oneOf"`
 }
 
-// formOf makes the form of a model.
+// formOf returns the form of a model.
 func formOf(m *catalog.Model) (*form, error) {
 	var schema struct {
 		Required   []string        `json:"required"`
@@ -59,7 +59,7 @@ func formOf(m *catalog.Model) (*form, error) {
 	f := &form{first: map[string]bool{}}
 	if len(schema.Properties) == 0 {
 		f.whole = true
-		f.fields = []*field{{ModelField: console.ModelField{Name: wholeBody, Kind: "json", Required: true, Help: "The input of the model, a JSON object: its provider says what it takes."}}}
+		f.fields = []*field{{ModelField: console.ModelField{Name: wholeBody, Kind: "json", Required: true, Help: "The input of the model, a JSON object. The documentation of the provider describes it."}}}
 		return f, nil
 	}
 	err := members(schema.Properties, func(name string, raw json.RawMessage) error {
@@ -152,7 +152,7 @@ func number(n *json.Number) string {
 	return n.String()
 }
 
-// choose makes a field a choice of some values. An input that is not needed may be left out.
+// choose makes a field a choice of some values. An optional input has an empty choice.
 func (f *field) choose(values []json.RawMessage) {
 	f.Kind, f.values = "choice", values
 	if !f.Required {
@@ -167,7 +167,7 @@ func (f *field) choose(values []json.RawMessage) {
 	}
 }
 
-// textOf writes a value as a form shows it: a text as it is, whatever else as JSON.
+// textOf renders a value for a form: a string as it is, any other value as JSON.
 func textOf(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -176,7 +176,7 @@ func textOf(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// fill gives the fields the values of a body.
+// fill sets the fields to the values of a body.
 func (f *form) fill(body json.RawMessage) error {
 	if f.whole {
 		f.fields[0].Value = string(body)
@@ -203,14 +203,14 @@ func (f *field) choosing() {
 	}
 }
 
-// read takes the values that a browser sent, and returns the body that they make; nil if one is of the wrong kind. A field
-// that is empty is left out.
+// read sets the fields to the values that a browser sent and returns the body that they form, or nil if a value has
+// the wrong type. Empty fields are left out.
 func (f *form) read(sent url.Values) (json.RawMessage, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	good := true
 	for _, one := range f.fields {
-		one.Value = strings.ReplaceAll(sent.Get(inputField+one.Name), "\r\n", "\n") // as browsers send lines
+		one.Value = strings.ReplaceAll(sent.Get(inputField+one.Name), "\r\n", "\n") // browsers send CRLF
 		one.choosing()
 		if one.Value == "" {
 			continue
@@ -240,7 +240,7 @@ func (f *form) read(sent url.Values) (json.RawMessage, error) {
 	return b.Bytes(), nil
 }
 
-// value returns the JSON of what a field holds, or why it is none.
+// value returns the JSON of a field's value, or why the value is wrong.
 func (f *field) value() (json.RawMessage, string) {
 	trimmed := []byte(strings.TrimSpace(f.Value))
 	switch f.Kind {
@@ -250,11 +250,11 @@ func (f *field) value() (json.RawMessage, string) {
 				return v, ""
 			}
 		}
-		return nil, "This is none of the choices."
+		return nil, "This is not one of the choices."
 	case "number":
 		var n json.Number
 		if json.Unmarshal(trimmed, &n) != nil || trimmed[0] == '"' {
-			return nil, "This is no number."
+			return nil, "This is not a number."
 		}
 		return trimmed, ""
 	case "json":
@@ -262,9 +262,9 @@ func (f *field) value() (json.RawMessage, string) {
 			return trimmed, ""
 		}
 		if !f.text {
-			return nil, "This is no JSON."
+			return nil, "This is not valid JSON."
 		}
-		if json.Valid(trimmed) && trimmed[0] != '"' { // a number, where a text is a value, too
+		if json.Valid(trimmed) && trimmed[0] != '"' { // a number, in a field that also accepts text
 			return trimmed, ""
 		}
 	}
@@ -272,12 +272,12 @@ func (f *field) value() (json.RawMessage, string) {
 	w := json.NewEncoder(&b)
 	w.SetEscapeHTML(false)
 	if err := w.Encode(f.Value); err != nil {
-		return nil, "This is no text."
+		return nil, "This is not a text."
 	}
 	return bytes.TrimSpace(b.Bytes()), ""
 }
 
-// shown returns the fields that a call needs or that have a value, and the others.
+// shown returns the fields that are required or have a value, and the other fields.
 func (f *form) shown() (first, more []console.ModelField) {
 	for _, one := range f.fields {
 		if one.Required || one.Problem != "" || f.first[one.Name] {
@@ -289,7 +289,7 @@ func (f *form) shown() (first, more []console.ModelField) {
 	return first, more
 }
 
-// problem names the fields whose values are of the wrong kind.
+// problem returns a sentence that names the fields whose values have the wrong type.
 func (f *form) problem() string {
 	var words []string
 	for _, one := range f.fields {
@@ -300,7 +300,7 @@ func (f *form) problem() string {
 	return strings.Join(words, " ")
 }
 
-// refuse says at each field why the model refuses it, and returns the sentence for the whole.
+// refuse sets the problem of each field that the model refuses and returns a sentence for the whole form.
 func (f *form) refuse(r *call.Refusal) string {
 	for _, v := range validation(r) {
 		if len(v.Loc) < 2 {
@@ -326,7 +326,7 @@ func validation(r *call.Refusal) []catalog.Violation {
 	return found
 }
 
-// violations says in words what a body is refused for.
+// violations returns the reasons for which a body is refused.
 func violations(r *call.Refusal) []string {
 	var words []string
 	for _, v := range validation(r) {

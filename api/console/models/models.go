@@ -1,6 +1,6 @@
-// Package models serves the pages of the partner models: the list, a form for each model made from its input schema, and
-// the calls that were made. It promises that a form that is sent twice runs once, and that the price is shown before
-// anything runs. Calls are accepted by package call, the same as those of the model router.
+// Package models serves the pages of the partner models: the list, a form for each model that is made from its input
+// schema, and the calls of the account. It promises that a form that is sent twice runs once, and that the price is
+// shown before a call runs. Package call accepts the calls, as for the model router.
 package models
 
 import (
@@ -29,61 +29,61 @@ import (
 	"github.com/millrace-dev/millrace/projections/calls"
 )
 
-// Models is the catalog as callers may use it; router.Offers is it.
+// Models is the catalog with the access rules of callers; router.Offers implements it.
 type Models interface {
 	Snapshot() *catalog.Snapshot
 	// FindAny returns a model that the caller is entitled to, with or without a credential.
 	FindAny(id string, access account.Access) (*catalog.Model, error)
-	// Runnable reports whether the operator has given the model's credential.
+	// Runnable reports whether the operator has set the credential of the model's provider.
 	Runnable(m *catalog.Model) bool
-	// Missing returns the names of the variables that the operator would have to set for the model.
+	// Missing returns the names of the variables that the operator must set for the model.
 	Missing(m *catalog.Model) []string
-	// Offer returns how a call would run, or the *call.Refusal that it deserves.
+	// Offer returns how a call would run, or the *call.Refusal that it would get.
 	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
 }
 
-// Calls runs models; call.Service is it.
+// Calls runs models; call.Service implements it.
 type Calls interface {
 	// Enqueue accepts a call whose answer is polled for.
 	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
-	// Cancel asks a queued call to stop; false means that it had ended.
+	// Cancel requests that a queued call stop. It returns false for a call that has ended.
 	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
 }
 
-// Record reads single calls from the log; callstore.Store is it.
+// Record reads single calls from the log; callstore.Store implements it.
 type Record interface {
-	// Load returns a call of an account. An unknown one, or another account's, is NotFound.
+	// Load returns a call of an account. An unknown call and a call of another account are NotFound.
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
-	// Key returns the call that a key names, false if the key is free.
+	// Key returns the call that used a key, or false if the key is free.
 	Key(ctx context.Context, account, key string) (call.KeyRecord, bool, error)
 	// Ahead returns the number of waiting calls of the account before the given one.
 	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
 }
 
-// Listing lists calls; calls.Reader is it.
+// Listing lists calls; calls.Reader implements it.
 type Listing interface {
 	List(ctx context.Context, q calls.Query) (calls.Page, error)
 }
 
-// Bodies are the stored inputs and answers of calls.
+// Bodies reads the stored inputs and answers of calls.
 type Bodies interface {
 	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
 }
 
-// History is what calls were made, with their inputs and answers.
+// History reads the calls of accounts, with their inputs and answers.
 type History struct {
 	Record  Record
 	Listing Listing
 	Bodies  Bodies
 }
 
-// Deps are the parts behind the pages.
+// Deps are the dependencies of the pages.
 type Deps struct {
 	Models Models
 	Calls  Calls
 	History
 	Off        bool // no account may use the router
-	NoFallback bool // no other server takes over a call
+	NoFallback bool // a call never falls back to another server
 }
 
 // Room serves the pages.
@@ -98,7 +98,7 @@ func New(p *page.Server, deps Deps) *Room {
 	return &Room{Deps: deps, page: p}
 }
 
-// maxForm bounds the inputs of a model in a form, in bytes: pictures among them are base64.
+// maxForm bounds the inputs of a model in a form, in bytes. Pictures in a form are base64.
 const maxForm = 16 << 20
 
 // Routes returns the routes of the pages and of their forms.
@@ -138,7 +138,7 @@ func (r *Room) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		p.Enabled = p.Enabled || r.Models.Runnable(m)
 		p.Models = append(p.Models, console.ListedModel{ID: m.ID, Title: m.Title, Price: priceWords(m.Price(m.Example))})
 	}
-	slices.SortStableFunc(shown.Providers, func(a, b console.ModelProvider) int { // those that can be run first
+	slices.SortStableFunc(shown.Providers, func(a, b console.ModelProvider) int { // models that can run come first
 		switch {
 		case a.Enabled == b.Enabled:
 			return 0
@@ -150,13 +150,13 @@ func (r *Room) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// named reports whether a model has a text in its id or its title.
+// named reports whether the id or the title of a model contains a text.
 func named(m *catalog.Model, text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(m.ID, text) || strings.Contains(strings.ToLower(m.Title), text)
 }
 
-// enabled refuses accounts for which the router is not switched on.
+// enabled refuses accounts that may not use the router.
 func (r *Room) enabled(v page.Visitor) error {
 	if r.Off || v.Access.Off {
 		return fault.New(fault.Denied, fault.CodeForbidden, "The model router is not enabled for this account.")
@@ -190,7 +190,7 @@ func (r *Room) model(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return r.form(c, v, m, m.Example)
 }
 
-// form shows the form of a model with the values of a body.
+// form shows the form of a model, filled with the values of a body.
 func (r *Room) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
 	f, err := formOf(m)
 	if err != nil {
@@ -202,7 +202,7 @@ func (r *Room) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.
 	return r.shown(c, v, m, f, body)
 }
 
-// shown is the page of a form. body is what it makes, nil while that cannot be made.
+// shown returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
 func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
 	shown := &console.ModelPage{
 		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
@@ -223,7 +223,7 @@ func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, 
 	return shown, nil
 }
 
-// priceOf says what a call would cost, or why it would be refused.
+// priceOf returns the price of a call, or why the call would be refused.
 func (r *Room) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
 	if !r.Models.Runnable(m) {
 		return priceWords(m.Price(body)), "", nil
@@ -236,16 +236,16 @@ func (r *Room) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form
 	case err != nil:
 		return "", "", public(err)
 	case offer.Unpriced:
-		return "at most $" + credit.Dollars(offer.Reserve) + ": the price list does not cover these inputs, and so much is held", "", nil
+		return "at most $" + credit.Dollars(offer.Reserve) + ": the price list does not cover these inputs, so this amount is reserved", "", nil
 	}
 	return priceWords(m.Price(body)), "", nil
 }
 
-// priceWords writes a price for people.
+// priceWords renders a price for people.
 func priceWords(e catalog.Estimate) string {
 	switch {
 	case e.Source == catalog.PriceUnknown:
-		return "not known beforehand: " + e.Reason
+		return "not known before the call: " + e.Reason
 	case e.Max == 0:
 		return "nothing"
 	case e.Min == e.Max:
@@ -254,8 +254,8 @@ func priceWords(e catalog.Estimate) string {
 	return "$" + credit.Dollars(e.Min) + " to $" + credit.Dollars(e.Max)
 }
 
-// given returns the form of the path's model with the values that were sent, and the body that they make; nil if they
-// make none.
+// given returns the form of the model that the path names, filled with the values that were sent, and the body that
+// they form, or nil if a value is wrong.
 func (r *Room) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
 	m, err := r.find(c, v)
 	if err != nil {
@@ -266,14 +266,14 @@ func (r *Room) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, jso
 		return nil, nil, nil, err
 	}
 	if err := c.Request.ParseForm(); err != nil {
-		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: its inputs have at most %d MiB.", maxForm>>20)
+		return nil, nil, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: its inputs may have at most %d MiB.", maxForm>>20)
 	}
 	body, err := f.read(c.Request.PostForm)
 	return m, f, body, err
 }
 
-// price shows the form as it was sent, with the price and programs that make the same call: POST
-// /console/models/{provider}/{model}/price. Nothing runs.
+// price shows the form with the values that were sent, the price, and programs that make the same call: POST
+// /console/models/{provider}/{model}/price. It runs no call.
 func (r *Room) price(c *gin.Context, v page.Visitor) (console.Page, error) {
 	m, f, body, err := r.given(c, v)
 	if err != nil {
@@ -287,7 +287,7 @@ func (r *Room) price(c *gin.Context, v page.Visitor) (console.Page, error) {
 		shown.Token = token
 	}
 	if body == nil {
-		shown.Problem = "Some values are of another kind than the model takes."
+		shown.Problem = "Some values do not have the type that the model accepts."
 	}
 	return shown, nil
 }
@@ -308,7 +308,7 @@ func (r *Room) run(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	inv := r.invocation(c, v, m, body)
-	if token := c.PostForm("token"); token != "" && len(token) <= maxToken { // the same form with the same values
+	if token := c.PostForm("token"); token != "" && len(token) <= maxToken { // a form that is sent twice has the same key
 		sum := sha256.Sum256(append([]byte(token+"\x00"), body...))
 		inv.Key = "console-" + hex.EncodeToString(sum[:16])
 	}
@@ -327,7 +327,7 @@ func (r *Room) invocation(c *gin.Context, v page.Visitor, m *catalog.Model, body
 	}
 }
 
-// public is the error of a page for a refusal of the router.
+// public returns the error that a page shows for a refusal of the router.
 func public(err error) error {
 	var r *call.Refusal
 	if !errors.As(err, &r) {
@@ -344,7 +344,7 @@ func public(err error) error {
 	return shown
 }
 
-// sentence makes of the router's detail a sentence for people.
+// sentence makes a sentence of the router's detail.
 func sentence(text string) string {
 	if text == "" {
 		return "The call is refused."

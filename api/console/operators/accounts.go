@@ -19,12 +19,12 @@ func (r *Room) accounts(c *gin.Context, _ page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	return &console.AccountsPage{Frame: console.Frame{Title: "Accounts"}, Accounts: all, Create: console.Act{
-		Path: "/accounts", Label: "New account", Warning: "It has no key yet: its page makes one.",
+		Path: "/accounts", Label: "New account", Warning: "The account has no key at first: make one on its page.",
 		Fields: []console.ActField{{Name: "name", Label: "Name", Required: true}, {Name: "tier", Label: "Tier", Choices: tiers(account.TierStandard)}},
 	}}, nil
 }
 
-// tiers are the choices of a tier, with the one that is chosen at first.
+// tiers returns the choices of a tier; chosen is preselected.
 func tiers(chosen account.Tier) []console.Choice {
 	var all []console.Choice
 	for _, t := range []account.Tier{account.TierFree, account.TierStandard, account.TierCreator, account.TierPro, account.TierLocal} {
@@ -46,7 +46,7 @@ func (r *Room) createAccount(c *gin.Context, v page.Visitor) (string, error) {
 	return "/accounts/" + a.ID, err
 }
 
-// account shows an account with its keys, its credit and what it keeps: GET /console/accounts/{id}.
+// account shows an account with its keys, its credit and its storage: GET /console/accounts/{id}.
 func (r *Room) account(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	ctx, id := c.Request.Context(), c.Param("id")
 	a, err := r.Accounts.Account(ctx, id)
@@ -88,24 +88,24 @@ func changes(a account.Account) []console.Act {
 		return console.Act{Path: path, Label: label, Warning: warning, Hidden: map[string]string{name: value}}
 	}
 	acts := []console.Act{
-		{Path: path + "/keys", Label: "New key", Warning: "It is shown once.", Fields: []console.ActField{{Name: "scope", Label: "It may", Choices: []console.Choice{
+		{Path: path + "/keys", Label: "New key", Warning: "The key is shown once.", Fields: []console.ActField{{Name: "scope", Label: "It may", Choices: []console.Choice{
 			{Value: "read,write", Label: "read and change", Chosen: true}, {Value: "read", Label: "read"},
 		}}}},
 		{Path: path, Label: "Change tier", Fields: []console.ActField{{Name: "tier", Label: "Tier", Choices: tiers(a.Tier)}}},
 		{
-			Path: path + "/credit", Label: "Grant credit", Warning: "An account that was never granted any is not metered; from the first grant on it is.",
+			Path: path + "/credit", Label: "Grant credit", Warning: "An account without any grant is not metered. The first grant starts metering.",
 			Fields: []console.ActField{{Name: "usd", Label: "US dollars, as in 25 or 0.05", Required: true}},
 		},
 	}
 	if a.Active {
-		acts = append(acts, change("End the subscription", "The account reads what it has, and submits nothing.", "active", "false"))
+		acts = append(acts, change("End the subscription", "The account can read its data but cannot submit.", "active", "false"))
 	} else {
 		acts = append(acts, change("Begin the subscription", "The account may submit again.", "active", "true"))
 	}
 	if a.Suspended {
-		return append(acts, change("Resume", "Its keys are accepted again.", "suspended", "false"))
+		return append(acts, change("Resume", "The keys of the account are accepted again.", "suspended", "false"))
 	}
-	return append(acts, change("Suspend", "No key of the account is accepted. What runs goes on.", "suspended", "true"))
+	return append(acts, change("Suspend", "No key of the account is accepted. Running jobs continue.", "suspended", "true"))
 }
 
 func (r *Room) changeAccount(c *gin.Context, v page.Visitor) (string, error) {
@@ -121,7 +121,7 @@ func (r *Room) changeAccount(c *gin.Context, v page.Visitor) (string, error) {
 			is := text == "true"
 			*value = &is
 		default:
-			return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s is true or false.", name)
+			return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s must be true or false.", name)
 		}
 	}
 	_, err = r.Accounts.Change(c.Request.Context(), change)
@@ -135,7 +135,7 @@ func (r *Room) grant(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	micros, err := credit.ParseDollars(strings.TrimSpace(c.PostForm("usd")))
 	if err != nil {
-		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "An amount is written as in 25 or 0.05.")
+		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "Write the amount as in 25 or 0.05.")
 	}
 	_, err = r.Accounts.Grant(c.Request.Context(), c.Param("id"), micros, by)
 	return "/accounts/" + c.Param("id"), err

@@ -1,7 +1,7 @@
-// Package operators serves the pages on which operators act without a shell: queues, views, accounts with their keys and
-// credit, ComfyUI servers, deliveries of webhooks, and what the doctor finds. It promises that only operators change
-// anything here, and that each change has a reason and is recorded as an event. The services below internal/operate make
-// the changes, the same as for the command line and the admin API.
+// Package operators serves the pages on which operators act without a shell: queues, views, accounts with their keys
+// and credit, ComfyUI servers, deliveries of webhooks, and the findings of the doctor. It promises that only
+// operators can change anything on these pages, and that each change has a reason and is recorded as an event. The
+// services below internal/operate make the changes, as for the command line and the admin API.
 package operators
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Services are what the pages show and change, the same as for the admin API.
+// Services implement the commands of the pages, as for the admin API.
 type Services struct {
 	Queues   admin.Queues
 	Views    admin.Views
@@ -93,14 +93,14 @@ func (r *Room) Routes() []edge.Route {
 	return routes
 }
 
-// every is how often an open page is looked at: what it shows is no event of one account.
+// every is how often an open page is rebuilt: its content does not depend on events of one account.
 const every = 2 * time.Second
 
-// attribution returns who asks for a change and why. A form without a reason is refused.
+// attribution returns the actor and the reason of a change. A form without a reason is refused.
 func attribution(c *gin.Context, v page.Visitor) (operate.Attribution, error) {
 	reason, err := page.Reason(c)
 	if err == nil && reason == "" {
-		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say why: the reason is recorded with the change.")
+		err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "Give a reason: it is recorded with the change.")
 	}
 	if err != nil {
 		return operate.Attribution{}, err
@@ -108,7 +108,7 @@ func attribution(c *gin.Context, v page.Visitor) (operate.Attribution, error) {
 	return operate.Attribution{Actor: v.Actor(), Reason: reason, RequestID: edge.RequestID(c)}, nil
 }
 
-// typed returns what a service answered for JSON as a value of type T.
+// typed converts the JSON value that a service returned to type T.
 func typed[T any](answer any) (T, error) {
 	var out T
 	raw, err := json.Marshal(answer)

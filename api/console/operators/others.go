@@ -16,19 +16,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// deliveriesShown is how many deliveries a page has.
+// deliveriesShown is the number of deliveries on a page.
 const deliveriesShown = 50
 
 // deliveries lists deliveries of webhooks, dead letters at first: GET /console/deliveries.
 func (r *Room) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	q := webhook.Query{State: webhook.State(c.DefaultQuery("status", string(webhook.Dead))), Limit: deliveriesShown}
 	if !slices.Contains(webhook.States(), q.State) {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no state %.32q of a delivery.", q.State)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", q.State)
 	}
 	if text := c.Query("before"); text != "" {
 		var err error
 		if q.Before, err = strconv.ParseInt(text, 10, 64); err != nil {
-			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "before is a number.")
+			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "before must be a number.")
 		}
 	}
 	found, err := r.Webhooks.Deliveries(c.Request.Context(), q)
@@ -47,7 +47,7 @@ func (r *Room) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) 
 		}
 		if d.State != webhook.Pending {
 			line.Acts = []console.Act{{
-				Path: "/deliveries/replay", Label: "Replay", Warning: "It is sent again under the same id.",
+				Path: "/deliveries/replay", Label: "Replay", Warning: "The message is sent again under the same id.",
 				Hidden: map[string]string{"webhook": string(d.Webhook), "delivery": d.ID.String(), "status": string(q.State)},
 			}}
 		}
@@ -70,7 +70,7 @@ func (r *Room) replay(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	one, err := uuid.Parse(c.PostForm("delivery"))
 	if err != nil {
-		return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such delivery.")
+		return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This delivery does not exist.")
 	}
 	_, err = r.Webhooks.Replay(c.Request.Context(), endpoint, &one, by)
 	return "/deliveries?" + url.Values{"status": {c.PostForm("status")}}.Encode(), err
@@ -96,7 +96,7 @@ func (r *Room) changeServer(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	change := c.Param("change")
 	if !slices.Contains([]string{"drain", "resume", "remove"}, change) {
-		return "", fault.New(fault.NotFound, fault.CodeNotFound, "There is no change %.32q of a server.", change)
+		return "", fault.New(fault.NotFound, fault.CodeNotFound, "%.32q is not a command for a server.", change)
 	}
 	_, err = r.Servers.Change(c.Request.Context(), change, c.Param("id"), by)
 	return "/servers", err

@@ -41,12 +41,12 @@ func (r *Room) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// queueVerbs say what a change to a mode does.
+// queueVerbs describe the effect of each mode.
 var queueVerbs = map[gate.Mode]struct{ label, warning string }{
-	gate.Open:     {"Open", "New jobs are accepted and started."},
-	gate.Paused:   {"Pause", "New jobs are accepted and wait. What runs goes on."},
-	gate.Draining: {"Drain", "New jobs are refused. Those that wait are started."},
-	gate.Stopped:  {"Stop", "New jobs are refused, and those that wait stay waiting. What runs goes on."},
+	gate.Open:     {"Open", "New jobs are accepted and start."},
+	gate.Paused:   {"Pause", "New jobs are accepted and wait. Running jobs continue."},
+	gate.Draining: {"Drain", "New jobs are refused. Waiting jobs start."},
+	gate.Stopped:  {"Stop", "New jobs are refused, and waiting jobs keep waiting. Running jobs continue."},
 }
 
 // names returns the names of the accounts by their ids.
@@ -79,7 +79,7 @@ func (r *Room) setQueue(c *gin.Context, v page.Visitor) (string, error) {
 	return "/queues", err
 }
 
-// queueNamed returns the id of the account that a form names by its name or id; gate.All stays.
+// queueNamed returns the id of the account that a form names by its name or id. It returns gate.All unchanged.
 func (r *Room) queueNamed(c *gin.Context, text string) (string, error) {
 	if text == gate.All {
 		return text, nil
@@ -97,5 +97,5 @@ func (r *Room) queueNamed(c *gin.Context, text string) (string, error) {
 }
 
 func noAccount() error {
-	return fault.New(fault.NotFound, fault.CodeAccountNotFound, "There is no such account.")
+	return fault.New(fault.NotFound, fault.CodeAccountNotFound, "This account does not exist.")
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// views shows how far every view is: GET /console/views.
+// views shows the progress of every view: GET /console/views.
 func (r *Room) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	all, err := r.Views.Views(c.Request.Context())
 	if err != nil {
@@ -22,13 +22,13 @@ func (r *Room) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 		if views.Rebuildable(one.Name) {
 			line.Acts = []console.Act{{
 				Path: "/views/" + one.Name + "/rebuild", Label: "Rebuild",
-				Warning: "The view is made again from the log, which may take minutes, and takes the place of the old one when it is done.",
+				Warning: "A new copy of the view is built from the log, which may take minutes, and then replaces the current one.",
 			}}
 		}
 		for _, h := range one.Halted {
 			line.Streams = append(line.Streams, console.HaltedStream{Stream: h.Stream, Position: h.Position, Error: h.Error, Acts: []console.Act{{
 				Path: "/views/" + one.Name + "/resume", Label: "Resume", Hidden: map[string]string{"stream": h.Stream},
-				Warning: "The view goes on with this stream. If its cause is still there, it halts again.",
+				Warning: "The view continues with this stream. If the cause of the failure remains, it halts again.",
 			}}})
 		}
 		shown.Views = append(shown.Views, line)

@@ -1,6 +1,6 @@
-// Package overview serves the page that says at a glance how the service does: throughput, queue, durations, failures by
-// cause, cache, cost by model, and what runs now. It promises to read a bounded number of rows, however many jobs there
-// are. An account sees its own part, an operator all.
+// Package overview serves the page with the figures of the service: throughput, queue, durations, failures by cause,
+// cache, cost by model, and running jobs. It promises to read a bounded number of rows, for any number of jobs. An
+// account sees its own figures, an operator those of all accounts.
 package overview
 
 import (
@@ -22,31 +22,31 @@ import (
 	"github.com/millrace-dev/millrace/projections/stats"
 )
 
-// Deps are the parts behind the page.
+// Deps are the dependencies of the page.
 type Deps struct {
 	Page    *page.Server
 	Stats   Stats
 	Now     Now
 	Running Running
-	Servers Servers // nil = there are none
+	Servers Servers // nil = there are no ComfyUI servers
 }
 
-// Stats says what happened over time; stats.Reader is it.
+// Stats returns figures over time; stats.Reader implements it.
 type Stats interface {
 	Between(ctx context.Context, account string, from, to time.Time) (stats.Range, error)
 }
 
-// Now counts unfinished jobs; jobs.Reader is it.
+// Now counts unfinished jobs; jobs.Reader implements it.
 type Now interface {
 	Now(ctx context.Context, account string) (jobs.Now, error)
 }
 
-// Running finds jobs by their state; jobindex.Reader is it.
+// Running finds jobs by their state; jobindex.Reader implements it.
 type Running interface {
 	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
 }
 
-// Servers are the ComfyUI servers; serverstore.Store is it.
+// Servers reads the ComfyUI servers; serverstore.Store implements it.
 type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 }
@@ -65,7 +65,7 @@ func (r *Room) Routes() []edge.Route {
 	return []edge.Route{r.Page.Page("/overview", page.Read, r.overview)}
 }
 
-// span is a range that can be chosen, and how long one point of its charts is.
+// span is a time range and the duration of one point of its charts.
 type span struct {
 	name       string
 	long, step time.Duration
@@ -82,10 +82,10 @@ var spans = []span{
 	{"30d", 30 * day, 4 * time.Hour},
 }
 
-// every is how often an open page is looked at without news: what the numbers count is a moment behind the log.
+// every is how often an open page is rebuilt without messages: the view behind the figures lags behind the log.
 const every = 5 * time.Second
 
-// most is how many lines a table of the page has.
+// most bounds the rows of a table of the page.
 const most = 10
 
 func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
@@ -98,7 +98,7 @@ func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
 			}
 		}
 		if chosen.long == 0 {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no range %q.", name)
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not a range of time.", name)
 		}
 	}
 	ctx, now := c.Request.Context(), time.Now()
@@ -124,7 +124,7 @@ func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, r.present(ctx, shown, v)
 }
 
-// measure fills in what happened in a range.
+// measure fills in the figures of a range.
 func measure(shown *console.OverviewPage, happened stats.Range, chosen span) {
 	shown.Submitted = happened.Sum(stats.Submitted, "").N
 	shown.Ended = totals(happened.Totals(stats.Ended))
@@ -165,7 +165,7 @@ func totals(all []stats.Total) []console.Total {
 	return shown
 }
 
-// merged adds up neighbouring points, per of them to one.
+// merged adds up each group of per neighbouring points.
 func merged(points []stats.Point, per int) []float64 {
 	var out []float64
 	for i, p := range points {
@@ -177,7 +177,7 @@ func merged(points []stats.Point, per int) []float64 {
 	return out
 }
 
-// seconds returns the largest of neighbouring durations, per of them to one.
+// seconds returns the maximum of each group of per neighbouring durations, in seconds.
 func seconds(all []time.Duration, per int) []float64 {
 	var out []float64
 	for i, d := range all {
@@ -189,7 +189,7 @@ func seconds(all []time.Duration, per int) []float64 {
 	return out
 }
 
-// present fills in what runs now.
+// present fills in the figures of unfinished jobs.
 func (r *Room) present(ctx context.Context, shown *console.OverviewPage, v page.Visitor) error {
 	found, err := r.Running.Find(ctx, jobindex.Query{Account: v.Account, States: []job.State{job.Running, job.Canceling}, Limit: most})
 	if err != nil {

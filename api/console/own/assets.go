@@ -23,7 +23,7 @@ import (
 const (
 	assetsShown = 48
 	tagsShown   = 24
-	maxText     = 512 // bytes of what is looked for
+	maxText     = 512 // bytes of a search term
 )
 
 // assets lists the account's assets, newest first: GET /console/assets?q=&tag=.
@@ -31,7 +31,7 @@ func (r *Room) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	text, tag := strings.TrimSpace(c.Query("q")), strings.TrimSpace(c.Query("tag"))
 	for _, given := range []string{text, tag} {
 		if len(given) > maxText || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "A name or a tag has at most %d bytes.", maxText)
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "A name or a tag may have at most %d bytes.", maxText)
 		}
 	}
 	q := assets.Browse{Filter: assets.Filter{Name: text}, Sort: assets.ByCreation, Limit: assetsShown}
@@ -89,7 +89,7 @@ func listed(a asset.Asset) console.ListedAsset {
 	}
 }
 
-// picture reports whether a page can show a small picture of an asset.
+// picture reports whether a page can show a thumbnail of an asset.
 func picture(a asset.Asset) bool {
 	if a.State != asset.Live {
 		return false
@@ -137,7 +137,7 @@ func (r *Room) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// inputName is what a node that loads files calls an asset, "" if none can.
+// inputName returns the name by which nodes load an asset, or "" if no node can load it.
 func inputName(a asset.Asset) string {
 	if a.Place == nil {
 		return ""
@@ -156,19 +156,20 @@ func entry(a asset.Asset) files.Entry {
 	return files.Entry{Asset: a.ID, Account: a.Account, Hash: a.Hash, Size: a.Size, ContentType: a.ContentType}
 }
 
-// file sends the bytes of an asset: GET /console/assets/{id}/file?save=. What a scan rejected is not sent.
+// file sends the bytes of an asset: GET /console/assets/{id}/file?save=. Content that a scan rejected is not sent.
 func (r *Room) file(c *gin.Context, v page.Visitor) error {
 	a, err := r.find(c, v)
 	if err != nil {
 		return err
 	}
 	if a.State == asset.Rejected {
-		return fault.New(fault.NotFound, fault.CodeOutputUnavailable, "The content was rejected when it was scanned.")
+		return fault.New(fault.NotFound, fault.CodeOutputUnavailable, "A scan rejected the content of this file.")
 	}
 	return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title(), Save: c.Query("save") != ""})
 }
 
-// thumb sends a small picture of an asset: GET /console/assets/{id}/thumb. Of what is too large for one, it is the file.
+// thumb sends a thumbnail of an asset: GET /console/assets/{id}/thumb. A picture that is too large for a thumbnail is
+// sent whole.
 func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
 	a, err := r.find(c, v)
 	if err != nil {
@@ -188,13 +189,13 @@ func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
 	if err != nil {
 		return err
 	}
-	c.Header("Cache-Control", "private, max-age=3600") // the same bytes as long as the asset is there
+	c.Header("Cache-Control", "private, max-age=3600") // the bytes of an asset never change
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Data(http.StatusOK, "image/jpeg", small)
 	return nil
 }
 
-// deleteAsset ends an asset: POST /console/assets/{id}/delete.
+// deleteAsset deletes an asset: POST /console/assets/{id}/delete.
 func (r *Room) deleteAsset(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
@@ -204,7 +205,7 @@ func (r *Room) deleteAsset(c *gin.Context, v page.Visitor) (string, error) {
 		return "", err
 	}
 	if c.PostForm("sure") != "yes" {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "Say that you are sure: the file cannot be brought back.")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "Confirm the deletion: a deleted file cannot be restored.")
 	}
 	return "/assets", r.Deleter.Delete(c.Request.Context(), v.Account, a.ID, edge.RequestID(c))
 }

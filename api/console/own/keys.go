@@ -43,7 +43,7 @@ func (r *Room) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
 			return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 		if !v.Allows(scope) {
-			return nil, fault.New(fault.Denied, fault.CodeForbidden, "A key gives no right that it lacks.")
+			return nil, fault.New(fault.Denied, fault.CodeForbidden, "You cannot give a new key a right that your own key does not have.")
 		}
 		scopes = append(scopes, scope)
 	}
@@ -54,7 +54,7 @@ func (r *Room) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return &console.SecretPage{Frame: console.Frame{Title: "New key"}, What: "The key that begins with " + key.Prefix, Secret: secret, Back: "/keys", BackWords: "all keys"}, nil
 }
 
-// revokeKey ends a key of the account: POST /console/keys/revoke.
+// revokeKey revokes a key of the account: POST /console/keys/revoke.
 func (r *Room) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
@@ -62,10 +62,10 @@ func (r *Room) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 	return "/keys", r.Accounts.RevokeKey(c.Request.Context(), v.Account, c.PostForm("key"), attribution(c, v))
 }
 
-// usageDays is how many days back the page of usage looks.
+// usageDays is the number of days that the page of usage shows.
 const usageDays = 30
 
-// usage shows what the account used and what it may: GET /console/usage.
+// usage shows the account's usage and limits: GET /console/usage.
 func (r *Room) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 	ctx := c.Request.Context()
 	shown := &console.UsagePage{Frame: console.Frame{Title: "Usage"}, Days: usageDays}
@@ -98,5 +98,5 @@ func (r *Room) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// maxUsageLines is how many lines the page of usage has.
+// maxUsageLines bounds the rows of the page of usage.
 const maxUsageLines = 300

@@ -1,6 +1,6 @@
-// Package own serves the pages of what belongs to an account beside its jobs: assets, webhooks, keys, usage and credit.
-// It promises that an account sees and changes its own only, that a key may give away no right that it lacks, and that a
-// secret is shown once. The services that the API has make the changes.
+// Package own serves the pages of an account's assets, webhooks, keys, usage and credit. It promises that an account
+// sees and changes only its own data, that a key cannot give away a right that it lacks, and that a secret is shown
+// once. The services behind the API make the changes.
 package own
 
 import (
@@ -24,9 +24,9 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-// Assets reads assets; what it says is never behind the log.
+// Assets reads assets. Its results are never older than the log.
 type Assets interface {
-	// ByPublicID returns the asset that clients of the account know by an id; what is not there is NotFound.
+	// ByPublicID returns the asset of the account with a public id. An unknown asset is NotFound.
 	ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
 	// Browse returns a page of the account's assets.
 	Browse(ctx context.Context, account string, q assets.Browse) (assets.Found, error)
@@ -34,12 +34,12 @@ type Assets interface {
 	Labels(ctx context.Context, account string, q assets.LabelQuery) (page []assets.LabelCount, total int64, more bool, err error)
 }
 
-// Deleter ends assets; asset.Service is it.
+// Deleter deletes assets; asset.Service implements it.
 type Deleter interface {
 	Delete(ctx context.Context, account string, id asset.ID, requestID string) error
 }
 
-// Endpoints registers and changes endpoints of webhooks; webhook.Service is it.
+// Endpoints registers and changes endpoints of webhooks; webhook.Service implements it.
 type Endpoints interface {
 	Register(ctx context.Context, account string, w webhook.Request, by webhook.By) (webhook.EndpointWithURL, string, error)
 	Endpoints(ctx context.Context, account string) ([]webhook.EndpointWithURL, error)
@@ -50,12 +50,12 @@ type Endpoints interface {
 	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
 }
 
-// Deliveries reads what became of messages; webhookstore.Store is it.
+// Deliveries reads the state of deliveries; webhookstore.Store implements it.
 type Deliveries interface {
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 }
 
-// Accounts keeps keys and credit.
+// Accounts stores keys and credit.
 type Accounts interface {
 	Keys(ctx context.Context, account string) ([]account.Key, error)
 	IssueKey(ctx context.Context, account string, scopes []account.Scope, by operate.Attribution) (secret string, key account.Key, err error)
@@ -63,12 +63,12 @@ type Accounts interface {
 	Balance(ctx context.Context, account string) (credit.Balance, error)
 }
 
-// Usage adds up what calls of models came to; usage.Reader is it.
+// Usage adds up calls of models and their cost; usage.Reader implements it.
 type Usage interface {
 	Between(ctx context.Context, account string, from, to time.Time) ([]usage.Day, error)
 }
 
-// Deps are the parts behind the pages. Those that may be nil say so.
+// Deps are the dependencies of the pages.
 type Deps struct {
 	Assets     Assets // nil = no pages of assets; needs Deleter and Files
 	Deleter    Deleter
@@ -86,7 +86,7 @@ type Room struct {
 	thumbs *thumbs.Thumbs
 }
 
-// New returns the room and adds its pages to the navigation. Without accounts there are no keys.
+// New returns the room and adds its pages to the navigation. Without accounts there is no page of keys.
 func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Room {
 	r := &Room{Deps: deps, page: p, thumbs: small}
 	if r.Assets != nil {
@@ -104,7 +104,7 @@ func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Room {
 	return r
 }
 
-// keyed reports whether accounts have keys here.
+// keyed reports whether accounts of this service have keys.
 func (r *Room) keyed() bool { return r.Accounts != nil && r.page.Edge.Mode() == account.ModeKeys }
 
 // Routes returns the routes of the pages and of their forms.
@@ -137,13 +137,13 @@ func (r *Room) Routes() []edge.Route {
 	return routes
 }
 
-// changes reports whether the visitor may change what is the account's.
+// changes reports whether the visitor may change data of the account.
 func changes(v page.Visitor) bool { return v.Allows(account.ScopeWrite) && !v.ByToken() }
 
-// owner refuses changes by operators: theirs have a reason, and pages of their own.
+// owner refuses changes by operators, which need a reason and have pages of their own.
 func owner(v page.Visitor) error {
 	if v.ByToken() {
-		return fault.New(fault.Denied, fault.CodeForbidden, "This is the account's to change. Operators act on the pages of accounts and deliveries.")
+		return fault.New(fault.Denied, fault.CodeForbidden, "Only the account can make this change. Operators use the pages of accounts and deliveries.")
 	}
 	return nil
 }

@@ -20,7 +20,7 @@ import (
 
 const (
 	deliveriesShown = 50
-	everyLook       = 2 * time.Second // how often an open page of deliveries is looked at
+	everyLook       = 2 * time.Second // how often an open page of deliveries is rebuilt
 )
 
 func by(c *gin.Context, v page.Visitor) webhook.By {
@@ -47,7 +47,7 @@ func shownEndpoint(e webhook.EndpointWithURL) console.ShownEndpoint {
 	return console.ShownEndpoint{ID: string(e.ID), Address: e.URL, Endpoint: e.Endpoint}
 }
 
-// register makes an endpoint and shows its secret, once: POST /console/webhooks.
+// register registers an endpoint and shows its secret, once: POST /console/webhooks.
 func (r *Room) register(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := owner(v); err != nil {
 		return nil, err
@@ -69,7 +69,7 @@ func (r *Room) register(c *gin.Context, v page.Visitor) (console.Page, error) {
 func (r *Room) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWithURL, error) {
 	id, err := webhook.ParseID(c.Param("id"))
 	if err != nil {
-		return webhook.EndpointWithURL{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such webhook.")
+		return webhook.EndpointWithURL{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This webhook does not exist.")
 	}
 	return r.Endpoints.Endpoint(c.Request.Context(), v.Account, id)
 }
@@ -85,7 +85,7 @@ func (r *Room) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
 		States: webhook.States(), CanChange: changes(v), Notice: replayedWords(c.Query("replayed")),
 	}
 	if shown.Status != "" && !slices.Contains(shown.States, shown.Status) {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no state %.32q of a delivery.", string(shown.Status))
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", string(shown.Status))
 	}
 	q := webhook.Query{Account: v.Account, Webhook: e.ID, State: shown.Status, Limit: deliveriesShown}
 	if text := c.Query("before"); text != "" {
@@ -117,7 +117,7 @@ func (r *Room) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-// replayedWords says what a replay came to; anything else in the query is not shown.
+// replayedWords returns the result of a replay that the redirect names. Other values in the query are ignored.
 func replayedWords(text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
@@ -129,7 +129,7 @@ func replayedWords(text string) string {
 	return fmt.Sprintf("%d deliveries are attempted again.", n)
 }
 
-// changeWebhook does to an endpoint what the path says: POST /console/webhooks/{id}/{change}.
+// changeWebhook applies the command of the path to an endpoint: POST /console/webhooks/{id}/{change}.
 func (r *Room) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
@@ -152,7 +152,7 @@ func (r *Room) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
 		if text := c.PostForm("delivery"); text != "" {
 			one, err := uuid.Parse(text)
 			if err != nil {
-				return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "There is no such delivery.")
+				return "", fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This delivery does not exist.")
 			}
 			only = &one
 		}
@@ -160,7 +160,7 @@ func (r *Room) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
 		n, err = r.Endpoints.Replay(ctx, v.Account, e.ID, only, by(c, v))
 		at += "?replayed=" + strconv.Itoa(n)
 	default:
-		err = fault.New(fault.NotFound, fault.CodeNotFound, "There is no change %.32q of a webhook.", change)
+		err = fault.New(fault.NotFound, fault.CodeNotFound, "%.32q is not a command for a webhook.", change)
 	}
 	return at, err
 }

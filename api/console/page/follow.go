@@ -20,17 +20,17 @@ import (
 // Times of an open page.
 const (
 	keepAlive  = 10 * time.Second
-	atMost     = time.Second // between two looks at a page whose account is busy
+	atMost     = time.Second // between two builds of a page whose account is busy
 	writeLimit = 10 * time.Second
-	maxOpenFor = time.Hour // then the browser reconnects
+	maxOpenFor = time.Hour // then the stream ends and the browser reconnects
 )
 
-// follow sends the content of a page now and each time it has changed: after messages about the account's jobs, and
-// where the page names an interval, after that. An open page that cannot be built any more is closed.
+// follow sends the content of a page now and after each change: after messages about the account's jobs, and after
+// the interval that the page names, if any. It closes a page that can no longer be built.
 func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
 	owner := v.Account
 	if !s.open.Acquire(owner) {
-		return httperr.RetryLater(10*time.Second, fault.CodeTooManyStreams, "This account has as many pages open as it may.")
+		return httperr.RetryLater(10*time.Second, fault.CodeTooManyStreams, "This account has too many open pages. Close one and try again.")
 	}
 	defer s.open.Release(owner)
 	sub, err := s.subscribe(c.Request.Context(), v)
@@ -47,7 +47,7 @@ func (s *Server) follow(c *gin.Context, v Visitor, handle Handler) error {
 	return f.run()
 }
 
-// subscribe returns nil for an operator who looks at all accounts: such a page is looked at from time to time.
+// subscribe returns nil for an operator who looks at all accounts. Such a page is rebuilt at intervals only.
 func (s *Server) subscribe(ctx context.Context, v Visitor) (*stream.Subscription, error) {
 	if s.Live == nil || v.All() {
 		return nil, nil
@@ -60,17 +60,17 @@ func (s *Server) subscribe(ctx context.Context, v Visitor) (*stream.Subscription
 type follower struct {
 	server  *Server
 	c       *gin.Context
-	ctx     context.Context //nolint:containedctx // the request's, bounded; the page is open as long
+	ctx     context.Context //nolint:containedctx // the request's, with a deadline; it lives as long as the page is open
 	visitor Visitor
 	handle  Handler
 	sub     *stream.Subscription
 	out     *http.ResponseController
 
 	begun   bool
-	sent    string    // id of the content that the browser has
+	sent    string    // id of the content that was sent last
 	looked  time.Time // when the page was last built
 	every   time.Duration
-	changed bool // there were messages since
+	changed bool // messages arrived since then
 }
 
 func (f *follower) run() error {
@@ -111,7 +111,7 @@ func (f *follower) run() error {
 	}
 }
 
-// ended logs why a page is closed, if that is nobody's wish.
+// ended logs why a page is closed, unless the browser left or the service stops.
 func (f *follower) ended(err error) {
 	var closed *stream.Closed
 	var known *fault.Error
@@ -121,7 +121,7 @@ func (f *follower) ended(err error) {
 	f.server.Edge.Logger.Error("open page closed", "request_id", edge.RequestID(f.c), "error", err)
 }
 
-// stillValid reports whether the key that opened a page would open it again.
+// stillValid reports whether the key that opened a page is still valid.
 func (s *Server) stillValid(ctx context.Context, v Visitor) bool {
 	if v.token {
 		return s.operates(v.secret)
@@ -129,7 +129,7 @@ func (s *Server) stillValid(ctx context.Context, v Visitor) bool {
 	return s.Edge.StillValid(ctx, v.secret, v.Account)
 }
 
-// look builds the page and sends its content if that is another than the browser has.
+// look builds the page and sends its content if the browser has other content.
 func (f *follower) look() error {
 	f.changed, f.looked = false, time.Now()
 	p, err := f.handle(f.c, f.visitor)
@@ -168,13 +168,13 @@ func (f *follower) begin() error {
 	return f.write([]byte("retry: 2000\n\n"))
 }
 
-// seed makes the ids of contents those of one process: after a restart a page is sent again.
+// seed makes content ids differ between processes: after a restart a page is sent again.
 var seed = maphash.MakeSeed()
 
 func digest(content []byte) string { return strconv.FormatUint(maphash.Bytes(seed, content), 36) }
 
-// event is the content of a page as a server-sent event, a data line for each of its lines. A carriage return would end
-// a line as well, and what follows it could be taken for another field: it becomes a reference.
+// event returns the content of a page as a server-sent event with a data field for each line. A carriage return would
+// end a line and let content inject a field, so it becomes a character reference.
 func event(id string, content []byte) []byte {
 	frame := make([]byte, 0, len(content)+len(content)/20+64)
 	frame = append(frame, "id: "+id+"\nevent: content\n"...)

@@ -1,7 +1,7 @@
-// Package page serves the pages for people: it knows the visitor by a cookie, turns errors into pages, and keeps an
-// open page up to date over server-sent events. It promises that no form of another site is acted on, that a page is
-// built only for a visitor who may see it, and that an open page ends when its key is revoked. What a page shows is
-// decided by the packages that use this one; how it looks is decided by the package console below internal/web.
+// Package page serves the pages for people: it identifies the visitor by a cookie, turns errors into pages, and keeps
+// an open page up to date over server-sent events. It promises to refuse forms of other sites, to build a page only
+// for a visitor who may see it, and to end an open page when its key is revoked. The packages that use this one
+// decide the content of a page; the package console below internal/web renders it.
 package page
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Base is the path of all pages but those around an editor.
+// Base is the path of all pages except those around an editor.
 const Base = "/console"
 
 const (
@@ -34,17 +34,17 @@ const MaxForm = 16 << 10
 // maxOpen is the default of Deps.MaxOpen.
 const maxOpen = 64
 
-// Source publishes what happens to an account's jobs; fanout.Fanout is it.
+// Source publishes messages about an account's jobs; fanout.Fanout implements it.
 type Source interface {
-	// Subscribe returns a subscription, which the caller closes, and the state that its messages continue.
+	// Subscribe returns a subscription, which the caller must close, and the state that its messages continue.
 	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
 }
 
-// Deps are the parts behind the pages.
+// Deps are the dependencies of the pages.
 type Deps struct {
 	Edge     *edge.Edge
 	Sealer   edge.Sealer
-	Operator func(secret string) bool // whether a credential is the operators'; nil = none is
+	Operator func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
 	Live     Source
 	Media    []string // origins of pictures and films beside the service's own
 	MaxOpen  int      // pages that one account keeps open on this process, default 64
@@ -71,30 +71,30 @@ func New(deps Deps, base string) *Server {
 	}
 }
 
-// Visitor is who looks at a page. An operator has the account whose part of the service was asked for, "" = all.
+// Visitor identifies who looks at a page. The Account of an operator is the account that the address names, "" = all.
 type Visitor struct {
 	account.Identity
-	Operator bool // may see what operators see
-	Operates bool // may change what operators change
+	Operator bool // may see the pages of operators
+	Operates bool // may make the changes of operators
 	secret   string
 	token    bool   // the secret is the operators'
-	named    string // account that an operator named
+	named    string // account that an operator named in the address
 }
 
-// Handler returns what a visitor sees at a path.
+// Handler builds the page at a path for a visitor.
 type Handler func(*gin.Context, Visitor) (console.Page, error)
 
-// Action does what a form asks for, and returns the path below the pages where the browser goes next.
+// Action carries out a form and returns the path below Base to which the browser is redirected.
 type Action func(*gin.Context, Visitor) (string, error)
 
-// Access is who may see a page or send a form.
+// Access describes who may see a page or send a form.
 type Access struct {
 	Scope    account.Scope
-	Operator bool // operators only
-	Account  bool // an operator names the account with the parameter "account"
+	Operator bool // only operators
+	Account  bool // an operator must name an account with the parameter "account"
 }
 
-// The accesses of most pages. Operators see what accounts see, of the account that they name.
+// The accesses of most pages. Operators see the pages of the account that they name.
 var (
 	Read     = Access{Scope: account.ScopeRead}
 	ReadOne  = Access{Scope: account.ScopeRead, Account: true}
@@ -106,8 +106,8 @@ var (
 // Room adds a link to the navigation of every page.
 func (s *Server) Room(rooms ...console.Room) { s.nav = append(s.nav, rooms...) }
 
-// Page returns the route of a page. A browser that asks for an event stream gets the content of the page each time it
-// changes.
+// Page returns the route of a page. A browser that requests an event stream gets the content of the page after each
+// change.
 func (s *Server) Page(path string, need Access, handle Handler) edge.Route {
 	return s.route(http.MethodGet, path, need, func(c *gin.Context, v Visitor) error {
 		if c.GetHeader("Accept") == "text/event-stream" {
@@ -132,7 +132,7 @@ func (s *Server) Form(path string, need Access, act Action) edge.Route {
 	})
 }
 
-// Answer returns the route of a form that is answered with a page, for what may be shown only once.
+// Answer returns the route of a form whose answer is a page, for secrets that are shown only once.
 func (s *Server) Answer(path string, need Access, handle Handler) edge.Route {
 	return s.route(http.MethodPost, path, need, func(c *gin.Context, v Visitor) error {
 		p, err := handle(c, v)
@@ -143,14 +143,14 @@ func (s *Server) Answer(path string, need Access, handle Handler) edge.Route {
 	})
 }
 
-// LargeForm is Form for bodies of up to so many bytes.
+// LargeForm is Form with another bound of the body, in bytes.
 func (s *Server) LargeForm(path string, need Access, limit int64, act Action) edge.Route {
 	route := s.Form(path, need, act)
 	route.Limit = limit
 	return route
 }
 
-// File returns the route of something else than a page, which the handler answers with.
+// File returns the route of content that is not a page.
 func (s *Server) File(path string, need Access, handle func(*gin.Context, Visitor) error) edge.Route {
 	return s.route(http.MethodGet, path, need, handle)
 }
@@ -162,7 +162,7 @@ func (s *Server) route(method, path string, need Access, handle func(*gin.Contex
 	}
 }
 
-// serve runs a handler for the visitor of the cookie and turns its error into a page.
+// serve runs a handler for the visitor whom the cookie identifies, and turns its error into a page.
 func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Visitor) error) {
 	err := s.sameSite(c.Request)
 	var v Visitor
@@ -181,7 +181,7 @@ func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Vi
 	}
 }
 
-// sameSite refuses forms that another site's page sends.
+// sameSite refuses a form that a page of another site sent.
 func (s *Server) sameSite(r *http.Request) error {
 	if err := s.crossOrigin.Check(r); err != nil {
 		return fault.Wrap(err, fault.Denied, fault.CodeForbidden, "This form was sent by another site.")
@@ -194,13 +194,13 @@ func (s *Server) operates(secret string) bool {
 	return secret != "" && s.Operator != nil && s.Operator(secret)
 }
 
-// visitor returns who the browser's cookie stands for, if that may do what is needed. Without accounts whoever may use
-// the service is its operator.
+// visitor returns the visitor whom the browser's cookie identifies, if the visitor has the required access. In a
+// service without accounts, every user of the service is its operator.
 func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	key := ""
 	if s.Edge.Mode() != account.ModeNone {
 		if key = edge.CookieKey(c.Request, cookieName, cookieOwner, s.Sealer); key == "" {
-			return Visitor{}, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "no cookie of this service")
+			return Visitor{}, fault.New(fault.Unauthenticated, fault.CodeUnauthorized, "the browser has no cookie of this service")
 		}
 	}
 	if s.operates(key) {
@@ -216,7 +216,7 @@ func (s *Server) visitor(c *gin.Context, need Access) (Visitor, error) {
 	case need.Operator && !v.Operator, need == Operate && !v.Operates:
 		err = fault.New(fault.Denied, fault.CodeForbidden, "This page is for operators: sign out, and sign in with the token of the admin API.")
 	case !id.Allows(need.Scope):
-		err = fault.New(fault.Denied, fault.CodeForbidden, "This key may read, but not change anything.")
+		err = fault.New(fault.Denied, fault.CodeForbidden, "This key may read but not make changes.")
 	}
 	return v, err
 }
@@ -229,11 +229,11 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 		v.named = c.Query("account")
 		v.Account = v.named
 	}
-	if s.Edge.Mode() != account.ModeKeys { // there is one account, which is the operator's
+	if s.Edge.Mode() != account.ModeKeys { // the only account is the operator's
 		v.Account = account.LocalID
 	}
 	if need.Account && v.Account == "" {
-		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page shows one account: name it in the address, as in ?account=NAME.")
+		return v, fault.New(fault.Invalid, fault.CodeInvalidRequest, "This page shows one account. Name the account in the address, as in ?account=NAME.")
 	}
 	return v, nil
 }
@@ -241,7 +241,7 @@ func (s *Server) operator(c *gin.Context, need Access, key string) (Visitor, err
 // All reports whether the visitor looks at all accounts.
 func (v Visitor) All() bool { return v.Operator && v.Account == "" }
 
-// Named returns the account that an operator named in the address, "" for others.
+// Named returns the account that an operator named in the address, or "" for other visitors.
 func (v Visitor) Named() string {
 	if v.token {
 		return v.named
@@ -249,10 +249,10 @@ func (v Visitor) Named() string {
 	return ""
 }
 
-// ByToken reports whether the visitor has signed in with the operators' token.
+// ByToken reports whether the visitor signed in with the operators' token.
 func (v Visitor) ByToken() bool { return v.token }
 
-// Key returns the key with which an account has signed in, "" for operators.
+// Key returns the key with which an account signed in, or "" for operators.
 func (v Visitor) Key() string {
 	if v.token {
 		return ""
@@ -260,7 +260,7 @@ func (v Visitor) Key() string {
 	return v.secret
 }
 
-// Actor names the visitor in events.
+// Actor returns the name of the visitor in events.
 func (v Visitor) Actor() string {
 	if v.token {
 		return "console:operator"
@@ -332,7 +332,7 @@ func (s *Server) setCookie(c *gin.Context, value string, maxAge int) {
 	})
 }
 
-// Redirect sends the browser to a page behind a form. An operator stays at the account that they look at.
+// Redirect redirects the browser to a page after a form. An operator stays with the account that the address names.
 func (s *Server) Redirect(c *gin.Context, v Visitor, path string) {
 	if named := c.Query("account"); v.Operator && named != "" {
 		joint := "?"

@@ -22,10 +22,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// Write writes a page that no visitor of the console is needed for.
+// Write writes a page that needs no visitor.
 func (s *Server) Write(c *gin.Context, status int, p console.Page) { s.write(c, status, p, nil) }
 
-// write writes a page whole or, when it cannot be made, an error.
+// write writes a whole page or, if rendering fails, an error.
 func (s *Server) write(c *gin.Context, status int, p console.Page, v *Visitor) {
 	s.frame(c, p, v)
 	var b bytes.Buffer
@@ -58,7 +58,7 @@ func (s *Server) media(c *gin.Context) []string {
 	return origins
 }
 
-// frame fills in what surrounds the content of a page; v is nil where nobody has signed in.
+// frame fills in the parts around the content of a page; v is nil if nobody has signed in.
 func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	f := p.Outer()
 	f.Prefix, f.Base, f.Nonce = s.Prefix(c), s.base, rand.Text()
@@ -79,7 +79,7 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	}
 }
 
-// named is the query that keeps an operator at the account that they look at, "" for others.
+// named returns the query that keeps the account that an operator named, or "" for other visitors.
 func named(c *gin.Context, v Visitor) string {
 	if of := c.Query("account"); v.token && of != "" {
 		return "?" + url.Values{"account": {of}}.Encode()
@@ -87,9 +87,9 @@ func named(c *gin.Context, v Visitor) string {
 	return ""
 }
 
-// Problem shows what is public of an error.
+// Problem shows the public part of an error.
 func (s *Server) Problem(c *gin.Context, err error) {
-	status, message := http.StatusInternalServerError, "Something went wrong here. The log has it under request "+edge.RequestID(c)+"."
+	status, message := http.StatusInternalServerError, "The service failed. Its log has the details under request "+edge.RequestID(c)+"."
 	var known *fault.Error
 	var refused *graph.PromptError
 	if errors.As(err, &refused) {
@@ -103,19 +103,19 @@ func (s *Server) Problem(c *gin.Context, err error) {
 	s.Write(c, status, &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Message: message})
 }
 
-// Ask shows the page on which a key is given; wrong says that the one given is none.
+// Ask shows the sign-in page; wrong reports that the given key is not valid.
 func (s *Server) Ask(c *gin.Context, status int, wrong bool) {
 	s.Write(c, status, &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
 }
 
-// maxReason is the most bytes of a reason.
+// maxReason bounds a reason, in bytes.
 const maxReason = 1000
 
-// Reason returns the reason that a visitor gives for a change, "" for none. One that an event cannot hold is Invalid.
+// Reason returns the reason that a visitor gives for a change, or "". A reason that an event cannot store is Invalid.
 func Reason(c *gin.Context) (string, error) {
 	reason := strings.TrimSpace(c.PostForm("reason"))
 	if len(reason) > maxReason || !utf8.ValidString(reason) || strings.ContainsRune(reason, 0) {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason is a text of at most %d bytes.", maxReason)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "A reason must be a text of at most %d bytes.", maxReason)
 	}
 	return reason, nil
 }

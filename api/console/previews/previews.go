@@ -1,6 +1,6 @@
-// Package previews shows in the console what a running node has made so far: the newest of the pictures that ComfyUI
-// servers and slow nodes send while they work. It promises that an account sees those of its own jobs only, and that
-// nothing of them is stored or stays in a cache. What a job has made in the end is served by others.
+// Package previews shows in the console the newest preview of a running job, a picture that a ComfyUI server or a
+// slow node sends while it works. It promises that an account sees only previews of its own jobs, and that no preview
+// is stored or cached. Other packages serve the outputs of jobs.
 package previews
 
 import (
@@ -24,14 +24,14 @@ import (
 )
 
 const (
-	// patience is how long a request waits for a picture: the process that sent the page may be another than this one,
-	// which hears of the account's jobs only from now on.
+	// patience is how long a request waits for a picture: it may reach another process than the one that served the
+	// page, and that process receives messages about the account only from now on.
 	patience = 2 * time.Second
-	// maxWaiting is how many requests of an account may wait so.
+	// maxWaiting bounds the waiting requests of an account.
 	maxWaiting = 8
 )
 
-// Deps are the parts behind the previews.
+// Deps are the dependencies of the previews.
 type Deps struct {
 	Page *page.Server
 	Live page.Source                                       // nil = there are no previews
@@ -54,7 +54,7 @@ func (p *Previews) Routes() []edge.Route {
 	return []edge.Route{p.Page.File("/jobs/:id/preview", page.ReadOne, p.serve)}
 }
 
-// Of returns what a job shows now, nil if that is nothing. It does not wait for a preview.
+// Of returns the current preview of a job, or nil if there is none. It does not wait.
 func (p *Previews) Of(ctx context.Context, j job.Job) (*console.Preview, error) {
 	f, err := p.newest(ctx, j, 0)
 	if f == nil || err != nil {
@@ -80,7 +80,7 @@ func (p *Previews) serve(c *gin.Context, v page.Visitor) error {
 		return err
 	}
 	if f == nil {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "This job shows no picture now.")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "This job has no preview now.")
 	}
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "no-store")
@@ -89,7 +89,7 @@ func (p *Previews) serve(c *gin.Context, v page.Visitor) error {
 	return nil
 }
 
-// newest returns the newest preview of a job, or the next one that comes within some time; nil if there is none.
+// newest returns the newest preview of a job, or the first one that arrives within wait, or nil.
 func (p *Previews) newest(ctx context.Context, j job.Job, wait time.Duration) (*stream.Frame, error) {
 	if p.Live == nil || j.State != job.Running {
 		return nil, nil
@@ -101,7 +101,7 @@ func (p *Previews) newest(ctx context.Context, j job.Job, wait time.Duration) (*
 	defer sub.Close()
 	at := slices.IndexFunc(snap.Jobs, func(l stream.Live) bool { return l.Job.ID == j.ID })
 	if at < 0 {
-		return nil, nil // it has ended meanwhile
+		return nil, nil // the job has ended
 	}
 	if m := snap.Jobs[at].Preview; m != nil {
 		return m.Frame, nil
@@ -114,7 +114,7 @@ func (p *Previews) newest(ctx context.Context, j job.Job, wait time.Duration) (*
 	return next(ctx, sub, j.ID)
 }
 
-// next waits for a preview of a job. There is none when the job or the time ends.
+// next waits for a preview of a job. It returns nil when the job ends or ctx does.
 func next(ctx context.Context, sub *stream.Subscription, of job.ID) (*stream.Frame, error) {
 	for {
 		messages, err := sub.Next(ctx)

@@ -1,6 +1,6 @@
-// Package thumbs makes small pictures of stored ones for the pages of the console. It promises that the memory and the
-// time of a thumbnail are bounded, and that one is made once however many ask for it. Who may see it is decided by its
-// callers.
+// Package thumbs makes thumbnails of stored pictures for the pages of the console. It promises that the memory and
+// the time of a thumbnail are bounded, and that concurrent requests for a thumbnail share one computation. Callers
+// check who may see a picture.
 package thumbs
 
 import (
@@ -23,40 +23,40 @@ import (
 
 // Bounds of thumbnails.
 const (
-	thumbSide    = 224     // pixels: twice what a page shows, for dense screens
+	thumbSide    = 224     // pixels: twice the size on a page, for dense screens
 	thumbQuality = 78      // of a JPEG
-	thumbPixels  = 1 << 25 // of a picture that gets one: a decoded batch of these takes half a gigabyte
+	thumbPixels  = 1 << 25 // largest picture, in pixels: a decoded batch of such pictures takes half a gigabyte
 	thumbBytes   = 64 << 20
 	thumbsKept   = 4096 // of about 6 KiB each
 	thumbsAtOnce = 2
-	thumbTime    = 30 * time.Second // to make one
+	thumbTime    = 30 * time.Second // bound of making a thumbnail
 )
 
-// Thumbs makes small pictures of stored ones and keeps the latest in memory. What it makes of some bytes is always the
-// same, so that the hash of the bytes names it.
+// Thumbs makes thumbnails of stored pictures and keeps the latest in memory. Equal bytes have equal thumbnails, so
+// that the hash of the bytes identifies a thumbnail.
 type Thumbs struct {
 	kept *lru.Cache[string, []byte]
 	once singleflight.Group
 	busy *semaphore.Weighted
 }
 
-// New returns thumbnails of which none is made yet.
+// New returns an empty Thumbs.
 func New() *Thumbs {
 	kept, err := lru.New[string, []byte](thumbsKept)
 	if err != nil {
-		panic(err) // of a size below one
+		panic(err) // only for a size below one
 	}
 	return &Thumbs{kept: kept, busy: semaphore.NewWeighted(thumbsAtOnce)}
 }
 
-// Of returns the thumbnail of a file, a JPEG. What is no picture, or too large, is Invalid.
+// Of returns the thumbnail of a file, a JPEG. A file that is not a picture, or is too large, is Invalid.
 func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
 	key := e.Hash.String()
 	if small, ok := t.kept.Get(key); ok {
 		return small, nil
 	}
 	made, err, _ := t.once.Do(key, func() (any, error) {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime) // others may wait for it when this visitor has left
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime) // other visitors may wait for the thumbnail after this one has left
 		defer cancel()
 		if err := t.busy.Acquire(ctx, 1); err != nil {
 			return nil, err

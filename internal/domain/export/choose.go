@@ -18,7 +18,7 @@ type Jobs interface {
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
-// Files knows the live files of an account; files.Service is it.
+// Files knows the live files of an account; files.Service implements it.
 type Files interface {
 	// Known returns the live files among the given ids, including files whose content was rejected.
 	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
