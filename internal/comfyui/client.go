@@ -22,30 +22,31 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
-// Options are the tunables of a Client. The zero value works.
+// Options configure a Client. The zero value works.
 type Options struct {
-	// Header is sent with every request to the server: credentials of a proxy in front of it.
+	// Header is sent with every request to the server: for example the credentials of a proxy in front of it.
 	Header http.Header
-	// Silence is the time without a sign of life after which a server counts as lost; default 30 s.
+	// Silence is how long a server may send nothing, not even an answer to a ping, before it counts as lost; default
+	// 30 s.
 	Silence time.Duration
 	// Timeout bounds requests with small answers; default 10 s.
 	Timeout time.Duration
-	// RootCAs verify the server's certificate; default the system's.
+	// RootCAs verify the server's certificate; the default is the system's.
 	RootCAs *x509.CertPool
 }
 
-// Numbers of the client.
+// Limits of the client.
 const (
 	defaultSilence = 30 * time.Second
 	defaultTimeout = 10 * time.Second
-	dialTimeout    = 3 * time.Second  // a machine that is gone is known to be gone within it
-	idleTimeout    = 30 * time.Second // below the 75 s after which ComfyUI closes
+	dialTimeout    = 3 * time.Second  // also the time in which a missing machine is detected
+	idleTimeout    = 30 * time.Second // below the 75 s after which ComfyUI closes a connection
 	maxIdle        = 8
 	maxHeaderBytes = 64 << 10
-	maxSmall       = 1 << 20   // bytes of an answer of fixed shape
-	maxListing     = 16 << 20  // of a list of names
-	maxDocument    = 128 << 20 // of an answer that holds prompts or class definitions
-	maxMessage     = 500       // characters of a foreign error text that are repeated
+	maxSmall       = 1 << 20   // bytes of an answer with a fixed set of members
+	maxListing     = 16 << 20  // bytes of a list of names
+	maxDocument    = 128 << 20 // bytes of an answer with prompts or class definitions
+	maxMessage     = 500       // characters of a server's error text that are repeated
 )
 
 // Client is a Server over the network.
@@ -56,7 +57,7 @@ type Client struct {
 	dialer  *websocket.Dialer
 	silence time.Duration
 	timeout time.Duration
-	secrets *redact.Secrets // overwritten in all that the server answers
+	secrets *redact.Secrets // overwritten in everything that the server returns
 	noJobs  *atomic.Bool    // the server has no /api/jobs
 }
 
@@ -85,17 +86,16 @@ func New(address string, opts Options) (*Client, error) {
 			DialContext: dialer.DialContext, TLSClientConfig: certificates, TLSHandshakeTimeout: dialTimeout,
 			MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: idleTimeout, MaxResponseHeaderBytes: maxHeaderBytes,
 		},
-		// A redirect could lead anywhere, with the credentials of this server.
+		// A redirect could lead to any host, with the credentials of this server.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c.dialer = &websocket.Dialer{NetDialContext: dialer.DialContext, TLSClientConfig: certificates, HandshakeTimeout: c.timeout}
 	return c, nil
 }
 
-// ParseAddress reads the address of a server, "http://10.0.0.7:8188" or with a path below which a
-// proxy serves it, and returns it in one spelling, so that equal addresses are one server. Any host
-// is allowed: servers stand in private networks. An address that cannot be one, or that carries a
-// password, is Invalid.
+// ParseAddress reads the address of a server, such as "http://10.0.0.7:8188", which may have a path if a proxy serves
+// the server below it. It returns the address in canonical form, so that equal addresses mean one server. Any host is
+// allowed, because servers are in private networks. An address that is malformed or contains a password is Invalid.
 func ParseAddress(address string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(address))
 	switch {
@@ -121,33 +121,33 @@ func ParseAddress(address string) (*url.URL, error) {
 }
 
 func badAddress(why string) error {
-	return fault.New(fault.Invalid, fault.CodeServerRefused, "this is not the address of a server: %s", why)
+	return fault.New(fault.Invalid, fault.CodeServerRefused, "the address of the server is not valid: %s", why)
 }
 
-// Address returns the server's address in its one spelling.
+// Address returns the server's address in canonical form.
 func (c *Client) Address() string { return c.base.String() }
 
-// Close closes the connections that nobody uses.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
 // request is one request to the server.
 type request struct {
 	method string
-	path   string // decoded, below the server's address
+	path   string // decoded; relative to the server's address
 	query  url.Values
-	body   []byte // JSON; nil = none
+	body   []byte // JSON; nil = no body
 }
 
-// answer is a whole response.
+// answer is a complete response.
 type answer struct {
 	status int
 	body   []byte
 }
 
-// decode reads the answer as JSON of the expected shape.
+// decode decodes the answer, which must be JSON of the expected form.
 func (a answer) decode(into any) error {
 	if err := json.Unmarshal(a.body, into); err != nil {
-		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer is not what ComfyUI answers")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer does not have the form of a ComfyUI answer")
 	}
 	return nil
 }
@@ -159,8 +159,8 @@ func (c *Client) url(path string, query url.Values) *url.URL {
 	return &u
 }
 
-// open sends a request and returns the response once its header is there. Answers that refuse the
-// client as such are errors; all other statuses are the caller's to judge.
+// open sends a request and returns the response as soon as its header has arrived. Answers that refuse the client are
+// errors; the caller checks all other statuses.
 func (c *Client) open(ctx context.Context, req *http.Request) (*http.Response, error) {
 	for name, values := range c.header {
 		req.Header[name] = values
@@ -176,7 +176,7 @@ func (c *Client) open(ctx context.Context, req *http.Request) (*http.Response, e
 	return res, nil
 }
 
-// do sends a request and reads an answer of at most limit bytes, both within timeout.
+// do sends a request and reads an answer of at most limit bytes. timeout bounds both.
 func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r request) (answer, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -206,7 +206,7 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 	return answer{status: res.StatusCode, body: raw}, nil
 }
 
-// get reads a JSON document, which must be there.
+// get reads a JSON document, which must exist.
 func (c *Client) get(ctx context.Context, limit int64, path string, into any) error {
 	a, err := c.do(ctx, c.patience(limit), limit, request{method: http.MethodGet, path: path})
 	if err != nil {
@@ -218,7 +218,7 @@ func (c *Client) get(ctx context.Context, limit int64, path string, into any) er
 	return a.decode(into)
 }
 
-// patience is how long an answer of at most limit bytes may take: documents are made on demand.
+// patience returns how long an answer of at most limit bytes may take. The server makes documents on demand.
 func (c *Client) patience(limit int64) time.Duration {
 	if limit == maxDocument {
 		return max(c.timeout, c.silence)
@@ -226,7 +226,7 @@ func (c *Client) patience(limit int64) time.Duration {
 	return c.timeout
 }
 
-// post sends a JSON body and ignores the answer's.
+// post sends a JSON body and ignores the body of the answer.
 func (c *Client) post(ctx context.Context, path string, body any) (answer, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -235,7 +235,7 @@ func (c *Client) post(ctx context.Context, path string, body any) (answer, error
 	return c.do(ctx, c.timeout, maxSmall, request{method: http.MethodPost, path: path, body: raw})
 }
 
-// refusal is the error of an answer that sends the client away.
+// refusal returns the error for an answer that refuses the client, or nil.
 func refusal(status int, location string) error {
 	switch {
 	case status >= 300 && status < 400 && status != http.StatusNotModified:
@@ -247,7 +247,7 @@ func refusal(status int, location string) error {
 	}
 }
 
-// statusError is the error of an answer with an unexpected status.
+// statusError returns the error for an answer with an unexpected status.
 func statusError(a answer) error {
 	switch {
 	case a.status >= 500:
@@ -255,13 +255,13 @@ func statusError(a answer) error {
 	case a.status == http.StatusRequestEntityTooLarge:
 		return fault.New(fault.Exhausted, fault.CodeTooLarge, "the server accepts no request of this size; its --max-upload-size sets the bound")
 	case a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed || a.status < 400:
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer is not what ComfyUI answers (status %d)", a.status)
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer does not have the form of a ComfyUI answer (status %d)", a.status)
 	default:
 		return fault.New(fault.Invalid, fault.CodeServerRefused, "the server refuses the request (status %d)", a.status)
 	}
 }
 
-// transportError classifies what net/http says of a request, or of an answer that broke off.
+// transportError classifies the error of net/http for a request, or for an answer that broke off.
 func (c *Client) transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -273,13 +273,13 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 		dial        *net.OpError
 	)
 	if errors.As(err, &withAddress) {
-		err = withAddress.Err // the address is known to whoever reads this
+		err = withAddress.Err // the reader of the error knows the address
 	}
 	switch err = c.readable(err); {
 	case errors.As(err, &certificate):
 		return fault.Wrap(err, fault.Denied, fault.CodeServerCertificate, "the server's certificate is not valid: %v", certificate.Err)
 	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
-		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "the server does not speak TLS; is it http:// ?")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "the server does not use TLS; try an address that begins with http://")
 	case errors.As(err, &dial) && dial.Op == "dial":
 		return fault.Wrap(err, fault.Unavailable, fault.CodeServerUnreachable, "no connection to the server")
 	case errors.Is(err, context.DeadlineExceeded):
@@ -289,7 +289,7 @@ func (c *Client) transportError(ctx context.Context, err error) error {
 	}
 }
 
-// clip shortens a foreign text.
+// clip shortens a text of a server.
 func clip(text string) string {
 	if runes := []rune(text); len(runes) > maxMessage {
 		return string(runes[:maxMessage]) + "…"

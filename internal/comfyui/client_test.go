@@ -20,7 +20,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// silence is the patience of clients in tests that wait for its end.
+// silence is the Options.Silence of clients in tests that wait until it has passed.
 const silence = 300 * time.Millisecond
 
 func TestAddressesHaveOneSpelling(t *testing.T) {
@@ -46,7 +46,7 @@ func TestMalformedAddressIsRefused(t *testing.T) {
 	}
 }
 
-// answering returns a client of a server that answers everything in one way.
+// answering returns a client of a server that gives the same answer to every request.
 func answering(t *testing.T, handle http.HandlerFunc) *comfyui.Client {
 	t.Helper()
 	server := httptest.NewServer(handle)
@@ -174,7 +174,7 @@ func TestHeadersGoWithEveryRequest(t *testing.T) {
 	require.Equal(t, fault.CodeServerDenied, fault.CodeOf(err))
 }
 
-// picture is a prompt without a model.
+// picture returns a prompt that needs no model.
 func picture(t *testing.T) comfyui.Prompt {
 	t.Helper()
 	return comfyui.Prompt{ID: comfyui.NewPromptID(uuid.New()), Client: uuid.NewString(), Graph: json.RawMessage(`{
@@ -182,7 +182,7 @@ func picture(t *testing.T) comfyui.Prompt {
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"p"}}}`)}
 }
 
-// sampled is a prompt with a sampler of so many steps.
+// sampled returns a prompt with a sampler of the given number of steps.
 func sampled(t *testing.T, steps int) comfyui.Prompt {
 	t.Helper()
 	p := picture(t)
@@ -222,7 +222,7 @@ func TestUnknownOutcomeOfASubmissionIsLookedUp(t *testing.T) {
 	}
 }
 
-// end waits until a prompt ended.
+// end waits until a prompt has ended.
 func end(t *testing.T, c *comfyui.Client, id comfyui.PromptID) comfyui.State {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
@@ -301,7 +301,7 @@ func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
 	t.Parallel()
 	c := answering(t, func(w http.ResponseWriter, _ *http.Request) {
 		for range 10 {
-			io.WriteString(w, strings.Repeat("x", 100)) // the client gives up
+			io.WriteString(w, strings.Repeat("x", 100)) // fails, because the client closes the connection
 			http.NewResponseController(w).Flush()       // as above
 		}
 	})

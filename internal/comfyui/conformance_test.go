@@ -18,7 +18,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// step is the time of a sampler's step in the simulator: long enough for a test to act within a run.
+// step is the duration of a sampler's step in the simulator: long enough for a test to act during a run.
 const step = 4 * time.Millisecond
 
 func machine(t testing.TB, opts sim.Options) *sim.Machine {
@@ -44,7 +44,7 @@ func TestClientOnTheSimulator(t *testing.T) {
 	}, comfyuitest.Options{})
 }
 
-// Servers without a jobs interface are driven by their queue and their history.
+// Servers without a jobs interface are driven through their queue and their history.
 func TestClientOnASimulatorWithoutJobs(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{comfyui.MinVersion.String(), "0.3.63", "0.3.64"} {
@@ -57,7 +57,7 @@ func TestClientOnASimulatorWithoutJobs(t *testing.T) {
 	}
 }
 
-// A server without a jobs interface is asked for it once, and then by queue and history only.
+// A server without a jobs interface is asked for a job once; after that, only the queue and the history are used.
 func TestServerWithoutJobsIsAskedForThemOnce(t *testing.T) {
 	t.Parallel()
 	server, err := sim.New(sim.Options{NoJobs: true, Version: comfyui.MinVersion.String()})
@@ -102,7 +102,7 @@ func TestRealServers(t *testing.T) {
 	}
 	for _, address := range addresses {
 		t.Run(strings.TrimPrefix(address, "http://"), func(t *testing.T) {
-			c := dial(t, address, comfyui.Options{Timeout: time.Minute}) // a CPU has little time left for answers
+			c := dial(t, address, comfyui.Options{Timeout: time.Minute}) // a server that computes on its CPU answers slowly
 			comfyuitest.Run(t, func(testing.TB) comfyui.Server { return c }, comfyuitest.Options{Shared: true, Steps: 20})
 		})
 	}

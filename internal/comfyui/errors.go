@@ -15,7 +15,7 @@ type Refusal struct {
 	Nodes map[string]NodeErrors // nil when the graph as a whole is wrong
 }
 
-// Error tells what the server said.
+// Error returns the server's message.
 func (r *Refusal) Error() string {
 	if r.Err.Details == "" {
 		return "the server refuses the prompt: " + r.Err.Message
@@ -28,17 +28,17 @@ func (r *Refusal) Unwrap() error {
 	return fault.New(fault.Invalid, fault.CodeServerRefused, "the server refuses the prompt: %s", r.Err.Message)
 }
 
-// ExecutionError is what ended the execution of a prompt.
+// ExecutionError is the error that ended the execution of a prompt.
 type ExecutionError struct {
-	Node      string   // where it happened
-	Class     string   // of that node
+	Node      string   // id of the node that failed
+	Class     string   // class of that node
 	Type      string   // Python's name of the exception: "RuntimeError", "torch.OutOfMemoryError"
-	Message   string   // with Traceback, may name paths of the server's machine; see Public
+	Message   string   // like Traceback, it may contain paths of the server's machine; see Public
 	Traceback []string // one entry a frame
 	Executed  []string // nodes that were done before
 }
 
-// Error tells the exception and its message.
+// Error returns the exception and its message.
 func (e *ExecutionError) Error() string {
 	return fmt.Sprintf("node %s (%s): %s: %s", e.Node, e.Class, e.Type, strings.TrimSpace(e.Message))
 }
@@ -57,14 +57,14 @@ func (e *ExecutionError) MissingFile() bool {
 	return e.Type == "FileNotFoundError" || strings.HasSuffix(e.Type, ".FileNotFoundError")
 }
 
-// installs are folders by which the place of a file within a ComfyUI installation is recognized.
+// installs are folders that mark the root of a ComfyUI installation within a path.
 var installs = []string{"custom_nodes", "site-packages", "dist-packages", "comfy", "comfy_api", "comfy_api_nodes", "comfy_execution", "comfy_extras", "models"}
 
-// machinePath matches absolute paths, of Unix and of Windows. A path in quotes may hold spaces.
+// machinePath matches absolute paths of Unix and of Windows. A path in quotes may contain spaces.
 var machinePath = regexp.MustCompile(`"(?:[A-Za-z]:[\\/]|/)[^"\n]+"|'(?:[A-Za-z]:[\\/]|/)[^'\n]+'|(?:[A-Za-z]:[\\/]|/)[^\s"'<>|:*?\\/,;]+[\\/][^\s"'<>|:*?,;()]*`)
 
-// Public returns the error as accounts may see it: of absolute paths of the server's machine only
-// what stands inside the ComfyUI installation is left, or else the name of the file.
+// Public returns the error in a form for accounts: absolute paths of the server's machine are shortened to the part
+// within the ComfyUI installation, or else to the name of the file.
 func (e *ExecutionError) Public() *ExecutionError {
 	public := *e
 	public.Message = withoutPaths(e.Message)
@@ -80,7 +80,7 @@ func withoutPaths(text string) string {
 	end := 0
 	for _, at := range machinePath.FindAllStringIndex(text, -1) {
 		if at[0] > 0 && strings.ContainsRune("/:", rune(text[at[0]-1])) {
-			continue // of a URL
+			continue // part of a URL
 		}
 		out.WriteString(text[end:at[0]])
 		out.WriteString(relative(text[at[0]:at[1]]))
@@ -89,7 +89,7 @@ func withoutPaths(text string) string {
 	return out.String() + text[end:]
 }
 
-// relative shortens a path, with its quotes if it has them.
+// relative shortens a path, which may be in quotes.
 func relative(path string) string {
 	quote := ""
 	if strings.ContainsAny(path[:1], `"'`) {

@@ -5,40 +5,40 @@ import "encoding/json"
 // Event is a message that Follow delivers: one of the types below.
 type Event interface{ isEvent() }
 
-// Connected says that messages arrive from now on. Whatever was sent before is lost.
+// Connected reports that messages arrive from now on. Earlier messages are lost.
 type Connected struct {
-	Again bool // after Disconnected
+	Again bool // true after Disconnected
 }
 
-// Disconnected says that no messages arrive until the next Connected.
+// Disconnected reports that no messages arrive until the next Connected.
 type Disconnected struct {
 	Err error
 }
 
-// QueueChanged says how many prompts run or wait at the server.
+// QueueChanged reports how many prompts run or wait at the server.
 type QueueChanged struct {
 	Remaining int
 }
 
-// Started says that a prompt began to execute.
+// Started reports that a prompt began to execute.
 type Started struct {
 	Prompt PromptID
 }
 
-// Cached names the nodes of a prompt that the server answers from its cache.
+// Cached reports the nodes of a prompt that the server takes from its cache.
 type Cached struct {
 	Prompt PromptID
 	Nodes  []string
 }
 
-// Executing says which node runs. After a reconnection the server repeats it without the Prompt.
+// Executing reports which node runs. After a reconnection the server repeats it without the Prompt.
 type Executing struct {
 	Prompt  PromptID
 	Node    string
 	Display string // the node of the submitted graph that stands for it
 }
 
-// Finished says that the server is done with a prompt, whatever its outcome, and that Find knows it.
+// Finished reports that the server is done with a prompt, whatever its outcome, and that Find returns the outcome.
 type Finished struct {
 	Prompt PromptID
 }
@@ -51,7 +51,7 @@ type Progressed struct {
 	Max    float64
 }
 
-// ProgressState is the progress of all nodes of a prompt that began.
+// ProgressState is the progress of all nodes of a prompt that have begun.
 type ProgressState struct {
 	Prompt PromptID
 	Nodes  map[string]NodeProgress
@@ -67,8 +67,8 @@ type NodeProgress struct {
 	Real    string  `json:"real_node_id"`
 }
 
-// Preview is a picture of what a node is making. Old servers do not say of which one: then all
-// names are empty and it belongs to the prompt and node that run.
+// Preview is a picture of an unfinished result. Old servers do not report its node: then all names are empty, and the
+// picture belongs to the prompt and node that run.
 type Preview struct {
 	Prompt    PromptID
 	Node      string
@@ -79,34 +79,34 @@ type Preview struct {
 	Image     []byte
 }
 
-// ProgressText is what a node says of its progress. It does not name the prompt.
+// ProgressText is a text of a node about its progress. It does not name the prompt.
 type ProgressText struct {
 	Node string
 	Text string
 }
 
-// Executed says that a node gave a UI output. Nodes without one are reported by Executing and
-// ProgressState only.
+// Executed reports the UI output of a node. Nodes without a UI output are reported by Executing and ProgressState
+// only.
 type Executed struct {
 	Prompt  PromptID
 	Node    string
 	Display string
 	Output  Output
-	Unsafe  bool // the output names a file that leads out of its folder, and Find refuses it
+	Unsafe  bool // the output names a file outside its folder, and Find refuses it
 }
 
-// Succeeded says that a prompt ended well. Its outcome is in Find only after Finished.
+// Succeeded reports that a prompt succeeded. Find returns its outcome only after Finished.
 type Succeeded struct {
 	Prompt PromptID
 }
 
-// Errored says that a node of a prompt failed.
+// Errored reports that a node of a prompt failed.
 type Errored struct {
 	Prompt PromptID
 	Err    ExecutionError
 }
 
-// Interrupted says that a prompt was cancelled while it ran. It may be somebody else's prompt.
+// Interrupted reports that a prompt was cancelled while it ran. The prompt may belong to another client.
 type Interrupted struct {
 	Prompt PromptID
 	Node   string

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Reference returns the name by which inputs of a graph name the file: "sub/name.png", followed by
-// its folder in brackets where that is not the input folder.
+// Reference returns the name by which inputs of a graph refer to the file: "sub/name.png", followed by its folder in
+// brackets unless that is the input folder.
 func (f File) Reference() string {
 	name := f.Name
 	if f.Subfolder != "" {
@@ -29,7 +29,7 @@ func (f File) Reference() string {
 	return name
 }
 
-// check refuses names that lead out of a folder of the server.
+// check refuses names of files outside the folders of the server.
 func (f File) check() error {
 	unsafe := f.Name == "" || f.Name == "." || f.Name == ".." || strings.ContainsAny(f.Name, "/\\\x00")
 	if f.Subfolder != "" {
@@ -38,13 +38,13 @@ func (f File) check() error {
 		}
 	}
 	if unsafe {
-		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server names a file that leads out of its folder: %q in %q", clip(f.Name), clip(f.Subfolder))
+		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server returned the name of a file outside its folder: %q in %q", clip(f.Name), clip(f.Subfolder))
 	}
 	switch f.Type {
 	case FolderInput, FolderOutput, FolderTemp:
 		return nil
 	default:
-		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server names a file in the unknown folder %q", clip(string(f.Type)))
+		return fault.New(fault.Invalid, fault.CodeUnsafeName, "the server returned a file name with the unknown folder %q", clip(string(f.Type)))
 	}
 }
 
@@ -95,7 +95,7 @@ func stored(a answer) (File, error) {
 	return wireFile{Name: named.Name, Subfolder: named.Subfolder, Type: named.Type}.file()
 }
 
-// form returns what stands before and after the file in the body of an upload.
+// form returns the bytes before and after the file in the body of an upload.
 func form(f File) (head, tail []byte, contentType string, err error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -125,7 +125,7 @@ func (c *Client) Fetch(ctx context.Context, f File, limit int64) (*Download, err
 	return c.download(ctx, c.url("/view", query), limit)
 }
 
-// download opens what stands at an address of the server.
+// download opens the file at an address of the server.
 func (c *Client) download(ctx context.Context, u *url.URL, limit int64) (*Download, error) {
 	watched, stop := watch(ctx, c.silence)
 	d, err := c.openDownload(ctx, watched, u, limit, stop)
@@ -140,7 +140,7 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 	if err != nil {
 		return nil, fmt.Errorf("fetch a file: %w", err)
 	}
-	req.Header.Set("Accept-Encoding", "identity") // so that the announced size is that of the file
+	req.Header.Set("Accept-Encoding", "identity") // makes the announced size the size of the file
 	res, err := c.open(ctx, req)
 	if err != nil {
 		return nil, err
@@ -164,10 +164,10 @@ func tooLarge(limit int64) error {
 	return fault.New(fault.Exhausted, fault.CodeTooLarge, "the file exceeds %d bytes", limit)
 }
 
-// content is the body of a download: bounded, and with classified errors.
+// content is the body of a download, with a bound and classified errors.
 type content struct {
 	client *Client
-	ctx    context.Context //nolint:containedctx // of the request, which lives as long
+	ctx    context.Context //nolint:containedctx // the context of the request
 	body   io.Closer
 	source io.Reader
 	limit  int64
@@ -196,32 +196,31 @@ func (r *content) Close() error {
 	return r.body.Close()
 }
 
-// watchdog is a context that ends when the server moves no byte for a time: a transfer may take
-// long, but not stand still.
+// watchdog is a context that ends when no byte is transferred for a while: a transfer may be long but must not stall.
 type watchdog struct {
-	context.Context //nolint:containedctx // it is one
+	context.Context //nolint:containedctx // the watchdog is a context
 	timer           *time.Timer
 	silence         time.Duration
 }
 
-// watch returns a watchdog, and what releases it.
+// watch returns a watchdog and a function that releases it.
 func watch(ctx context.Context, silence time.Duration) (*watchdog, func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(silence, func() { cancel(context.DeadlineExceeded) })
 	return &watchdog{watched, timer, silence}, func() { timer.Stop(); cancel(nil) }
 }
 
-// sent watches a body that goes to the server: the time counts anew whenever the server took some.
+// sent watches a body that is sent to the server. The time starts again whenever the server has accepted bytes.
 func (w *watchdog) sent(source io.Reader) io.Reader { return &watchedReader{source, w, false} }
 
-// guarded watches a body that comes from the server: the time counts while a read waits, not while
-// the reader does something else.
+// guarded watches a body that comes from the server. The time runs while a read waits, not while the reader processes
+// bytes.
 func (w *watchdog) guarded(source io.Reader) io.Reader { return &watchedReader{source, w, true} }
 
 type watchedReader struct {
 	source  io.Reader
 	dog     *watchdog
-	waiting bool // the time counts during reads only
+	waiting bool // the time runs during reads only
 }
 
 // Read implements io.Reader.

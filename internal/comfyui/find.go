@@ -24,7 +24,7 @@ func (c *Client) Find(ctx context.Context, id PromptID) (State, error) {
 	return c.findQueued(ctx, id)
 }
 
-// findJob asks the jobs interface; known is false where the server has none.
+// findJob uses the jobs interface. known is false if the server does not have this interface.
 func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known bool, err error) {
 	a, err := c.do(ctx, c.timeout, maxDocument, request{method: http.MethodGet, path: "/api/jobs/" + string(id)})
 	if err != nil {
@@ -37,7 +37,7 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 		Ending  *ending                    `json:"execution_status"`
 	}
 	if a.status == http.StatusNotFound {
-		// The answer of a missing route is plain text.
+		// The answer for a missing route is plain text.
 		known := json.Unmarshal(a.body, &job) == nil && job.Error != ""
 		return State{}, known, nil
 	}
@@ -60,8 +60,8 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 	return state, true, err
 }
 
-// findQueued looks into the queue first and then into the history: the other way round a prompt
-// that ends in between is in neither.
+// findQueued looks into the queue first and then into the history. In the opposite order it would miss a prompt that
+// ends in between.
 func (c *Client) findQueued(ctx context.Context, id PromptID) (State, error) {
 	queue, err := c.Queue(ctx)
 	if err != nil {
@@ -87,7 +87,7 @@ func (c *Client) findQueued(ctx context.Context, id PromptID) (State, error) {
 	return ended(entry.Outputs, entry.Ending)
 }
 
-// ending is how a server remembers the end of a prompt: messages are pairs of type and data.
+// ending is the record of a prompt's end on the server: messages are pairs of type and data.
 type ending struct {
 	Status   string              `json:"status_str"`
 	Messages [][]json.RawMessage `json:"messages"`
@@ -121,7 +121,7 @@ func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
 	return state, nil
 }
 
-// apply takes over one message of the history.
+// apply applies one message of the history.
 func (s *State) apply(message []json.RawMessage) error {
 	if len(message) != 2 {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's history cannot be read")
@@ -129,7 +129,7 @@ func (s *State) apply(message []json.RawMessage) error {
 	var kind string
 	var data struct {
 		wireData
-		Timestamp int64 `json:"timestamp"` // milliseconds
+		Timestamp int64 `json:"timestamp"` // in milliseconds
 	}
 	if json.Unmarshal(message[0], &kind) != nil || json.Unmarshal(message[1], &data) != nil {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's history cannot be read")
@@ -156,10 +156,10 @@ func parseOutput(raw json.RawMessage) (Output, error) {
 	output := Output{Raw: raw}
 	keys, lists, err := fields(raw)
 	if err != nil || lists == nil {
-		return output, err // null, or a custom node's own shape: nothing of it is read
+		return output, err // null, or a form of a custom node that is not read
 	}
 	var animated []bool
-	_ = json.Unmarshal(lists["animated"], &animated) // another shape means nothing
+	_ = json.Unmarshal(lists["animated"], &animated) // any other form is ignored
 	for _, key := range keys {
 		var items []json.RawMessage
 		if json.Unmarshal(lists[key], &items) != nil {
@@ -174,7 +174,7 @@ func parseOutput(raw json.RawMessage) (Output, error) {
 	return output, nil
 }
 
-// add takes over one item of an output: a file, a text, or what custom nodes show.
+// add adds one item of an output: a file, a text, or a value of a custom node.
 func (o *Output) add(key string, item json.RawMessage, animated bool) error {
 	var text string
 	if key == "text" && json.Unmarshal(item, &text) == nil {
@@ -183,7 +183,7 @@ func (o *Output) add(key string, item json.RawMessage, animated bool) error {
 	}
 	var named wireFile
 	if json.Unmarshal(item, &named) != nil || named.Name == "" || named.Type == "" {
-		return nil //nolint:nilerr // what custom nodes show may have any shape
+		return nil //nolint:nilerr // outputs of custom nodes may have any form
 	}
 	file, err := named.file()
 	if err != nil {
@@ -194,7 +194,7 @@ func (o *Output) add(key string, item json.RawMessage, animated bool) error {
 	return nil
 }
 
-// fields reads an object in its order; anything else has none.
+// fields reads an object in its order. For any other value it returns no fields.
 func fields(raw []byte) ([]string, map[string]json.RawMessage, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(raw), []byte("{")) {
 		return nil, nil, nil
@@ -202,14 +202,14 @@ func fields(raw []byte) ([]string, map[string]json.RawMessage, error) {
 	return members(raw)
 }
 
-// wireFile is a file as answers name it.
+// wireFile is a file in the form of the server's answers.
 type wireFile struct {
 	Name      string `json:"filename"`
 	Subfolder string `json:"subfolder"`
 	Type      Folder `json:"type"`
 }
 
-// file checks that the name stays inside its folder.
+// file returns the file, after checking that its name stays inside its folder.
 func (w wireFile) file() (File, error) {
 	f := File{Name: w.Name, Subfolder: strings.Trim(strings.ReplaceAll(w.Subfolder, `\`, "/"), "/"), Type: w.Type}
 	return f, f.check()

@@ -13,17 +13,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Numbers of a socket.
+// Limits of a socket.
 const (
 	maxFrame     = 64 << 20 // a picture or the text output of a node
-	pingsPer     = 6        // pings within the time of silence that a server is granted
+	pingsPer     = 6        // pings during the longest allowed silence of a server
 	writeTimeout = 5 * time.Second
-	closeTimeout = time.Second            // in which a server confirms the end of a socket
+	closeTimeout = time.Second            // time limit for the server to confirm the end of a socket
 	firstPause   = 100 * time.Millisecond // before the first reconnection
 	longestPause = 2 * time.Second        // before later ones
 )
 
-// capabilities is the first message of a client: previews shall name their node.
+// capabilities is the first message of a client: it requests previews that name their node.
 const capabilities = `{"type":"feature_flags","data":{"supports_preview_metadata":true}}`
 
 // Follow implements Prompts.
@@ -56,10 +56,10 @@ type follower struct {
 	client  *Client
 	name    string
 	deliver func(Event) error
-	life    atomic.Int64 // when the server last gave a sign of life, in Unix nanoseconds
+	life    atomic.Int64 // when the server last sent a message or a pong, in Unix nanoseconds
 }
 
-// deliveryError is the error of the caller's function.
+// deliveryError is an error of the caller's function.
 type deliveryError struct{ cause error }
 
 // Error implements error.
@@ -84,12 +84,12 @@ func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
 	return conn, nil
 }
 
-// handshakeError classifies a socket that was not opened.
+// handshakeError classifies the error of a socket that could not be opened.
 func (c *Client) handshakeError(ctx context.Context, res *http.Response, err error) error {
 	if res == nil || !errors.Is(err, websocket.ErrBadHandshake) {
 		return c.transportError(ctx, err)
 	}
-	defer res.Body.Close() // the answer is of no use
+	defer res.Body.Close() // only the status of the answer matters
 	c.withhold(res)
 	if refused := refusal(res.StatusCode, res.Header.Get("Location")); refused != nil {
 		return refused
@@ -97,8 +97,8 @@ func (c *Client) handshakeError(ctx context.Context, res *http.Response, err err
 	return statusError(answer{status: res.StatusCode})
 }
 
-// reconnect opens another socket, for as long as the server may be silent. A server that sends the
-// client away is not asked again.
+// reconnect opens another socket, for as long as the server may be silent. It returns at once if the server refuses
+// the client.
 func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		if err := wait(ctx, pause); err != nil {
@@ -115,7 +115,7 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 			return nil, err
 		}
 		if f.overdue() {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server gave no sign of life for %s", f.client.silence)
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server has sent nothing for %s", f.client.silence)
 		}
 	}
 }
@@ -143,7 +143,7 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 		}
 		drain(conn)
 		close(pings)
-		conn.Close() //nolint:errcheck // it was closed or is broken
+		conn.Close() //nolint:errcheck // the socket is closed or broken already
 		<-done
 	}()
 
@@ -161,15 +161,15 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 	}
 }
 
-// leave tells the server that this client goes. A server forgets the name of a client when any of
-// its sockets ends: it has to know of this end before the next socket of that name begins.
+// leave closes the socket with a close message. A server forgets the name of a client when any of its sockets ends,
+// so it has to notice this end before the next socket of that name opens.
 func leave(conn *websocket.Conn) {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	until := time.Now().Add(closeTimeout)
-	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // a broken socket needs no farewell
+	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // on a broken socket the message may fail
 }
 
-// drain reads until the server confirms the end, or the socket is broken.
+// drain reads until the server confirms the end, or the socket breaks.
 func drain(conn *websocket.Conn) {
 	for {
 		if _, _, err := conn.NextReader(); err != nil {
@@ -178,7 +178,7 @@ func drain(conn *websocket.Conn) {
 	}
 }
 
-// announce tells the server what this client understands.
+// announce sends the capabilities of this client to the server.
 func (f *follower) announce(conn *websocket.Conn) error {
 	if err := conn.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil {
 		return f.client.brokenSocket(err)
@@ -186,7 +186,7 @@ func (f *follower) announce(conn *websocket.Conn) error {
 	return f.client.brokenSocket(conn.WriteMessage(websocket.TextMessage, []byte(capabilities)))
 }
 
-// extend grants the server another time of silence, unless the client is leaving.
+// extend starts the time of allowed silence again, unless the client is leaving.
 func (f *follower) extend(ctx context.Context, conn *websocket.Conn) error {
 	f.alive()
 	return grant(ctx, conn, f.client.silence)
@@ -201,8 +201,7 @@ func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) err
 	return err
 }
 
-// next reads and delivers one message. The deadline begins anew here, since deliver may have
-// taken any time.
+// next reads and delivers one message. It sets the deadline again, since deliver may have taken any time.
 func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	if err := grant(ctx, conn, f.client.silence); err != nil {
 		return f.client.brokenSocket(err)
@@ -221,7 +220,7 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	}
 	event, err := parse(f.client.secrets.Bytes(raw))
 	if err != nil {
-		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "a message of the server is not what ComfyUI sends")
+		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "a message of the server does not have the form of a ComfyUI message")
 	}
 	if err := f.deliver(event); err != nil {
 		return &deliveryError{err}
@@ -229,7 +228,7 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	return nil
 }
 
-// ping asks the server for signs of life until stop is closed.
+// ping sends pings to the server until stop is closed.
 func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
 	ticker := time.NewTicker(max(f.client.silence/pingsPer, time.Millisecond))
 	defer ticker.Stop()
@@ -238,7 +237,7 @@ func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
 		case <-stop:
 			return
 		case <-ticker.C:
-			// A ping that cannot be sent shows in the read that it would have kept alive.
+			// If a ping cannot be sent, the read that it would have kept alive fails.
 			_ = conn.WriteControl(websocket.PingMessage, nil, time.Now().Add(writeTimeout)) // see above
 		}
 	}

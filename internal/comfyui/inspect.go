@@ -21,10 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// defaultMaxUpload is the largest request body of a server that does not tell it.
+// defaultMaxUpload is the largest request body of a server that does not report its limit.
 const defaultMaxUpload = 100 << 20
 
-// listedAtOnce bounds the model folders that are read at the same time.
+// listedAtOnce bounds the model folders that are read concurrently.
 const listedAtOnce = 4
 
 // Identify implements Inspector.
@@ -72,8 +72,8 @@ type systemStats struct {
 func (s *systemStats) identity() (Identity, error) {
 	version, err := ParseVersion(s.System.Version)
 	if err != nil || version.Compare(MinVersion) < 0 {
-		got := cmp.Or(clip(s.System.Version), "that it does not tell")
-		return Identity{}, fault.New(fault.Invalid, fault.CodeServerTooOld, "ComfyUI of version %s cannot be driven; the oldest that can is %s", got, MinVersion).
+		got := cmp.Or(clip(s.System.Version), "of unknown version")
+		return Identity{}, fault.New(fault.Invalid, fault.CodeServerTooOld, "ComfyUI %s is not supported; the oldest supported version is %s", got, MinVersion).
 			WithDetails(map[string]any{"version": clip(s.System.Version), "oldest": MinVersion.String()})
 	}
 	id := Identity{Version: version, OS: s.System.OS, PyTorch: s.System.PyTorch, RAMTotal: s.System.RAMTotal, RAMFree: s.System.RAMFree}
@@ -97,7 +97,7 @@ func (c *Client) maxUpload(ctx context.Context) (int64, error) {
 		MaxUpload int64 `json:"max_upload_size"`
 	}
 	if a.status != http.StatusOK || json.Unmarshal(a.body, &features) != nil || features.MaxUpload <= 0 {
-		return defaultMaxUpload, nil //nolint:nilerr // servers without the route, or with another answer, have the default
+		return defaultMaxUpload, nil //nolint:nilerr // servers without the route, or with another answer, use the default
 	}
 	return features.MaxUpload, nil
 }
@@ -200,8 +200,8 @@ func (c *Client) Extensions(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(paths, func(p string) bool { return !isWebFile(p) }), nil
 }
 
-// isWebFile reports whether a path names a file below /extensions and nothing else. It judges the decoded path, too:
-// a proxy in front of the server may decode it before it removes "..".
+// isWebFile reports whether a path is a file below /extensions. It also checks the decoded path, because a proxy in
+// front of the server may decode the path before it removes "..".
 func isWebFile(name string) bool {
 	decoded, err := url.PathUnescape(name)
 	return err == nil && below(name, "/extensions/") && below(decoded, "/extensions/")
@@ -256,7 +256,7 @@ func (q *queueItem) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// entries returns queue items in the order in which they run: the server lists a heap.
+// entries returns queue items in the order in which they will run. The server returns them as a heap.
 func entries(items []queueItem) []QueueEntry {
 	out := make([]QueueEntry, len(items))
 	for i, item := range items {

@@ -6,14 +6,14 @@ import (
 	"fmt"
 )
 
-// Types of binary messages. ComfyUI calls 2 the unencoded form of 1; it never leaves the server.
+// Types of binary messages. Type 2 of ComfyUI is the unencoded form of type 1 and is never sent.
 const (
 	binaryPreview         = 1
 	binaryText            = 3
 	binaryPreviewMetadata = 4
 )
 
-// Types of the pictures of binaryPreview.
+// Types of pictures in a binaryPreview.
 var previewTypes = map[uint32]string{1: "image/jpeg", 2: "image/png"}
 
 // wireData is the data of a message; each type uses some of the members.
@@ -52,7 +52,7 @@ func (d *wireData) failure() ExecutionError {
 	return ExecutionError{Node: d.NodeID, Class: d.NodeType, Type: d.Type, Message: d.Message, Traceback: d.Traceback, Executed: d.Executed}
 }
 
-// stringList is a list of texts; any other JSON is none.
+// stringList is a list of texts. Any other JSON becomes an empty list.
 type stringList []string
 
 // UnmarshalJSON implements json.Unmarshaler.
@@ -64,7 +64,7 @@ func (l *stringList) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// parseText reads a text message. One that cannot be read is an error; one of an unknown type is not.
+// parseText reads a text message. A message that cannot be read is an error; a message of an unknown type is not.
 func parseText(raw []byte) (Event, error) {
 	var message struct {
 		Type string          `json:"type"`
@@ -86,7 +86,7 @@ func parseText(raw []byte) (Event, error) {
 	return d.event(message.Type), nil
 }
 
-// known are the types of messages that event understands.
+// known lists the types of messages that event understands.
 var known = map[string]bool{
 	"status": true, "execution_start": true, "execution_cached": true, "executing": true, "progress": true, "executed": true,
 	"execution_success": true, "execution_error": true, "execution_interrupted": true,
@@ -131,7 +131,7 @@ func parseProgressState(raw json.RawMessage) (Event, error) {
 	return ProgressState{Prompt: d.Prompt, Nodes: d.Nodes}, nil
 }
 
-// parseBinary reads a binary message: four bytes of type, then what the type says.
+// parseBinary reads a binary message: four bytes of type, then the content, whose form depends on the type.
 func parseBinary(raw []byte) (Event, error) {
 	kind, rest, err := number(raw)
 	if err != nil {
@@ -176,7 +176,7 @@ func parsePreview(raw []byte) (Event, error) {
 	return Preview{Prompt: m.Prompt, Node: m.Node, Display: m.Display, Parent: m.Parent, Real: m.Real, MediaType: m.MediaType, Image: image}, nil
 }
 
-// prefixed splits off what a length of four bytes precedes.
+// prefixed splits off bytes that follow their length, a number of four bytes.
 func prefixed(raw []byte) (head, rest []byte, err error) {
 	length, rest, err := number(raw)
 	if err != nil {

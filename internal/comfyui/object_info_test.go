@@ -31,8 +31,8 @@ func TestRealServersDefinitionsAreServedAsTheyAre(t *testing.T) {
 	}
 }
 
-// requireOwnDefinitions checks that clients read of every class of a server what the server wrote, key by key, apart
-// from the choice of files.
+// requireOwnDefinitions requires that clients read, for every class of a server, the definition that the server
+// wrote, key by key, except for the choice of files.
 func requireOwnDefinitions(t *testing.T, server comfyui.Server) {
 	t.Helper()
 	said, err := server.Classes(t.Context(), "")

@@ -12,14 +12,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// cancelRounds bounds how often Cancel looks whether the prompt is still in the queue: once is the
-// rule, more only where the server was given the prompt more than once.
+// cancelRounds bounds how often Cancel checks whether the prompt is still in the queue. Once is the rule; more rounds
+// are needed only if the server received the prompt more than once.
 const cancelRounds = 5
 
 // Submit implements Prompts.
 func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
 	if id, err := uuid.Parse(string(p.ID)); err != nil || NewPromptID(id) != p.ID {
-		return Submitted{}, fault.New(fault.Invalid, fault.CodeServerRefused, "%q is not the id of a prompt: it is not a UUID in canonical form", clip(string(p.ID)))
+		return Submitted{}, fault.New(fault.Invalid, fault.CodeServerRefused, "the prompt id %q is not a UUID in canonical form", clip(string(p.ID)))
 	}
 	extra, err := withoutNullWorkflow(p.Extra)
 	if err != nil {
@@ -49,7 +49,7 @@ func submitted(id PromptID, a answer) (Submitted, error) {
 	switch a.status {
 	case http.StatusOK, http.StatusBadRequest:
 		if err := json.Unmarshal(a.body, &body); err != nil {
-			return Submitted{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a prompt is not what ComfyUI answers")
+			return Submitted{}, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a prompt does not have the form of a ComfyUI answer")
 		}
 	default:
 		return Submitted{}, statusError(a)
@@ -85,8 +85,8 @@ func nodeErrors(raw map[string]json.RawMessage) (map[string]NodeErrors, error) {
 	return nodes, nil
 }
 
-// withoutNullWorkflow leaves out a null extra_pnginfo.workflow: it is accepted, and from then on
-// the server's list of jobs is an error until the prompt leaves its history.
+// withoutNullWorkflow leaves out a null extra_pnginfo.workflow. A server accepts such a prompt, but then its list of
+// jobs fails until the prompt leaves the history.
 func withoutNullWorkflow(extra map[string]json.RawMessage) (map[string]json.RawMessage, error) {
 	raw, ok := extra["extra_pnginfo"]
 	if !ok {
@@ -133,14 +133,14 @@ func (c *Client) Cancel(ctx context.Context, id PromptID) (bool, error) {
 			return cancelled, err
 		}
 		cancelled = cancelled || pending || running
-		if !pending { // what left the queue may have begun to run: that shows in another look
+		if !pending { // a prompt that left the queue may have begun to run: check again
 			return cancelled, nil
 		}
 	}
 	return cancelled, nil
 }
 
-// interrupt ends a prompt if it is the one that runs.
+// interrupt ends a prompt if it is the running one.
 func (c *Client) interrupt(ctx context.Context, id PromptID) error {
 	if _, jobs, err := c.cancelJob(ctx, id); jobs || err != nil {
 		return err
@@ -148,8 +148,8 @@ func (c *Client) interrupt(ctx context.Context, id PromptID) error {
 	return c.act(ctx, "/interrupt", map[string]any{"prompt_id": id})
 }
 
-// cancelJob cancels through the jobs interface, which finds a prompt in either place. known is
-// false where the server has no such interface.
+// cancelJob cancels through the jobs interface, which finds waiting and running prompts. known is false if the server
+// does not have this interface.
 func (c *Client) cancelJob(ctx context.Context, id PromptID) (cancelled, known bool, err error) {
 	if c.noJobs.Load() {
 		return false, false, nil
@@ -171,13 +171,13 @@ func (c *Client) cancelJob(ctx context.Context, id PromptID) (cancelled, known b
 		return false, false, err
 	}
 	if body.Cancelled == nil {
-		return false, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a cancel is not what ComfyUI answers")
+		return false, false, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server's answer to a cancel does not have the form of a ComfyUI answer")
 	}
 	return *body.Cancelled, true, nil
 }
 
-// dequeue takes one entry of the prompt out of the queue. A server error is no verdict: where two
-// entries are equal the server fails after it removed one.
+// dequeue removes one entry of the prompt from the queue. A server error does not mean failure: if two entries are
+// equal, the server fails after it has removed one.
 func (c *Client) dequeue(ctx context.Context, id PromptID) error {
 	a, err := c.post(ctx, "/queue", map[string]any{"delete": []PromptID{id}})
 	if err != nil || a.status >= 500 || a.status == http.StatusOK {
@@ -186,7 +186,7 @@ func (c *Client) dequeue(ctx context.Context, id PromptID) error {
 	return statusError(a)
 }
 
-// act posts what has no answer but its status.
+// act sends a request whose answer has only a status.
 func (c *Client) act(ctx context.Context, path string, body any) error {
 	a, err := c.post(ctx, path, body)
 	if err != nil {

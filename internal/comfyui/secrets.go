@@ -10,8 +10,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
-// credentials returns the parts of headers that a server, or a proxy in front of it, must not repeat: each value, what
-// follows the scheme of an Authorization, the user's name and password of a basic one, and the values of cookies.
+// credentials returns the parts of headers that a server, or a proxy in front of it, must not repeat: each value, the
+// credentials after the scheme of an Authorization, the user name and password of basic authentication, and the
+// values of cookies.
 func credentials(header http.Header) (secrets []string) {
 	for name, values := range header {
 		for _, value := range values {
@@ -31,11 +32,11 @@ func credentials(header http.Header) (secrets []string) {
 	return secrets
 }
 
-// basic returns the name with its password, and the password.
+// basic returns "user:password" and the password.
 func basic(token string) []string {
 	raw, err := base64.StdEncoding.DecodeString(strings.TrimSpace(token))
 	if err != nil {
-		return nil // it is sent as it is, and withheld as it is
+		return nil // not base64: the value itself is withheld
 	}
 	_, password, _ := strings.Cut(string(raw), ":")
 	return []string{string(raw), password}
@@ -56,7 +57,7 @@ func (c *Client) Withholding(secrets ...string) Server {
 	return &more
 }
 
-// withhold overwrites the secrets in an answer: in its body as it is read, and in its header.
+// withhold overwrites the secrets in an answer: in its header, and in its body while it is read.
 func (c *Client) withhold(res *http.Response) {
 	res.Body = struct {
 		io.Reader
@@ -69,7 +70,7 @@ func (c *Client) withhold(res *http.Response) {
 	}
 }
 
-// readable returns an error whose text holds no secret: errors of a connection may quote what was received.
+// readable returns an error whose text contains no secret. Errors of a connection may quote received bytes.
 func (c *Client) readable(err error) error {
 	if text := err.Error(); c.secrets.Found(text) {
 		return errors.New(c.secrets.String(text))

@@ -22,10 +22,10 @@ const (
 	bearer   = "s3cr3t-of-the-proxy/1"
 	password = "pa55word-of-the-proxy"
 	session  = "c00kie-of-the-proxy"
-	comfyOrg = "comfyui-0123456789abcdef" // of a job
+	comfyOrg = "comfyui-0123456789abcdef" // credential of a job
 )
 
-// echo is a server that repeats every header of a request in all that it answers.
+// echo is a server that repeats every header of a request in all of its answers.
 func echo(t *testing.T) string {
 	t.Helper()
 	said := func(r *http.Request) string {
@@ -72,7 +72,7 @@ func echo(t *testing.T) string {
 	return server.URL
 }
 
-// What a server repeats of the credentials that it is sent reaches nobody: no error, no message, no result and no file.
+// Credentials that a server repeats never appear in an error, a message, a result or a file.
 func TestCredentialsThatAServerRepeatsAreOverwritten(t *testing.T) {
 	t.Parallel()
 	for name, header := range map[string]http.Header{

@@ -10,11 +10,11 @@ import (
 // Version is a version of ComfyUI.
 type Version struct{ Major, Minor, Patch int }
 
-// MinVersion is the oldest version that can be driven: the first that interrupts a prompt by its
-// id. Before it an interrupt ends whatever runs, also what somebody else submitted.
+// MinVersion is the oldest supported version: the first that interrupts a prompt by its id. In older versions an
+// interrupt ends the running prompt, even if another client submitted it.
 var MinVersion = Version{0, 3, 57}
 
-// ParseVersion reads "0.33.0", also as git describes it: "v0.2.1-3-gabc1234".
+// ParseVersion reads "0.33.0" or the form that git describe prints, such as "v0.2.1-3-gabc1234".
 func ParseVersion(s string) (Version, error) {
 	numbers, _, _ := strings.Cut(strings.TrimPrefix(s, "v"), "-")
 	numbers, _, _ = strings.Cut(numbers, "+")

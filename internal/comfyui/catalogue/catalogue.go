@@ -1,7 +1,7 @@
-// Package catalogue keeps in memory what the ComfyUI servers offer to an editor besides their node
-// classes: model files, embeddings, and the web files of custom nodes. It promises that an answer
-// never waits for a server: it answers with what was read last, and a server that is away keeps
-// what it had until it is removed. Classes are not its business, nor is the health of servers.
+// Package catalogue keeps in memory the lists that ComfyUI servers offer to an editor besides their node classes:
+// model files, embeddings, and the web files of custom nodes. It promises that an answer never waits for a server:
+// answers come from the last listing of each server, and a server that does not respond keeps its last listing until
+// it is removed. Classes and the health of servers are left to other packages.
 package catalogue
 
 import (
@@ -23,41 +23,41 @@ type Member struct {
 	Server  comfyui.Inspector
 }
 
-// Options are the tunables of a Catalogue. The zero value works.
+// Options configure a Catalogue. The zero value works.
 type Options struct {
-	// Web is the address of the server whose web files of custom nodes are served; "" = none. They run
-	// in the browsers of everybody who opens the editor, so that the operator has to choose.
+	// Web is the address of the server whose web files of custom nodes are served; "" means no server. These files
+	// run in the browsers of everybody who opens the editor, so the operator has to choose the server.
 	Web   string
-	Every time.Duration // between two looks; default 15 s
-	Log   *slog.Logger  // default none
+	Every time.Duration // between two listings of a server; default 15 s
+	Log   *slog.Logger  // nil = no log
 }
 
-// Numbers of the catalogue.
+// Timing of the catalogue.
 const (
 	defaultEvery = 15 * time.Second
-	memberTick   = time.Second      // between two looks for new members
-	readWithin   = 20 * time.Second // a server may take to answer
+	memberTick   = time.Second      // between two checks for new members
+	readWithin   = 20 * time.Second // time limit of an answer
 )
 
-// Catalogue is what the servers offer. It is safe for concurrent use.
+// Catalogue holds the listings of all servers. It is safe for concurrent use.
 type Catalogue struct {
 	members func() []Member
 	opts    Options
 
 	mu         sync.Mutex // guards the fields below
 	byAddress  map[string]*listing
-	models     comfyui.Models // of all
+	models     comfyui.Models // the models of all servers
 	extensions []string
 }
 
-// listing is what one server had at the last look.
+// listing is the content of one server when it was last read.
 type listing struct {
 	models     comfyui.Models
 	extensions []string
 	at         time.Time
 }
 
-// New returns an empty catalogue of the servers that members names. Run fills it.
+// New returns an empty catalogue of the servers that members returns. Run fills it.
 func New(members func() []Member, opts Options) *Catalogue {
 	if opts.Every == 0 {
 		opts.Every = defaultEvery
@@ -68,7 +68,7 @@ func New(members func() []Member, opts Options) *Catalogue {
 	return &Catalogue{members: members, opts: opts, byAddress: map[string]*listing{}}
 }
 
-// Run keeps the catalogue until ctx ends.
+// Run keeps the catalogue current until ctx ends.
 func (c *Catalogue) Run(ctx context.Context) error {
 	tick := time.NewTicker(min(memberTick, c.opts.Every))
 	defer tick.Stop()
@@ -82,7 +82,7 @@ func (c *Catalogue) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh forgets the servers that are no members any more, and reads those that are due.
+// Refresh removes the listings of servers that are no longer members, and reads the servers that are due.
 func (c *Catalogue) Refresh(ctx context.Context) {
 	members := c.members()
 	due := c.due(members)
@@ -94,8 +94,8 @@ func (c *Catalogue) Refresh(ctx context.Context) {
 	c.merge(members)
 }
 
-// due returns the members whose listing is old. Each is taken at once, so that one that does not
-// answer is asked again only after a time.
+// due returns the members whose listing is old, and marks them as being read, so that a server that does not answer
+// is tried again only after Every.
 func (c *Catalogue) due(members []Member) []Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -119,7 +119,7 @@ func (c *Catalogue) due(members []Member) []Member {
 	return due
 }
 
-// read asks one server.
+// read reads the listing of one server.
 func (c *Catalogue) read(ctx context.Context, m Member) {
 	ctx, cancel := context.WithTimeout(ctx, readWithin)
 	defer cancel()
@@ -131,7 +131,7 @@ func (c *Catalogue) read(ctx context.Context, m Member) {
 		err = errors.Join(err, webErr)
 	}
 	if err != nil {
-		c.opts.Log.Debug("model list of a server not read", "server", m.Address, "error", err)
+		c.opts.Log.Debug("model list read failed", "server", m.Address, "error", err)
 		return
 	}
 	c.mu.Lock()
@@ -141,10 +141,10 @@ func (c *Catalogue) read(ctx context.Context, m Member) {
 	}
 }
 
-// ofTheEditor reports whether a web file belongs to the editor that a server brings.
+// ofTheEditor reports whether a web file belongs to the editor that comes with a server.
 func ofTheEditor(path string) bool { return strings.HasPrefix(path, "/extensions/core/") }
 
-// merge makes the union of all listings, in the order of the members.
+// merge combines all listings, in the order of the members.
 func (c *Catalogue) merge(members []Member) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,13 +168,13 @@ func (c *Catalogue) merge(members []Member) {
 	c.models = all
 }
 
-// distinct returns names in order, each once.
+// distinct returns names in order, without duplicates.
 func distinct(names []string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(names)))
 }
 
-// Models returns the files that any server has, by folder and in order, and the embeddings. The
-// caller changes nothing in it.
+// Models returns the files of all servers, by folder and in order, and the embeddings. The caller must not change the
+// result.
 func (c *Catalogue) Models() comfyui.Models {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -188,8 +188,7 @@ func (c *Catalogue) Extensions() []string {
 	return slices.Clone(c.extensions)
 }
 
-// HasWebFile reports whether a path may name a web file: it stands in the folder of a custom node
-// that has scripts.
+// HasWebFile reports whether a path may name a web file: it is in the folder of a custom node that has scripts.
 func (c *Catalogue) HasWebFile(path string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,7 +196,7 @@ func (c *Catalogue) HasWebFile(path string) bool {
 	return ok && slices.ContainsFunc(c.extensions, func(script string) bool { return strings.HasPrefix(script, pack) })
 }
 
-// packOf returns the folder of a custom node that a path lies in: "/extensions/name/".
+// packOf returns the folder of the custom node to which a path belongs: "/extensions/name/".
 func packOf(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, "/extensions/")
 	name, file, deep := strings.Cut(rest, "/")
@@ -214,5 +213,5 @@ func (c *Catalogue) WebFile(ctx context.Context, path string) (*comfyui.Download
 			}
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.CodeServerFileNotFound, "there is no such web file")
+	return nil, fault.New(fault.NotFound, fault.CodeServerFileNotFound, "the ComfyUI server has no such web file")
 }

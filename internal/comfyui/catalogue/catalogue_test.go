@@ -13,7 +13,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// member starts a server with these checkpoints.
+// member starts a server with the given checkpoints.
 func member(t *testing.T, checkpoints ...string) (catalogue.Member, *sim.Machine) {
 	t.Helper()
 	m, err := sim.Start("127.0.0.1:0", sim.Options{Checkpoints: checkpoints})

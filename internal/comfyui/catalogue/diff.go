@@ -8,16 +8,15 @@ import (
 	"strings"
 )
 
-// Difference is one thing in which two definitions of a class differ.
+// Difference is one difference between two definitions of a class.
 type Difference struct {
 	What   string `json:"what"`   // "input width: max", "outputs", …
 	Native string `json:"native"` // "" = not there
 	Server string `json:"server"`
 }
 
-// Diff compares the definition of a native class with that of a server, as far as graphs depend on
-// it: inputs, their types, bounds and choices, and outputs. Names for people, texts and the choice
-// of files are nobody's difference.
+// Diff compares the definition of a native class with that of a server, as far as graphs depend on it: inputs, their
+// types, bounds and choices, and outputs. It ignores display names, texts and the choice of files.
 func Diff(native, server json.RawMessage) ([]Difference, error) {
 	a, err := parseDefinition(native)
 	if err != nil {
@@ -40,7 +39,7 @@ func Diff(native, server json.RawMessage) ([]Difference, error) {
 	return found, nil
 }
 
-// definition is what Diff reads of a class.
+// definition holds the members of a class that Diff compares.
 type definition struct {
 	Input map[string]map[string]json.RawMessage `json:"input"`
 
@@ -77,7 +76,7 @@ func parseDefinition(raw json.RawMessage) (*definition, error) {
 	return d, nil
 }
 
-// parseInput reads [type, {options}]; the type of an older combo is the list of its choices.
+// parseInput reads [type, {options}]. In older combos, the type is the list of choices.
 func parseInput(section string, raw json.RawMessage) (*input, error) {
 	var spec []json.RawMessage
 	if err := json.Unmarshal(raw, &spec); err != nil {
@@ -110,7 +109,7 @@ func texts(value any) []string {
 	return out
 }
 
-// differences are collected one by one.
+// differences collects the differences between two definitions.
 type differences []Difference
 
 func (d *differences) add(what, native, server string) {
@@ -141,7 +140,7 @@ func (in *input) describe() string {
 	return in.section + " " + in.kind
 }
 
-// ofFiles reports whether the choices are uploaded files, which are never the same in two places.
+// ofFiles reports whether the choices are uploaded files, which differ on every server.
 func (in *input) ofFiles() bool {
 	for option := range in.options {
 		if strings.HasSuffix(option, "_upload") {
@@ -151,7 +150,7 @@ func (in *input) ofFiles() bool {
 	return false
 }
 
-// only lists the choices of one that the other does not have.
+// only returns the choices of one definition that the other does not have.
 func only(one, other []string) string {
 	rest := slices.DeleteFunc(slices.Clone(one), func(choice string) bool { return slices.Contains(other, choice) })
 	return strings.Join(rest, ", ")

@@ -82,7 +82,7 @@ var following = map[string]func(*testing.T, *bench){
 	},
 }
 
-// checkNodes: every node begins once, behind those that it reads.
+// checkNodes requires that every node begins once, after the nodes that it reads.
 func checkNodes(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	t.Helper()
 	place := map[string]int{}
@@ -97,7 +97,7 @@ func checkNodes(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	}
 }
 
-// checkProgress: each step is reported, by node and in the state of all.
+// checkProgress requires that each step is reported, both for the node and in the state of all nodes.
 func checkProgress(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	t.Helper()
 	require.Equal(t, []comfyui.Progressed{
@@ -111,7 +111,7 @@ func checkProgress(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	require.Equal(t, "finished", last.Nodes["7"].State)
 }
 
-// checkPreviews: each step shows a picture that names its node.
+// checkPreviews requires that each step sends a picture that names its node.
 func checkPreviews(t *testing.T, id comfyui.PromptID, events []comfyui.Event) {
 	t.Helper()
 	previews := only[comfyui.Preview](events)

@@ -58,12 +58,12 @@ var prompts = map[string]func(*testing.T, *bench){
 		g := b.picture(0)
 		g["1"].Inputs["width"] = 0
 		delete(g["2"].Inputs, "images")
-		delete(g, "4") // it needs neither
+		delete(g, "4") // this output needs neither
 		refused := b.refused(t, g)
 		require.Equal(t, "prompt_outputs_failed_validation", refused.Err.Type)
 		require.Equal(t, "EmptyImage", refused.Nodes["1"].Class)
 		require.Equal(t, "value_smaller_than_min", refused.Nodes["1"].Errors[0].Type)
-		require.Contains(t, refused.Nodes["1"].Dependent, "3") // which others are named depends on the order of validation
+		require.Contains(t, refused.Nodes["1"].Dependent, "3") // the other names depend on the order of validation
 		require.Equal(t, "required_input_missing", refused.Nodes["2"].Errors[0].Type)
 	},
 	"UnknownChoiceIsRefused": func(t *testing.T, b *bench) {
@@ -97,7 +97,7 @@ var prompts = map[string]func(*testing.T, *bench){
 	"RepeatedGraphIsAnsweredFromTheCache": func(t *testing.T, b *bench) {
 		g := b.sample(t, 64, 1)
 		first, second := b.run(t, g), b.run(t, g)
-		if len(second.Cached) == 0 { // what another test freed may be dropped only now
+		if len(second.Cached) == 0 { // the cache that another test freed may be dropped only now
 			first, second = second, b.run(t, g)
 		}
 		require.NotContains(t, first.Cached, "5")
@@ -139,7 +139,7 @@ var prompts = map[string]func(*testing.T, *bench){
 	"FreeAndRunAgain": func(t *testing.T, b *bench) {
 		b.run(t, b.sample(t, 64, 1))
 		require.NoError(t, b.Free(b.ctx))
-		for cached := true; cached; { // a prompt that comes at once may run before the cache is dropped
+		for cached := true; cached; { // a prompt that follows immediately may run before the cache is dropped
 			cached = slices.Contains(b.run(t, b.sample(t, 64, 1)).Cached, "1")
 		}
 	},

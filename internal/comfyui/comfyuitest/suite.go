@@ -1,7 +1,7 @@
-// Package comfyuitest is the conformance suite of comfyui.Server. It runs on the simulator in every
-// test run, and on real servers on request; it asserts what callers build on and nothing that only
-// one of the two does. It needs a checkpoint that can sample pictures of 64 pixels, and leaves
-// files with names of its own in the server's folders.
+// Package comfyuitest is the conformance suite of comfyui.Server. It runs on the simulator in every test run, and on
+// real servers on request. It checks only the behaviour on which callers depend and which the simulator and real
+// servers share. It needs a checkpoint that can sample pictures of 64 pixels, and leaves files with distinct names in
+// the server's folders.
 package comfyuitest
 
 import (
@@ -18,18 +18,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 )
 
-// Options say how the suite uses what it tests.
+// Options configure the suite for the servers under test.
 type Options struct {
-	// Shared says that all tests drive one server, one after the other: a real one.
+	// Shared is set if all tests use one server, one after the other, such as a real one.
 	Shared bool
-	// Steps is how many steps of a sampler take about a second; default 200; fewer where a step takes longer.
+	// Steps is the number of steps of a sampler that take about a second; default 200. Servers whose steps take
+	// longer need fewer.
 	Steps int
 }
 
-// patience bounds every test. A real server on a busy CPU takes a minute for what takes a GPU none.
+// patience bounds every test. A real server on a busy CPU needs a minute for work that a GPU does at once.
 const patience = 4 * time.Minute
 
-// Run tests servers that newServer returns.
+// Run tests the servers that newServer returns.
 func Run(t *testing.T, newServer func(testing.TB) comfyui.Server, opts Options) {
 	t.Helper()
 	if opts.Steps == 0 {
@@ -52,9 +53,9 @@ func Run(t *testing.T, newServer func(testing.TB) comfyui.Server, opts Options) 
 // bench is a server under test.
 type bench struct {
 	comfyui.Server
-	ctx  context.Context //nolint:containedctx // of one test
+	ctx  context.Context //nolint:containedctx // belongs to one test
 	opts Options
-	name string // unique, for files and seeds
+	name string // a unique name for files and seeds
 }
 
 // graph is a graph in API format.
@@ -67,7 +68,7 @@ type node struct {
 
 func link(id string, slot int) []any { return []any{id, slot} }
 
-// picture saves and shows a small picture of one colour, and a text.
+// picture returns a graph that saves and shows a small picture of one colour, and a text.
 func (b *bench) picture(color int) graph {
 	return graph{
 		"1": {"EmptyImage", map[string]any{"width": 64, "height": 48, "batch_size": 1, "color": color}},
@@ -91,7 +92,7 @@ func (b *bench) checkpoint(t *testing.T) string {
 	return models.Files["checkpoints"][0]
 }
 
-// sample is a text to picture graph of so many steps, which no earlier prompt has run.
+// sample returns a text-to-image graph with the given number of steps, which no earlier prompt has run.
 func (b *bench) sample(t *testing.T, size, steps int) graph {
 	t.Helper()
 	seed := int(uuid.New().ID())
@@ -109,13 +110,13 @@ func (b *bench) sample(t *testing.T, size, steps int) graph {
 	}
 }
 
-// long is a graph that runs for about a second, or longer.
+// long returns a graph that runs for a second or longer.
 func (b *bench) long(t *testing.T) graph {
 	t.Helper()
 	return b.sample(t, 128, b.opts.Steps)
 }
 
-// prompt makes a prompt of a graph, with an id and a client name of its own.
+// prompt returns a prompt for a graph, with its own id and client name.
 func prompt(t *testing.T, g graph) comfyui.Prompt {
 	t.Helper()
 	raw, err := json.Marshal(g)
@@ -134,7 +135,7 @@ func (b *bench) run(t *testing.T, g graph) *comfyui.Outcome {
 	return state.Outcome
 }
 
-// runAny submits a prompt and waits for its end, whatever it is.
+// runAny submits a prompt and waits for its end, whatever its outcome.
 func (b *bench) runAny(t *testing.T, p comfyui.Prompt) comfyui.State {
 	t.Helper()
 	_, err := b.Submit(b.ctx, p)
@@ -142,7 +143,7 @@ func (b *bench) runAny(t *testing.T, p comfyui.Prompt) comfyui.State {
 	return b.await(t, p.ID, comfyui.Status.Ended)
 }
 
-// await asks for a prompt until its status is as wanted.
+// await polls a prompt until its status is the wanted one.
 func (b *bench) await(t *testing.T, id comfyui.PromptID, wanted func(comfyui.Status) bool) comfyui.State {
 	t.Helper()
 	ticker := time.NewTicker(20 * time.Millisecond)
@@ -165,14 +166,14 @@ func is(wanted comfyui.Status) func(comfyui.Status) bool {
 	return func(s comfyui.Status) bool { return s == wanted }
 }
 
-// feed is a Follow that runs beside the test.
+// feed is a Follow that runs in the background.
 type feed struct {
 	events chan comfyui.Event
 	ended  chan error
 	stop   context.CancelFunc
 }
 
-// follow follows a client from the moment on at which it returns.
+// follow follows a client, and returns when messages arrive.
 func (b *bench) follow(t *testing.T, client string) *feed {
 	t.Helper()
 	ctx, stop := context.WithCancel(b.ctx)
@@ -183,16 +184,16 @@ func (b *bench) follow(t *testing.T, client string) *feed {
 	}()
 	t.Cleanup(func() {
 		stop()
-		for range f.ended { // how a feed ends when it is stopped is no part of the suite
+		for range f.ended { // the suite does not check the error of a stopped feed
 		}
 	})
 	waitFor[comfyui.Connected](t, b.ctx, f)
 	return f
 }
 
-// reattach follows a client whose first connection has just ended, until a node's progress arrives. A server forgets a
-// client when it sees the end of a connection. If it sees the end of the first one late, it forgets the second one with
-// it, which then hears nothing, and has to be opened again.
+// reattach follows a client whose first connection has just ended, until a node's progress arrives. A server forgets
+// a client when it sees the end of a connection. If it sees the end of the first connection late, it also forgets the
+// second one, which then receives nothing and has to be opened again.
 func (b *bench) reattach(t *testing.T, client string) *feed {
 	t.Helper()
 	const silence = time.Second
@@ -219,7 +220,7 @@ func (b *bench) reattach(t *testing.T, client string) *feed {
 	}
 }
 
-// waitFor returns the next event of a type, and all that came before it.
+// waitFor returns the next event of a type, and all events before it.
 func waitFor[E comfyui.Event](t *testing.T, ctx context.Context, f *feed) (E, []comfyui.Event) {
 	t.Helper()
 	var before []comfyui.Event
@@ -239,7 +240,7 @@ func waitFor[E comfyui.Event](t *testing.T, ctx context.Context, f *feed) (E, []
 	}
 }
 
-// only returns the events of a type.
+// only returns the events of one type.
 func only[E comfyui.Event](events []comfyui.Event) []E {
 	var out []E
 	for _, event := range events {

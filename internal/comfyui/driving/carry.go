@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// addInput gives an input of the segment its value: a constant, or nodes that load it.
+// addInput sets an input of the segment: to a constant, or to the output of nodes that load the value.
 func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 	n := c.r.Segment.Nodes[in.Node]
 	value, known := c.r.Inputs[in.From]
@@ -46,7 +46,7 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 	return nil
 }
 
-// move returns what stands for a value in the prompt.
+// move uploads a value if necessary, and returns the constant or the link that stands for the value in the prompt.
 func (c *compiled) move(ctx context.Context, value node.Value) (any, error) {
 	switch v := value.(type) {
 	case node.List:
@@ -66,18 +66,19 @@ func (c *compiled) move(ctx context.Context, value node.Value) (any, error) {
 	case string, int64, float64, bool:
 		return v, nil
 	}
-	return nil, cannotCross("%s cannot be given to a server", node.Describe(value))
+	return nil, cannotCross("%s cannot be moved to a server", node.Describe(value))
 }
 
-// cannotCross is the error of a value that cannot be moved.
+// cannotCross returns the error for a value that cannot be moved.
 func cannotCross(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeValueCannotCross, "%s", fmt.Sprintf(format, args...))
 }
 
-// maxMoved bounds the frames of a batch that is moved to a server one by one.
+// maxMoved bounds the frames of a batch that is moved to a server frame by frame.
 const maxMoved = 4096
 
-// moveImage moves an image: as it is where the server has the node pack and the samples are floats, or else as PNG.
+// moveImage moves an image. If the server has the node pack and the samples are floats, they are moved unchanged;
+// otherwise as PNG.
 func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error) {
 	if c.lossless(loadImage) && (!im.Is8Bit() || im.Channels() != 3) {
 		return c.moveTensors(ctx, loadImage, losslessImage(im))
@@ -85,10 +86,10 @@ func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error)
 	return c.movePictures(ctx, im)
 }
 
-// movePictures uploads the frames of an image and joins them again. Alpha is moved beside the colours.
+// movePictures uploads the frames of an image and joins them again. Alpha is uploaded separately from the colours.
 func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, error) {
 	if im.Frames() > maxMoved {
-		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures is more than the %d that are moved to a server", im.Frames(), maxMoved)
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures cannot be moved to a server; at most %d are allowed", im.Frames(), maxMoved)
 	}
 	frames := make([]any, im.Frames())
 	for frame := range frames {
@@ -109,8 +110,8 @@ func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, err
 	return c.batch(frames), nil
 }
 
-// nearlyOne scales the mask that alpha is loaded as. Servers compute alpha from it and truncate alpha when they save it: an
-// alpha that is a rounding error too small would come back as one less.
+// nearlyOne scales the mask from which alpha is loaded. Servers compute alpha from the mask and truncate alpha when
+// they save it, so that a rounding error would make the alpha smaller by one.
 const nearlyOne = 1 - 1e-6
 
 // withAlpha joins the colours of a loaded picture with its alpha.
@@ -122,7 +123,7 @@ func (c *compiled) withAlpha(loaded string, width, height int) any {
 	return linkTo(c.add("JoinImageWithAlpha", map[string]any{"image": linkTo(loaded, 0), "alpha": linkTo(mask, 0)}), 0)
 }
 
-// batch joins pictures pairwise, so that the server copies each only a few times.
+// batch joins pictures in pairs, so that the server copies each picture only a few times.
 func (c *compiled) batch(frames []any) any {
 	for len(frames) > 1 {
 		var joined []any
@@ -138,11 +139,11 @@ func (c *compiled) batch(frames []any) any {
 	return frames[0]
 }
 
-// moveMask moves a mask: as it is where the server has the node pack, or else as the red of a picture, since servers
-// fail to read grey pictures of some sizes.
+// moveMask moves a mask. If the server has the node pack, the samples are moved unchanged; otherwise they become the
+// red channel of a picture, since servers cannot read grey pictures of some sizes.
 func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
 	if m.Empty() {
-		return nil, cannotCross("a mask without a pixel cannot be given to a server")
+		return nil, cannotCross("a mask without pixels cannot be moved to a server")
 	}
 	if c.lossless(loadMask) {
 		return c.moveTensors(ctx, loadMask, losslessMask(m))
@@ -171,7 +172,8 @@ func (c *compiled) putBytes(ctx context.Context, suffix string, data []byte) (st
 	return c.putStream(ctx, suffix, func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
 }
 
-// putStream uploads what open gives: once for its digest, by which it is named, and once for the server.
+// putStream uploads the content that open returns. It reads the content twice: for the digest that names it, and for
+// the upload.
 func (c *compiled) putStream(ctx context.Context, suffix string, open func() (io.Reader, int64, error)) (string, error) {
 	body, size, err := open()
 	if err != nil {
@@ -187,26 +189,27 @@ func (c *compiled) putStream(ctx context.Context, suffix string, open func() (io
 	return c.d.uploaded.put(ctx, c.r, upload{digest: hex.EncodeToString(sum.Sum(nil)), suffix: suffix, size: size, body: body})
 }
 
-// upload is a file to be moved in, named by its content.
+// upload is a file to be sent to a server, named by its content.
 type upload struct {
 	digest string
-	suffix string // of the name
+	suffix string // end of the name
 	size   int64
 	body   io.Reader
 }
 
-// uploads remembers which files servers have, so that each is sent to a server once.
+// uploads remembers which files each server has, so that a file is sent to a server once.
 type uploads struct {
 	mu    sync.Mutex
 	names map[string]string // by server and name
 }
 
-// maxRemembered bounds what is remembered; then all is forgotten and sent again when needed.
+// maxRemembered bounds the remembered names. When it is reached, all names are forgotten, and files are sent again
+// when needed.
 const maxRemembered = 100_000
 
 func newUploads() *uploads { return &uploads{names: map[string]string{}} }
 
-// put returns the name that prompts use for a file, which it sends where the server does not have it.
+// put returns the name of a file in prompts. It sends the file if the server does not have it.
 func (u *uploads) put(ctx context.Context, r *Run, up upload) (string, error) {
 	name := strings.ReplaceAll(up.digest, ":", "-") + up.suffix
 	key := r.Name + " " + name
@@ -230,7 +233,7 @@ func (u *uploads) put(ctx context.Context, r *Run, up upload) (string, error) {
 	return given, nil
 }
 
-// Forget forgets what a server has, because it refused a file that it was given.
+// Forget removes the names of all files on a server, because the server refused a file.
 func (d *Driver) Forget(server string) {
 	d.uploaded.mu.Lock()
 	defer d.uploaded.mu.Unlock()
@@ -241,7 +244,7 @@ func (d *Driver) Forget(server string) {
 	}
 }
 
-// maxSuffix bounds what is kept of the name of a file.
+// maxSuffix bounds the part of a file's name that is kept.
 const maxSuffix = 16
 
 func suffixOf(name string) string {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// save copies the files that a node put out, and returns what it shows with our names for them.
+// save copies the files of a node's output to the account, and returns the output with the names of the copies.
 func (d *Driver) save(ctx context.Context, r *Run, c *compiled, id string, out comfyui.Output) (map[string][]any, []job.OutputFile, error) {
 	files := r.Files(id)
 	byName := map[string]node.File{}
@@ -66,12 +66,12 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 
 func tooLarge(err error, f comfyui.File, most int64) error {
 	if fault.CodeOf(err) == fault.CodeTooLarge {
-		return fault.Wrap(err, fault.Exhausted, fault.CodeOutputTooLarge, "%s is larger than %d bytes, which is the most that is taken from a server", f.Name, most)
+		return fault.Wrap(err, fault.Exhausted, fault.CodeOutputTooLarge, "the output %s is larger than %d bytes, the limit for files of servers", f.Name, most)
 	}
 	return err
 }
 
-// pngSize returns the size of a picture whose file begins as a PNG does; 0 for others.
+// pngSize returns the size of a picture from the beginning of its PNG file, and 0 for any other file.
 func pngSize(r *bufio.Reader) (width, height int) {
 	head, err := r.Peek(24)
 	if err != nil || string(head[:8]) != "\x89PNG\r\n\x1a\n" {
@@ -80,14 +80,14 @@ func pngSize(r *bufio.Reader) (width, height int) {
 	return int(binary.BigEndian.Uint32(head[16:])), int(binary.BigEndian.Uint32(head[20:]))
 }
 
-// renamed is what a node shows, with our names of the files. What is no list stays out of it.
+// renamed returns the output of a node with the names of the copied files. Members that are not lists are left out.
 func renamed(raw json.RawMessage, files map[string]node.File) (map[string][]any, error) {
 	if len(raw) == 0 {
 		return nil, nil
 	}
 	var shown map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &shown); err != nil {
-		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "what the node shows is not an object")
+		return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the output of the node is not an object")
 	}
 	ui := make(map[string][]any, len(shown))
 	for key, value := range shown {

@@ -1,7 +1,7 @@
-// Package driving runs one segment of a graph on one ComfyUI server: it moves in what the segment reads, sends it as a
-// prompt, follows the execution, and moves out what it made. It keeps one promise: a prompt is found again by its id,
-// so that a segment whose driver was lost goes on where it was, and what a server gave is copied before the segment
-// counts as done. Which server runs a segment, and whether another one takes over, is left to its caller.
+// Package driving runs one segment of a graph on one ComfyUI server: it uploads the values that the segment reads,
+// sends the prompt, follows its execution, and downloads its outputs. It keeps one promise: a prompt is found again
+// by its id, so that a segment whose driver was lost continues, and outputs are copied before the segment counts as
+// done. Choosing the server, and another one after a failure, is left to the caller.
 package driving
 
 import (
@@ -22,64 +22,65 @@ import (
 // NodeFiles are the files of one node of one run.
 type NodeFiles interface {
 	node.Files
-	// Saved returns what the node has saved so far, in order.
+	// Saved returns the files that the node has saved so far, in order.
 	Saved() []job.OutputFile
 }
 
-// Recorder records what happens to the nodes of a segment, by their ids in the graph, and to the nodes that these expand to
-// on the server, by the ids that the server gives them. Calls do not overlap.
+// Recorder records the events of the nodes of a segment, by their ids in the graph, and of the nodes to which they
+// expand on the server, by the server's ids. Calls do not overlap.
 type Recorder interface {
-	// Started says that a node runs. within is its place if another node expanded to it, otherwise nil.
+	// Started records that a node runs. within is its position if another node expanded to it, otherwise nil.
 	Started(ctx context.Context, id string, within *job.Expansion) error
-	// Cached says which nodes the server answers from its own cache.
+	// Cached records the nodes that the server takes from its own cache.
 	Cached(ctx context.Context, ids []string) error
-	// Settle is called several times a second: what was said before is to be seen now.
+	// Settle makes earlier records visible. It is called several times a second.
 	Settle(ctx context.Context) error
-	// Executed says that a node ended well.
+	// Executed records that a node ended with success.
 	Executed(ctx context.Context, e Executed) error
 	// Recorded reports whether the end of a node was recorded by an earlier attempt.
 	Recorded(id string) bool
-	// Progress, Preview and Text show a running node to watchers; they may be lost.
+	// Progress, Preview and Text send the state of a running node to watching clients. They may be lost.
 	Progress(id string, value, max int)
 	Preview(id, contentType string, data []byte)
 	Text(id, text string)
 }
 
-// Executed is the end of a node.
+// Executed describes the end of a node.
 type Executed struct {
 	Node   string
-	Within *job.Expansion // of a node that another node expanded to
+	Within *job.Expansion // set for a node to which another node expanded
 	UI     map[string][]any
 	Files  []job.OutputFile
 	Took   time.Duration
-	Cached bool // the server answered it from its own cache
+	Cached bool // the server took the result from its own cache
 }
 
 // Run is one segment to run on one server.
 type Run struct {
 	Server   comfyui.Server
-	Name     string // of the server, in what is remembered of it
+	Name     string // of the server; remembered facts about the server are stored under this name
 	Prompt   comfyui.PromptID
-	Fresh    bool // no driver can have sent the prompt before
+	Fresh    bool // no earlier driver can have sent the prompt
 	Segment  *graph.Segment
-	Graph    json.RawMessage       // as it was submitted, for the metadata of saved files; nil = they keep the prompt
-	Inputs   map[string]node.Value // by the names of SegmentIn.From
+	Graph    json.RawMessage       // the submitted graph, for the metadata of saved files; nil = they keep the prompt that was sent
+	Inputs   map[string]node.Value // by SegmentIn.From
 	Classes  *node.Registry
-	Offers   func(class string) bool // whether the server has a class; nil = it has the original's and not those of the node pack
+	Offers   func(class string) bool // reports whether the server has a class; nil = it has ComfyUI's own classes and not the node pack
 	Files    func(nodeID string) NodeFiles
-	Extra    map[string]json.RawMessage // extra_data of the prompt
+	Extra    map[string]json.RawMessage // becomes extra_data of the prompt
 	Recorder Recorder
-	Ended    func() // unless nil, called when the prompt has ended well: its server can take another one
+	Ended    func() // unless nil, called when the prompt has succeeded: its server can run another prompt
 }
 
-// Result is what a segment made.
+// Result is the result of a segment.
 type Result struct {
 	Outputs []node.Value  // in the order of graph.Segment.Outputs
-	Took    time.Duration // of the prompt on the server, from its start; of a prompt found again, since it was found
+	Took    time.Duration // run time of the prompt on the server; for a prompt that was found again, the time since then
 }
 
-// ErrHandedOver is the cause, or in the chain of the cause, of a context that ends because another driver goes on with the
-// prompt. Drive then returns when its server has let go of this driver's socket: the next one uses the same name.
+// ErrHandedOver is the cause, or in the chain of the cause, of a context that ends because another driver takes over
+// the prompt. Drive then returns after its server has closed this driver's socket, because the next driver uses the
+// same name.
 var ErrHandedOver = errors.New("another driver continues")
 
 // NodeError is the failure of a node on a server.
@@ -88,14 +89,14 @@ type NodeError struct{ comfyui.ExecutionError }
 // Error implements error.
 func (e *NodeError) Error() string { return e.ExecutionError.Error() }
 
-// Options bound a Driver. The zero value works.
+// Options configure a Driver. The zero value works.
 type Options struct {
-	MaxOutput int64         // of one file that a server gives; default 4 GiB
-	MaxPixels int64         // of one value
-	Sounds    *ffmpeg.Tool  // reads the sounds of servers; nil = they are passed on as files
-	LostAfter time.Duration // without an answer since the connection broke; default 2 s
+	MaxOutput int64         // bytes of one file of a server; default 4 GiB
+	MaxPixels int64         // pixels of one value
+	Sounds    *ffmpeg.Tool  // reads sounds of servers; nil = sounds are passed on as files
+	LostAfter time.Duration // how long a server may give no answer after its connection broke; default 2 s
 	Poll      time.Duration // between two polls of a prompt without messages; default 2 s
-	Quiet     time.Duration // without a message of a prompt that runs, after which the socket is opened anew; default 10 s
+	Quiet     time.Duration // how long a running prompt may send no message before the socket is opened again; default 10 s
 }
 
 func (o *Options) setDefaults() {
@@ -128,15 +129,15 @@ func New(opts Options) *Driver {
 	return &Driver{opts: opts, uploaded: newUploads()}
 }
 
-// resends bounds how often a prompt is sent that its server has forgotten.
+// resends bounds how often a prompt is sent again after its server has forgotten it.
 const resends = 3
 
-// cancelWithin bounds telling a server that a prompt is not wanted any more.
+// cancelWithin bounds the time for cancelling a prompt on its server.
 const cancelWithin = 2 * time.Second
 
-// Drive runs a segment and returns what it made. The error is a *NodeError when a node failed, a *comfyui.Refusal
-// when the server refused the prompt, has CodeGivenUp when the server is lost, and is the cause of ctx when that
-// ended; the prompt then goes on, to be found by the next driver, or cancelled by Cancel.
+// Drive runs a segment and returns its result. The error is a *NodeError if a node failed and a *comfyui.Refusal if
+// the server refused the prompt. It has CodeGivenUp if the server is lost. If ctx ended, the error is the cause of
+// ctx; the prompt then continues, until the next driver finds it or Cancel cancels it.
 func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	c, err := d.compile(&r)
 	if err != nil {
@@ -164,7 +165,7 @@ func (d *Driver) Cancel(ctx context.Context, s comfyui.Server, id comfyui.Prompt
 	return err
 }
 
-// given turns the failures by which a server is lost into CodeGivenUp.
+// given converts errors that mean the loss of a server to CodeGivenUp.
 func given(ctx context.Context, err error) error {
 	if ctx.Err() != nil && context.Cause(ctx) != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Cause(ctx)

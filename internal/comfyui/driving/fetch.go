@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// beginnings are the first bytes of files by the suffix of their name, each at its offset. A server, or a proxy in front
-// of it, that answers with a page of its own in place of the file does not have them.
+// beginnings are the first bytes of files by the suffix of their name, each at its offset. They detect a page that a
+// server, or a proxy in front of it, returns in place of the file.
 var beginnings = map[string][]beginning{
 	".png":    {{0, "\x89PNG\r\n\x1a\n"}},
 	".apng":   {{0, "\x89PNG\r\n\x1a\n"}},
@@ -41,7 +41,7 @@ type beginning struct {
 	bytes  string
 }
 
-// fetched is a file of a server that begins as its name says.
+// fetched is a file of a server whose first bytes match its name.
 type fetched struct {
 	*bufio.Reader
 	io.Closer
@@ -49,7 +49,7 @@ type fetched struct {
 	mediaType string // "" = the server does not say
 }
 
-// fetch opens a file of a server, of at most limit bytes and at most what the operator allows. The caller closes it.
+// fetch opens a file of a server, of at most limit bytes and at most the operator's limit. The caller closes it.
 func (d *Driver) fetch(ctx context.Context, s comfyui.Server, f comfyui.File, limit int64) (*fetched, error) {
 	limit = min(limit, d.opts.MaxOutput)
 	content, err := s.Fetch(ctx, f, limit)
@@ -63,7 +63,8 @@ func (d *Driver) fetch(ctx context.Context, s comfyui.Server, f comfyui.File, li
 	return &fetched{r, content, content.MediaType}, nil
 }
 
-// checkBeginning refuses a file that does not begin as its name says. A file with another suffix may begin with anything.
+// checkBeginning refuses a file whose first bytes do not match the suffix of its name. A file with another suffix may
+// begin with any bytes.
 func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 	wanted, known := beginnings[strings.ToLower(path.Ext(f.Name))]
 	if !known {
@@ -78,8 +79,8 @@ func checkBeginning(r *bufio.Reader, f comfyui.File) error {
 			return nil
 		}
 	}
-	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "what the server gives for %s is no such file", f.Name)
+	return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the content that the server returns for %s is not a file of this type", f.Name)
 }
 
-// longestBeginning is how many bytes of a file are polled at.
+// longestBeginning is the number of bytes of a file that are checked.
 const longestBeginning = 16

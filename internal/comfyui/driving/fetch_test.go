@@ -35,11 +35,11 @@ func TestFileBeginsAsItsNameSays(t *testing.T) {
 	}
 }
 
-// answering is a server that answers every request for a file with the same bytes.
+// answering is a server that returns the same bytes for every file.
 type answering struct {
 	comfyui.Server
 	body  string
-	limit int64 // of the last request
+	limit int64 // the limit of the last request
 }
 
 // Fetch implements comfyui.Server.
@@ -48,7 +48,7 @@ func (a *answering) Fetch(_ context.Context, _ comfyui.File, limit int64) (*comf
 	return &comfyui.Download{ReadCloser: io.NopCloser(strings.NewReader(a.body))}, nil
 }
 
-// Values that cross are read by the same check as files that are kept, and only as much as a value may take.
+// Values from a server pass the same check as files that are kept, and at most the bytes of one value are read.
 func TestValuesAreCheckedAndBounded(t *testing.T) {
 	t.Parallel()
 	d := New(Options{MaxPixels: 10, MaxOutput: 1 << 30})

@@ -10,31 +10,31 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// follower follows one prompt to its end and reports what happens to its nodes.
+// follower follows one prompt to its end and reports the events of its nodes.
 type follower struct {
 	d *Driver
 	r *Run
 	c *compiled
 
-	began     time.Time // of the prompt
+	began     time.Time // when the prompt began
 	since     map[string]time.Time
-	current   string                    // the node that runs, by the server's word
-	inner     map[string]*job.Expansion // nodes of expansions that messages have named
-	values    map[string]comfyui.Output // of the added nodes that put values out
-	states    map[string]string         // of nodes, in the last progress_state
+	current   string                    // the node that runs, as the server reports it
+	inner     map[string]*job.Expansion // nodes of expansions that occurred in messages
+	values    map[string]comfyui.Output // outputs of the added nodes that export values
+	states    map[string]string         // states of nodes in the last progress_state
 	recorded  map[string]bool
 	cached    map[string]bool
 	sent      int
 	own       bool      // this driver sent the prompt
-	known     bool      // the server may have it: it was sent, or polled for
-	kept      int       // files that were kept as values
-	misread   int       // polls in a row whose answer could not be read
-	broken    time.Time // since when the connection is; zero = it is not
+	known     bool      // the server may have the prompt: it was sent, or a poll found it
+	kept      int       // number of files that were kept as values
+	misread   int       // consecutive polls whose answer could not be read
+	broken    time.Time // when the connection broke; zero = it is open
 	vacated   bool
-	succeeded bool // the server said so
+	succeeded bool // the server has reported success
 	attached  *attachment
-	copying   chan copied     // of one: the files of a node, while they are copied
-	buffered  []comfyui.Event // that came meanwhile
+	copying   chan copied     // capacity 1: receives the files of a node when they have been copied
+	buffered  []comfyui.Event // events that arrived during the copy
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
@@ -49,8 +49,8 @@ func newFollower(d *Driver, r *Run, c *compiled) *follower {
 	return f
 }
 
-// run sends the prompt, unless its server has it, and follows it to its end. It waits for the server to confirm the end of
-// the socket only if another driver continues.
+// run sends the prompt, unless its server has it, and follows it to its end. It waits for the server to confirm the
+// end of the socket only if another driver takes over.
 func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer f.abandonCopy()
@@ -63,13 +63,13 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	return outcome, err
 }
 
-// attachment is one socket to the server, with those that replace it when its connection breaks.
+// attachment is one socket to the server, including the sockets that replace it when its connection breaks.
 type attachment struct {
 	events chan comfyui.Event
-	ended  chan error // of one
+	ended  chan error // capacity 1
 	stop   context.CancelFunc
-	heard  time.Time     // when the last message came, or the socket was opened
-	quiet  time.Duration // without a message while the prompt runs, after which the socket is opened anew
+	heard  time.Time     // when the last message arrived, or the socket was opened
+	quiet  time.Duration // how long a running prompt may send no message before the socket is opened again
 }
 
 // attach follows the prompt until ctx ends, or the attachment is stopped.
@@ -89,19 +89,20 @@ func (f *follower) attach(ctx context.Context, quiet time.Duration) *attachment 
 	return a
 }
 
-// close ends the socket and waits until the server has confirmed it: a server that learns of it later would forget the next
-// socket of the same name.
+// close ends the socket and waits until the server has confirmed the end. A server that notices the end later would
+// forget the next socket of the same name.
 func (a *attachment) close() {
 	a.stop()
-	<-a.ended //nolint:errcheck // why it ended does not matter any more
+	<-a.ended //nolint:errcheck // the error no longer matters
 }
 
-// longestQuiet bounds the time between two sockets of a prompt that says nothing, such as one that loads a large model.
+// longestQuiet bounds the time between two sockets for a prompt that sends no messages, such as one that loads a
+// large model.
 const longestQuiet = time.Minute
 
-// reattach opens another socket in place of one that gave no message for long although the prompt runs. A server sends the
-// messages of a prompt to the last socket of its client, and forgets the client when any of its sockets ends, also one of a
-// driver that was lost, which may end later.
+// reattach replaces a socket that has received no message for long although the prompt runs. A server sends the
+// messages of a prompt to the newest socket of its client, and forgets the client when any of its sockets ends, even
+// the socket of a lost driver that ends late.
 func (f *follower) reattach(ctx context.Context) {
 	a := f.attached
 	if len(a.events) > 0 || time.Since(a.heard) < a.quiet {
@@ -111,7 +112,7 @@ func (f *follower) reattach(ctx context.Context) {
 	f.attached = f.attach(ctx, min(2*a.quiet, longestQuiet))
 }
 
-// hear notes that the server knows of the socket.
+// hear records that the server knows the socket.
 func (f *follower) hear(e comfyui.Event) {
 	switch e.(type) {
 	case comfyui.Connected, comfyui.Disconnected:
@@ -121,13 +122,14 @@ func (f *follower) hear(e comfyui.Event) {
 }
 
 const (
-	// settleEvery is how late a watcher learns at most what is recorded of a node. What ends a segment is recorded at once.
+	// settleEvery is the longest delay after which watching clients see the records of a node. Records that end a
+	// segment are visible at once.
 	settleEvery = 150 * time.Millisecond
-	// maxBuffered bounds the messages that wait while files are copied.
+	// maxBuffered bounds the messages that are buffered while files are copied.
 	maxBuffered = 256
 )
 
-// follow handles what the server says until the outcome is known.
+// follow handles the server's messages until the outcome is known.
 func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 	poll, settle := time.NewTicker(f.d.opts.Poll/4), time.NewTicker(settleEvery)
 	defer poll.Stop()
@@ -167,7 +169,7 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 	}
 }
 
-// unlessFull returns the messages of the server, or nothing while so many wait that no more are taken.
+// unlessFull returns the channel of the server's messages, or nil while the buffer is full.
 func (f *follower) unlessFull(events <-chan comfyui.Event) <-chan comfyui.Event {
 	if len(f.buffered) >= maxBuffered {
 		return nil
@@ -175,8 +177,8 @@ func (f *follower) unlessFull(events <-chan comfyui.Event) <-chan comfyui.Event 
 	return events
 }
 
-// take handles a message, or holds it while files are copied: what happens to nodes is recorded in order. The end of the
-// prompt does not wait.
+// take handles a message, or buffers it while files are copied, so that the events of nodes are recorded in order.
+// The end of the prompt does not wait.
 func (f *follower) take(ctx context.Context, e comfyui.Event) (bool, error) {
 	if e, ok := e.(comfyui.Succeeded); ok && e.Prompt == f.r.Prompt {
 		f.vacate()
@@ -188,7 +190,7 @@ func (f *follower) take(ctx context.Context, e comfyui.Event) (bool, error) {
 	return f.handle(ctx, e)
 }
 
-// copied records a node whose files were copied, and handles the messages that waited for it.
+// copied records a node whose files were copied, and handles the buffered messages.
 func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
 	f.copying = nil
 	if c.err != nil {
@@ -209,7 +211,7 @@ func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
 	return ask && f.copying == nil, nil
 }
 
-// vacate says, once, that the server can take another prompt.
+// vacate reports, once, that the server can run another prompt.
 func (f *follower) vacate() {
 	if f.r.Ended != nil && !f.vacated {
 		f.vacated = true
@@ -245,8 +247,8 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	}
 }
 
-// first sends a prompt that nobody can have sent before, as soon as its messages will be heard; otherwise it is
-// polled for.
+// first sends a new prompt as soon as the socket receives messages. For a prompt that an earlier driver may have
+// sent, it polls.
 func (f *follower) first(ctx context.Context) (bool, error) {
 	if !f.r.Fresh || f.sent > 0 {
 		return true, nil
@@ -271,14 +273,14 @@ func (f *follower) send(ctx context.Context) error {
 	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
 	err = f.c.owned(err)
 	switch fault.CodeOf(err) {
-	case fault.CodeServerLost, fault.CodeServerError: // it may have arrived: the next poll finds out
+	case fault.CodeServerLost, fault.CodeServerError: // the prompt may have arrived; the next poll shows it
 		return nil
 	}
 	return err
 }
 
-// submitGrace is how long a prompt that is being sent may go on after its driver was asked to end. Broken off, it could
-// arrive after the next driver has polled for it in vain, or after it was cancelled.
+// submitGrace is how long sending a prompt may continue after its driver was asked to end. If the request were
+// aborted, the prompt could arrive after the next driver has polled for it, or after it was cancelled.
 const submitGrace = 500 * time.Millisecond
 
 // outlasting returns a context that ends some time after ctx.
@@ -288,10 +290,10 @@ func outlasting(ctx context.Context, grace time.Duration) (context.Context, cont
 	return later, func() { stop(); cancel() }
 }
 
-// maxUnreadable bounds the polls in a row whose answers cannot be read.
+// maxUnreadable bounds the consecutive polls whose answers cannot be read.
 const maxUnreadable = 5
 
-// poll asks the server for the state of the prompt and acts on the answer.
+// poll reads the state of the prompt and acts on it.
 func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	f.known = true
 	within, cancel := context.WithTimeout(ctx, f.d.opts.LostAfter)
@@ -329,5 +331,5 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 	case comfyui.Pending:
 		f.sent = max(f.sent, 1)
 	}
-	return nil, nil //nolint:nilnil // it goes on
+	return nil, nil //nolint:nilnil // the prompt still runs
 }

@@ -18,7 +18,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// pictures is a graph that saves so many pictures, one after the other.
+// pictures returns a graph that saves the given number of pictures, one after the other.
 func pictures(n int) (g prompt, outputs []string) {
 	g = prompt{"1": call("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 255})}
 	for i := range n {
@@ -29,12 +29,12 @@ func pictures(n int) (g prompt, outputs []string) {
 	return g, outputs
 }
 
-// A server takes its next prompt while the outputs of the last one are copied.
+// A server runs its next prompt while the outputs of the last one are copied.
 func TestServerIsFreeWhileItsFilesAreCopied(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
 	free, done := make(chan struct{}), make(chan error, 1)
-	r.ended = func() { close(free) } // which panics the second time
+	r.ended = func() { close(free) } // a second call would panic
 	r.files.hold = make(chan struct{})
 	g, outputs := pictures(1)
 	go func() { done <- r.run(g, outputs...) }()
@@ -47,7 +47,7 @@ func TestServerIsFreeWhileItsFilesAreCopied(t *testing.T) {
 	require.Contains(t, r.got.ended, "a")
 }
 
-// Nodes are recorded in the order in which the server ran them, however long copying their files takes.
+// Nodes are recorded in the order in which the server ran them, no matter how long copying their files takes.
 func TestNodesAreRecordedInOrderWhileFilesAreCopied(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
@@ -56,7 +56,7 @@ func TestNodesAreRecordedInOrderWhileFilesAreCopied(t *testing.T) {
 	r.files.hold = make(chan struct{})
 	g, outputs := pictures(3)
 	go func() { done <- r.run(g, outputs...) }()
-	<-free // all messages are there
+	<-free // all messages have arrived
 	close(r.files.hold)
 	require.NoError(t, <-done)
 	require.Len(t, r.got.ended, 4)
@@ -65,7 +65,7 @@ func TestNodesAreRecordedInOrderWhileFilesAreCopied(t *testing.T) {
 	}
 }
 
-// slow is a server whose answer to a prompt takes its time.
+// slow is a server that takes a while to answer a submission.
 type slow struct {
 	comfyui.Server
 	sending, answer chan struct{}
@@ -78,8 +78,8 @@ func (s *slow) Submit(ctx context.Context, p comfyui.Prompt) (comfyui.Submitted,
 	return s.Server.Submit(ctx, p)
 }
 
-// A prompt that is being sent when its driver is asked to end arrives before the driver returns: broken off, it could arrive
-// after the next driver has polled for it, or after it was cancelled.
+// If a driver is asked to end while it sends a prompt, the prompt arrives before the driver returns. If the request
+// were aborted, the prompt could arrive after the next driver has polled for it, or after it was cancelled.
 func TestPromptThatIsBeingSentArrives(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{driving.ErrHandedOver, errors.New("canceled")} {
@@ -101,7 +101,7 @@ func TestPromptThatIsBeingSentArrives(t *testing.T) {
 	}
 }
 
-// silent is a server that does not say what became of a prompt.
+// silent is a server that does not report the outcome of a prompt.
 type silent struct {
 	comfyui.Server
 	t *testing.T
@@ -113,7 +113,8 @@ func (s *silent) Find(context.Context, comfyui.PromptID) (comfyui.State, error) 
 	return comfyui.State{}, fault.New(fault.Unavailable, fault.CodeServerGarbage, "not now")
 }
 
-// The outcome of a prompt is not asked for when the messages have said all of it, also the values that leave the server.
+// The outcome of a prompt is not polled if the messages contain all of it, including the values that leave the
+// server.
 func TestOutcomeInTheMessagesIsNotAskedFor(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
@@ -126,7 +127,7 @@ func TestOutcomeInTheMessagesIsNotAskedFor(t *testing.T) {
 	require.NotNil(t, r.taken["picture"])
 }
 
-// counting is a server that counts the files that it is given.
+// counting is a server that counts the uploaded files.
 type counting struct {
 	comfyui.Server
 	files atomic.Int32
@@ -138,7 +139,7 @@ func (c *counting) Put(ctx context.Context, u comfyui.Upload) (comfyui.File, err
 	return c.Server.Put(ctx, u)
 }
 
-// What prompts read is moved to their server once, however many read it.
+// A value is moved to a server once, even if many prompts read it.
 func TestInputIsMovedOnceToAServer(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
@@ -157,7 +158,7 @@ func TestInputIsMovedOnceToAServer(t *testing.T) {
 	require.Equal(t, int32(1), s.files.Load())
 }
 
-// haunted is a server to which a driver that was lost still has a socket, which ends after the next driver has opened its own.
+// haunted is a server to which a lost driver still has a socket, which ends after the next driver has opened its own.
 type haunted struct {
 	comfyui.Server
 	t       *testing.T
@@ -175,13 +176,14 @@ func (h *haunted) Follow(ctx context.Context, client string, deliver func(comfyu
 	require.NoError(h.t, res.Body.Close())
 	return h.Server.Follow(ctx, client, func(e comfyui.Event) error {
 		if _, runs := e.(comfyui.Progressed); runs {
-			old.Close() // once is enough
+			old.Close() // a second close fails, which is fine
 		}
 		return deliver(e)
 	})
 }
 
-// A driver whose socket the server has forgotten, because an older one of the same name ended, opens another one.
+// A driver whose socket the server has forgotten, because an older socket of the same name ended, opens another
+// socket.
 func TestForgottenSocketIsOpenedAnew(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{Step: 10 * time.Millisecond})
@@ -194,7 +196,7 @@ func TestForgottenSocketIsOpenedAnew(t *testing.T) {
 	require.Equal(t, steps, r.got.value, "the end of the progress was heard")
 }
 
-// sampled is a graph with a sampler of so many steps.
+// sampled returns a graph with a sampler of the given number of steps.
 func sampled(steps int) prompt {
 	return prompt{
 		"1": call("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
@@ -209,7 +211,7 @@ func sampled(steps int) prompt {
 	}
 }
 
-// garbled is a server that cannot tell the state of a prompt for a while.
+// garbled is a server that returns unreadable states of a prompt for a while.
 type garbled struct {
 	comfyui.Server
 	left atomic.Int32
@@ -223,7 +225,7 @@ func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State,
 	return g.Server.Find(ctx, id)
 }
 
-// A driver that takes a prompt over keeps asking for it, also when the first answer cannot be read and no message follows.
+// A driver that takes over a prompt keeps polling it, even if the first answer cannot be read and no message follows.
 func TestPromptThatWasTakenOverIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})

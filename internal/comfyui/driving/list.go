@@ -14,7 +14,7 @@ const (
 	mostListed = 10
 )
 
-// primitive returns the class that makes a constant a value which a list can read.
+// primitive returns the class that turns a constant into a value which a list can read.
 func primitive(value any) (class string, ok bool) {
 	switch value.(type) {
 	case string:
@@ -29,13 +29,13 @@ func primitive(value any) (class string, ok bool) {
 	return "", false
 }
 
-// moveList moves the values of a list and makes a list of them again. A list of one is the same as its value.
+// moveList moves the values of a list and joins them to a list again. A list of one value is equivalent to the value.
 func (c *compiled) moveList(ctx context.Context, list node.List) (any, error) {
 	if len(list) == 1 {
 		return c.move(ctx, list[0])
 	}
 	if len(list) == 0 {
-		return nil, cannotCross("an empty list cannot be given to a server")
+		return nil, cannotCross("an empty list cannot be moved to a server")
 	}
 	if !c.offers(createList) {
 		return nil, cannotCross("the server has no class %s to make a list of %d values", createList, len(list))
@@ -57,7 +57,7 @@ func (c *compiled) moveList(ctx context.Context, list node.List) (any, error) {
 	return links[0], nil
 }
 
-// listed joins values, or lists of them, to lists of up to mostListed.
+// listed joins values, or lists of values, to lists of up to mostListed.
 func (c *compiled) listed(links []any) []any {
 	var lists []any
 	for group := range slices.Chunk(links, mostListed) {
@@ -70,8 +70,8 @@ func (c *compiled) listed(links []any) []any {
 	return lists
 }
 
-// findLists reports for every output of the nodes whether its value may be a list: because it is declared so, or because the
-// node runs once for each value of a list that it reads.
+// findLists reports, for every output of the nodes, whether its value may be a list: because the class declares it,
+// or because the node runs once for each element of a list that it reads.
 func (c *compiled) findLists() [][]bool {
 	nodes := c.r.Segment.Nodes
 	mapped := make([]bool, len(nodes))
@@ -86,7 +86,7 @@ func (c *compiled) findLists() [][]bool {
 		if !known {
 			continue
 		}
-		for _, link := range nodes[i].Links { // of nodes before it
+		for _, link := range nodes[i].Links { // all link to earlier nodes
 			mapped[i] = mapped[i] || link.Slot < len(lists[link.Unit]) && lists[link.Unit][link.Slot]
 		}
 		lists[i] = make([]bool, len(class.Outputs))

@@ -25,7 +25,7 @@ const (
 	loadSound  = "LosslessLoadAudio"
 )
 
-// lossless are the classes of the node pack that save a value, by its type, with the name of their input.
+// lossless maps a type to the class of the node pack that saves its values, with the name of the class's input.
 var lossless = map[node.Type]struct{ save, input string }{
 	node.Image:     {"LosslessSaveImage", "image"},
 	node.Mask:      {"LosslessSaveMask", "mask"},
@@ -36,7 +36,8 @@ var lossless = map[node.Type]struct{ save, input string }{
 // losslessKind is the key under which the node pack lists the files that it saves.
 const losslessKind = "tensors"
 
-// Files of the node pack describe their value as JSON under describedKey, and name a value that is one tensor wholeTensor.
+// Files of the node pack describe their value as JSON under describedKey. A value that is one tensor is stored as
+// wholeTensor.
 const (
 	describedKey  = "comfyui"
 	wholeTensor   = "tensor"
@@ -48,11 +49,11 @@ const (
 // lossless reports whether the server has a class of the node pack.
 func (c *compiled) lossless(class string) bool { return c.r.Offers != nil && c.r.Offers(class) }
 
-// described is what a file of the node pack says of its value beside the tensors.
+// described is the description of a value in a file of the node pack, besides its tensors.
 type described struct {
 	Format int             `json:"format"`
 	Type   node.Type       `json:"type"`
-	Value  json.RawMessage `json:"value"` // the members that are no tensors; null where the value is one tensor
+	Value  json.RawMessage `json:"value"` // the members that are not tensors; null if the value is one tensor
 }
 
 // packed returns the file of a value.
@@ -64,7 +65,7 @@ func packed(kind node.Type, value string, parts map[string]tensors.Tensor) (*ten
 	return &tensors.File{Tensors: parts, Metadata: map[string]string{describedKey: string(raw)}}, nil
 }
 
-// moveTensors uploads a file of the node pack and loads it by a class of the pack.
+// moveTensors uploads a file of the node pack and loads it with a class of the pack.
 func (c *compiled) moveTensors(ctx context.Context, class string, make func() (*tensors.File, error)) (any, error) {
 	file, err := make()
 	if err != nil {
@@ -119,7 +120,7 @@ func losslessSound(s *media.Sound) func() (*tensors.File, error) {
 	}
 }
 
-// moveOpaque moves a value that a server gave as a file.
+// moveOpaque moves a value that another server saved as a file.
 func (c *compiled) moveOpaque(ctx context.Context, v node.Opaque) (any, error) {
 	switch v.Type {
 	case segment.Latent:
@@ -127,11 +128,11 @@ func (c *compiled) moveOpaque(ctx context.Context, v node.Opaque) (any, error) {
 	case node.Audio:
 		return c.loadFile(ctx, ".flac", v.Data, "LoadAudio", "audio")
 	default:
-		return nil, cannotCross("a value of type %s cannot be given to a server", v.Type)
+		return nil, cannotCross("a value of type %s cannot be moved to a server", v.Type)
 	}
 }
 
-// loadFile uploads a file and loads it by a class.
+// loadFile uploads a file and loads it with a class.
 func (c *compiled) loadFile(ctx context.Context, suffix string, data []byte, class, input string) (any, error) {
 	name, err := c.putBytes(ctx, suffix, data)
 	if err != nil {
@@ -140,8 +141,8 @@ func (c *compiled) loadFile(ctx context.Context, suffix string, data []byte, cla
 	return linkTo(c.add(class, map[string]any{input: name}), 0), nil
 }
 
-// moveLatent moves a latent as the server that made it wrote it. One of the node pack is rewritten for a server without
-// the pack, where only the samples count.
+// moveLatent moves a latent as the server wrote it. For a server without the node pack, a latent of the node pack is
+// rewritten with its samples alone.
 func (c *compiled) moveLatent(ctx context.Context, data []byte) (any, error) {
 	file, err := tensors.Read(bytes.NewReader(data), int64(len(data)))
 	if err != nil {
@@ -177,7 +178,7 @@ func (d *Driver) maxValueBytes() int64 {
 
 // readTensors reads a value that the node pack wrote.
 func (f *follower) readTensors(ctx context.Context, kind node.Type, from comfyui.File) (node.Value, error) {
-	if kind == segment.Latent { // nothing here computes with it
+	if kind == segment.Latent { // no native class computes with latents
 		data, err := f.d.read(ctx, f.r, from)
 		return node.Opaque{Type: kind, Data: data}, err
 	}
@@ -202,7 +203,7 @@ func (f *follower) readTensors(ctx context.Context, kind node.Type, from comfyui
 	}
 }
 
-// packedValue is a value of the node pack.
+// packedValue is a value in a file of the node pack.
 type packedValue struct {
 	described
 	tensors map[string]tensors.Tensor
@@ -215,12 +216,12 @@ func readPacked(r io.Reader, kind node.Type, limit int64) (*packedValue, error) 
 	}
 	v := &packedValue{tensors: file.Tensors}
 	if json.Unmarshal([]byte(file.Metadata[describedKey]), &v.described) != nil || v.Format != packFormat || v.Type != kind {
-		return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server wrote a file that holds no value of type %s", kind)
+		return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server wrote a file without a value of type %s", kind)
 	}
 	return v, nil
 }
 
-// floats returns a tensor of so many dimensions.
+// floats returns a tensor with the given number of dimensions.
 func (v *packedValue) floats(name string, dimensions int) ([]float32, []int, error) {
 	t, ok := v.tensors[name]
 	if !ok || len(t.Shape) != dimensions {
@@ -243,7 +244,7 @@ func (v *packedValue) image() (node.Value, error) {
 
 func (v *packedValue) mask() (node.Value, error) {
 	dimensions := len(v.tensors[wholeTensor].Shape)
-	if dimensions != 2 { // of one frame
+	if dimensions != 2 { // one frame only
 		dimensions = 3
 	}
 	pix, shape, err := v.floats(wholeTensor, dimensions)
@@ -268,7 +269,7 @@ func (v *packedValue) sound() (node.Value, error) {
 		return nil, cannotCross("a sound of %g samples a second cannot be read", plain.Rate)
 	}
 	if shape[0] != 1 {
-		return nil, cannotCross("a batch of %d sounds is more than one value", shape[0])
+		return nil, cannotCross("a batch of %d sounds cannot be read as one value", shape[0])
 	}
 	channels := make([][]float32, shape[1])
 	for i := range channels {

@@ -16,12 +16,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// moveSound moves a sound without loss: as it is where the server has the node pack, or else as a WAV file of floats.
+// moveSound moves a sound without loss: unchanged if the server has the node pack, otherwise as a WAV file of floats.
 func (c *compiled) moveSound(ctx context.Context, s *media.Sound) (any, error) {
 	if c.lossless(loadSound) {
 		return c.moveTensors(ctx, loadSound, losslessSound(s))
 	}
-	if s.Samples() == 0 { // a file without samples is not read
+	if s.Samples() == 0 { // servers cannot read a file without samples
 		return linkTo(c.add("EmptyAudio", map[string]any{"duration": 0, "sample_rate": s.Rate(), "channels": min(s.Channels(), 2)}), 0), nil
 	}
 	data, err := encodeWAV(s)
@@ -31,7 +31,7 @@ func (c *compiled) moveSound(ctx context.Context, s *media.Sound) (any, error) {
 	return c.loadFile(ctx, ".wav", data, "LoadAudio", "audio")
 }
 
-// maxWAV bounds the samples of a WAV file, whose sizes have 32 bits.
+// maxWAV bounds the samples of a WAV file, which stores sizes in 32 bits.
 const maxWAV = math.MaxUint32 - 1024
 
 // encodeWAV writes a WAV file of 32-bit floats.
@@ -51,8 +51,8 @@ func encodeWAV(s *media.Sound) ([]byte, error) {
 	out = le.AppendUint32(out, uint32(s.Rate()))
 	out = le.AppendUint32(out, uint32(s.Rate()*frame))
 	out = le.AppendUint16(out, uint16(frame))
-	out = le.AppendUint16(out, 32) // bits of a sample
-	out = le.AppendUint16(out, 0)  // no more members
+	out = le.AppendUint16(out, 32) // bits per sample
+	out = le.AppendUint16(out, 0)  // no extension of the format
 	out = append(out, "fact"...)
 	out = le.AppendUint32(out, 4)
 	out = le.AppendUint32(out, uint32(s.Samples()))
@@ -66,7 +66,7 @@ func encodeWAV(s *media.Sound) ([]byte, error) {
 	return out, nil
 }
 
-// readSound reads a sound that the server saved. Where nothing here reads sounds, it is passed on as a file.
+// readSound reads a sound that the server saved. Without ffmpeg, the sound is passed on as a file.
 func (f *follower) readSound(ctx context.Context, from comfyui.File) (node.Value, error) {
 	if f.d.opts.Sounds == nil {
 		data, err := f.d.read(ctx, f.r, from)
@@ -80,7 +80,7 @@ func (f *follower) readSound(ctx context.Context, from comfyui.File) (node.Value
 	return f.d.opts.Sounds.Sound(ctx, content, ffmpeg.Part{}, f.d.maxValueBytes())
 }
 
-// moveVideo moves a video: the file that it is a part of, or its frames and its sound.
+// moveVideo moves a video: the file of which it is a part, or its frames and its sound.
 func (c *compiled) moveVideo(ctx context.Context, v *media.Video) (any, error) {
 	if v.Frames != nil {
 		return c.moveClip(ctx, v)
@@ -101,7 +101,7 @@ func (c *compiled) moveVideo(ctx context.Context, v *media.Video) (any, error) {
 	}), 0), nil
 }
 
-// videoSlice is the class that takes a part of a video.
+// videoSlice is the class that cuts a part out of a video.
 const videoSlice = "Video Slice"
 
 // moveClip moves a video that has no file.
@@ -119,10 +119,10 @@ func (c *compiled) moveClip(ctx context.Context, v *media.Video) (any, error) {
 	return linkTo(c.add("CreateVideo", inputs), 0), nil
 }
 
-// firstKept numbers the files that are kept as values behind those that a node saves.
+// firstKept is the number of the first file that is kept as a value; smaller numbers are files that a node saves.
 const firstKept = 1 << 20
 
-// keepVideo keeps the file of a video among the temporary files of the account.
+// keepVideo stores the file of a video among the temporary files of the account.
 func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, from comfyui.File) (node.Value, error) {
 	content, err := f.d.fetch(ctx, f.r.Server, from, f.d.opts.MaxOutput)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, f
 	suffix := path.Ext(from.Name)
 	kind, ok := node.MediaType(from.Name)
 	if !ok {
-		return nil, cannotCross("%s is no file of a video", from.Name)
+		return nil, cannotCross("%s is not a video file", from.Name)
 	}
 	f.kept++
 	saved, err := f.r.Files(f.r.Segment.Nodes[out.Node].ID).Save(ctx, node.Save{

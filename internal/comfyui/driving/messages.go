@@ -15,13 +15,13 @@ import (
 
 func (f *follower) failed(outcome *comfyui.Outcome) error {
 	if outcome == nil || outcome.Err == nil {
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt failed, without a reason")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt failed, but gives no reason")
 	}
 	e := *outcome.Err
 	id := e.Node
 	within, ok := f.place(id, job.Expansion{})
 	switch {
-	case !ok: // a node that was added, which nobody has seen
+	case !ok: // an added node, which clients do not see
 		id = f.c.serves[id]
 	case within != nil:
 		id = within.Real
@@ -32,8 +32,9 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	return &NodeError{e}
 }
 
-// place reports whether a node of the prompt is a node of the graph, or of an expansion of one; within is the position of a
-// node of an expansion. It is the position that the server gave, or else follows from the id, which begins with the parent's.
+// place reports whether a node of the prompt is a node of the graph, or of an expansion of one. within is the
+// position of a node of an expansion: the position that the server reported, or the one that follows from the id,
+// which begins with the parent's.
 func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, ok bool) {
 	if f.c.node(id) != nil {
 		return nil, true
@@ -49,7 +50,7 @@ func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, 
 		root = said.Display
 	}
 	if root == "" {
-		return nil, false // a node that was added, or one of its
+		return nil, false // an added node, or a node of its expansion
 	}
 	within = &job.Expansion{Parent: cmp.Or(said.Parent, parent, root), Display: said.Display, Real: root}
 	if f.c.node(within.Display) == nil && f.inner[within.Display] == nil && within.Display != id {
@@ -60,7 +61,7 @@ func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, 
 	return within, true
 }
 
-// ancestors returns the node that expanded to a node, and the node of the graph from which both come, by their ids.
+// ancestors returns the ids of the node that expanded to a node, and of the node of the graph from which both come.
 func (f *follower) ancestors(id string) (parent, root string) {
 	for at := strings.LastIndexByte(id, '.'); at > 0; at = strings.LastIndexByte(id[:at], '.') {
 		above := id[:at]
@@ -74,7 +75,7 @@ func (f *follower) ancestors(id string) (parent, root string) {
 	return "", ""
 }
 
-// progress records the progress of nodes and publishes it to watchers.
+// progress records the progress of nodes and sends it to watching clients.
 func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	switch e := e.(type) {
 	case comfyui.Cached:
@@ -102,8 +103,8 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	return nil
 }
 
-// progressState handles the state of all nodes. A node has ended when its state is finished: one that expanded may end after
-// nodes that began later.
+// progressState handles the states of all nodes. A node has ended when its state is finished; a node that expanded
+// may end after nodes that began later.
 func (f *follower) progressState(ctx context.Context, e comfyui.ProgressState) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
@@ -133,7 +134,7 @@ const (
 	stateFinished = "finished"
 )
 
-// answered takes what the server answers from its cache. Such nodes count as done; what they show follows.
+// answered handles the nodes that the server takes from its cache. They count as done; their outputs follow.
 func (f *follower) answered(ctx context.Context, ids []string) error {
 	var cached []string
 	for _, id := range ids {
@@ -152,7 +153,7 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 	return f.r.Recorder.Cached(ctx, cached)
 }
 
-// scale is the number of steps in which progress is reported where the server counts in fractions.
+// scale is the number of steps in which progress is reported if the server reports fractions.
 const scale = 1000
 
 func (f *follower) showProgress(id string, value, most float64) {
@@ -165,8 +166,8 @@ func (f *follower) showProgress(id string, value, most float64) {
 	f.r.Recorder.Progress(id, int(value), int(most))
 }
 
-// executing ends the node that ran before, unless it has something to show or waits for what it expanded to, and begins the
-// next.
+// executing ends the previous node, unless it has outputs to report or waits for its expansion, and begins the next
+// one.
 func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
@@ -189,7 +190,7 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	return f.r.Recorder.Started(ctx, e.Node, within)
 }
 
-// ended records a node that shows nothing. One that may is recorded with what it shows.
+// ended records a node without outputs. A node that may have outputs is recorded with them.
 func (f *follower) ended(ctx context.Context, id string) error {
 	if f.recorded[id] || f.c.shows(f.r.Classes, id) {
 		return nil
@@ -217,10 +218,10 @@ type copied struct {
 	err error
 }
 
-// executed copies what a node shows while the server still runs the others.
+// executed copies the outputs of a node while the server runs the other nodes.
 func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	id := e.Node
-	if e.Prompt != f.r.Prompt || e.Unsafe { // the outcome is refused
+	if e.Prompt != f.r.Prompt || e.Unsafe { // the outcome will be refused
 		return
 	}
 	_, ok := f.place(id, job.Expansion{Display: e.Display})
@@ -239,7 +240,7 @@ func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	f.copying = done
 }
 
-// abandonCopy waits for the end of a copy that nobody needs any more. Its context has ended.
+// abandonCopy waits for the end of a copy that is no longer needed. Its context has ended.
 func (f *follower) abandonCopy() {
 	if f.copying != nil {
 		<-f.copying
@@ -255,7 +256,7 @@ func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) e
 	return f.recordExecuted(ctx, Executed{Node: id, UI: ui, Files: files, Took: took})
 }
 
-// complete reports whether every node is recorded and every value is known, so that the outcome has nothing to add.
+// complete reports whether every node is recorded and every value is known, so that the outcome contains nothing new.
 func (f *follower) complete() bool {
 	for i := range f.r.Segment.Nodes {
 		if !f.recorded[f.r.Segment.Nodes[i].ID] {
@@ -275,7 +276,7 @@ func (f *follower) complete() bool {
 // recordOutcome records the nodes that no message reported.
 func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) error {
 	if outcome == nil {
-		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, without its outputs")
+		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, but gives no outputs")
 	}
 	if err := f.answered(ctx, outcome.Cached); err != nil {
 		return err
@@ -297,8 +298,8 @@ func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) 
 	return nil
 }
 
-// all returns the nodes that count when the prompt has ended: those of the graph, behind the nodes that they expanded to
-// and that began, or put something out.
+// all returns the nodes that must be recorded when the prompt has ended: the nodes of the graph, each after the nodes
+// of its expansion that began or have outputs.
 func (f *follower) all(outcome *comfyui.Outcome) []string {
 	var inner, ids []string
 	for id := range f.since {
@@ -318,8 +319,8 @@ func (f *follower) all(outcome *comfyui.Outcome) []string {
 	return append(inner, ids...)
 }
 
-// shows reports whether a node of the graph may put out files or texts. What one that another node expanded to puts out
-// comes before the next node begins.
+// shows reports whether a node of the graph may output files or texts. The outputs of a node of an expansion arrive
+// before the next node begins.
 func (c *compiled) shows(classes *node.Registry, id string) bool {
 	n := c.node(id)
 	if n == nil {

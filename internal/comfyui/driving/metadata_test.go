@@ -15,8 +15,8 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// A saved file carries the graph that was submitted, as the original writes it, whatever was sent in its place; the file
-// itself is whole.
+// A saved file contains the submitted graph, as ComfyUI writes it, whatever prompt was sent; the file itself is
+// intact.
 func TestSavedFilesCarryTheSubmittedGraph(t *testing.T) {
 	t.Parallel()
 	savedGraphs(t, simulated(t, sim.Options{Media: tool(t)}))
@@ -56,7 +56,7 @@ func savedGraphs(t *testing.T, r *rig) {
 	require.NoError(t, r.run(g, outputs...))
 	kinds := map[string]int{}
 	for name, content := range r.files.Files.Saved {
-		if !strings.Contains(name, "-") { // was there before
+		if !strings.Contains(name, "-") { // the file existed before
 			continue
 		}
 		kinds[path.Ext(name)]++
@@ -67,13 +67,13 @@ func savedGraphs(t *testing.T, r *rig) {
 	require.Equal(t, map[string]int{".png": 9, ".webp": 1, ".flac": 2, ".mp3": 1, ".opus": 1, ".mp4": 1, ".webm": 1}, kinds)
 }
 
-// requireGraph checks the graph in a file, and that nothing else of the prompt is there.
+// requireGraph requires that a file contains the graph and nothing else of the prompt.
 func requireGraph(t *testing.T, name string, content []byte, want prompt) {
 	t.Helper()
 	require.NotContains(t, string(content), "millrace", name)
 	at := bytes.Index(content, []byte(`{"text": {"`))
 	if at < 0 {
-		at = bytes.Index(content, []byte(`{"au": {"`)) // the order is the sender's
+		at = bytes.Index(content, []byte(`{"au": {"`)) // the sender determines the order
 	}
 	require.Positive(t, at, name)
 	var got prompt
@@ -85,7 +85,7 @@ func requireGraph(t *testing.T, name string, content []byte, want prompt) {
 	require.JSONEq(t, string(raw), string(said), name)
 }
 
-// requireWhole checks that a file can be read.
+// requireWhole requires that a file can be decoded.
 func requireWhole(t *testing.T, r *rig, name string, content []byte) {
 	t.Helper()
 	var err error

@@ -19,42 +19,42 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// promptNode is a node of a prompt as servers read it.
+// promptNode is a node of a prompt in the form that servers read.
 type promptNode struct {
 	Class  string         `json:"class_type"`
 	Inputs map[string]any `json:"inputs"`
 }
 
-// compiled is a segment as the prompt that is sent. Nodes keep their ids; those that are added have ids that no node of
-// the segment begins with, and are the same on every attempt.
+// compiled is a segment as the prompt that is sent. Nodes keep their ids. Added nodes have ids whose prefix no node
+// of the segment has; the ids are the same on every attempt.
 type compiled struct {
 	r       *Run
 	d       *Driver
-	nodes   map[string]*graph.PlanNode // of the segment, by id
+	nodes   map[string]*graph.PlanNode // nodes of the segment, by id
 	prompt  map[string]promptNode
-	outputs []put          // by graph.Segment.Outputs
+	outputs []put          // in the order of graph.Segment.Outputs
 	root    string         // folder of the files that the prompt saves
-	prefix  string         // of the ids of added nodes
-	moved   map[string]any // what stands for a value that was moved in, by its name and type
+	prefix  string         // prefix of the ids of added nodes
+	moved   map[string]any // constants and links that stand for uploaded values, by name and type
 	lists   [][]bool       // by node and slot: the value may be a list
-	owner   string         // the node of the segment that nodes are being added for
+	owner   string         // the node of the segment for which nodes are being added
 	serves  map[string]string
-	graph   *metadata.Graph // nil = files keep the prompt
+	graph   *metadata.Graph // nil = files keep the prompt that was sent
 }
 
-// put is how a value leaves its server.
+// put is an exported value: a value that leaves its server.
 type put struct {
-	id    string // of the added node that puts it out
+	id    string // id of the added node that exports the value
 	sizes string // id of the added node that puts out the number of frames of each picture of a list; "" = none
-	list  bool   // it may be a list
+	list  bool   // the value may be a list
 }
 
 func (c *compiled) node(id string) *graph.PlanNode { return c.nodes[id] }
 
-// rootFolder is the folder on servers below which prompts of this program read and save.
+// rootFolder is the folder on servers in which prompts of this program read and save files.
 const rootFolder = "millrace"
 
-// compile builds the prompt but for what has to be moved to the server first.
+// compile builds the prompt except for the parts that need uploads.
 func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
 		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: rootFolder + "/" + string(r.Prompt),
@@ -86,7 +86,7 @@ func (d *Driver) compile(r *Run) (*compiled, error) {
 	return c, nil
 }
 
-// complete moves to the server what the prompt reads, and returns the prompt.
+// complete uploads the values and files that the prompt reads, and returns the prompt.
 func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 	for i := range c.r.Segment.Nodes {
 		if err := c.moveFiles(ctx, &c.r.Segment.Nodes[i]); err != nil {
@@ -111,7 +111,7 @@ func (c *compiled) complete(ctx context.Context) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// add adds a node of our own and returns its id.
+// add adds a node and returns its id.
 func (c *compiled) add(class string, inputs map[string]any) string {
 	id := c.prefix + strconv.Itoa(len(c.prompt))
 	c.prompt[id] = promptNode{class, inputs}
@@ -119,10 +119,10 @@ func (c *compiled) add(class string, inputs map[string]any) string {
 	return id
 }
 
-// linkTo is a link as prompts write it.
+// linkTo returns a link in the form of prompts.
 func linkTo(id string, slot int) []any { return []any{id, slot} }
 
-// addNode adds a node of the segment with its constants and the links within.
+// addNode adds a node of the segment with its constants and its links within the segment.
 func (c *compiled) addNode(n *graph.PlanNode) error {
 	class, ok := c.r.Classes.Lookup(n.Class)
 	if !ok {
@@ -139,7 +139,8 @@ func (c *compiled) addNode(n *graph.PlanNode) error {
 	return nil
 }
 
-// constant is a constant as a prompt gives it. Of native classes lists have lost what tells them from links.
+// constant returns a constant in the form of prompts. Constants of native classes are plain lists; the prompt needs
+// them wrapped, so that they are not read as links.
 func constant(class *node.Class, value any) any {
 	if list, ok := value.([]any); ok && !class.Remote {
 		return map[string]any{"__value__": list}
@@ -147,8 +148,8 @@ func constant(class *node.Class, value any) any {
 	return value
 }
 
-// moveFiles copies the files of the account that a node names to the server. What names no such file is left to the
-// server.
+// moveFiles copies the files of the account that a node names to the server. Values that do not name such a file are
+// left to the server.
 func (c *compiled) moveFiles(ctx context.Context, n *graph.PlanNode) error {
 	class, _ := c.r.Classes.Lookup(n.Class)
 	for _, in := range class.Inputs {
@@ -178,13 +179,13 @@ func (c *compiled) moveFile(ctx context.Context, id, name string) (string, error
 	return c.d.uploaded.put(ctx, c.r, upload{digest: info.Hash, suffix: suffixOf(info.Name), size: info.Size, body: file})
 }
 
-// prefixInput is the input of the classes that save files by which they name them.
+// prefixInput is the input with which classes that save files name them.
 const prefixInput = "filename_prefix"
 
-// separate gives every node that saves files a folder that no other prompt has, so that two jobs never share a file
-// and the server does not name a file from its cache that is gone.
+// separate gives every node that saves files a folder of this prompt alone. Two jobs therefore never share a file,
+// and the server never returns a file from its cache that no longer exists.
 func (c *compiled) separate() {
-	for _, id := range slices.Sorted(maps.Keys(c.nodes)) { // so that added nodes have the same ids on every attempt
+	for _, id := range slices.Sorted(maps.Keys(c.nodes)) { // gives added nodes the same ids on every attempt
 		n := c.prompt[id]
 		c.owner = id
 		prefix, given := n.Inputs[prefixInput]
@@ -196,18 +197,18 @@ func (c *compiled) separate() {
 	}
 }
 
-// distinctInput is an input that no class declares, so that servers pass over it, but not in the keys of their caches.
+// distinctInput is an input that no class declares. Servers ignore it, except in the keys of their caches.
 const distinctInput = "millrace_prompt"
 
-// distinguish keeps a node that shows something from being answered with a file of another prompt, in whose metadata is
-// somebody else's graph.
+// distinguish prevents the server from answering a node that shows its output with a file of another prompt, whose
+// metadata has another graph.
 func (c *compiled) distinguish(id string) {
 	if class, ok := c.r.Classes.Lookup(c.nodes[id].Class); ok && class.OutputNode {
 		c.prompt[id].Inputs[distinctInput] = string(c.r.Prompt)
 	}
 }
 
-// belowRoot returns a name, given as a text or a link, below the folder of the prompt.
+// belowRoot puts a name, given as a text or a link, below the folder of the prompt.
 func (c *compiled) belowRoot(name any) any {
 	switch v := name.(type) {
 	case string:
@@ -220,8 +221,8 @@ func (c *compiled) belowRoot(name any) any {
 	return name
 }
 
-// inRoot returns the prefix of a file name that lies in the folder of the prompt, whatever ".." the graph has in it:
-// the folders beside it belong to other jobs, perhaps of other accounts.
+// inRoot returns a prefix of file names that lies in the folder of the prompt, even if the graph's prefix contains
+// "..". The folders beside it belong to other jobs, perhaps of other accounts.
 func (c *compiled) inRoot(prefix string) string {
 	parts := strings.FieldsFunc(prefix, func(r rune) bool { return r == '/' || r == '\\' })
 	parts = slices.DeleteFunc(parts, func(part string) bool { return strings.Trim(part, ".") == "" })
@@ -231,7 +232,7 @@ func (c *compiled) inRoot(prefix string) string {
 	return c.root + "/" + strings.Join(parts, "/")
 }
 
-// addOutput adds the nodes that put a value out.
+// addOutput adds the nodes that export a value.
 func (c *compiled) addOutput(i int, out graph.SegmentOut) put {
 	c.owner = c.r.Segment.Nodes[out.Node].ID
 	from := linkTo(c.owner, out.Slot)
@@ -259,7 +260,7 @@ func (c *compiled) addOutput(i int, out graph.SegmentOut) put {
 	return p
 }
 
-// addPicture adds the nodes that put pictures out, and of a list how many frames each of them has.
+// addPicture adds the nodes that export pictures and, for a list, the number of frames of each picture.
 func (c *compiled) addPicture(from []any, list bool) (id, sizes string) {
 	if list && c.offers("GetImageSize") {
 		sizes = c.add("PreviewAny", map[string]any{"source": linkTo(c.add("GetImageSize", map[string]any{"image": from}), 2)})
@@ -270,7 +271,7 @@ func (c *compiled) addPicture(from []any, list bool) (id, sizes string) {
 // offers reports whether the server has a class.
 func (c *compiled) offers(class string) bool { return c.r.Offers == nil || c.r.Offers(class) }
 
-// stripRoot returns the subfolder that a file would have without the folder of the prompt.
+// stripRoot returns the subfolder of a file without the folder of the prompt.
 func (c *compiled) stripRoot(f comfyui.File) string {
 	sub := strings.Trim(strings.ReplaceAll(f.Subfolder, `\`, "/"), "/")
 	if sub == c.root {

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The folder of another prompt holds another job's files: no prefix leads there.
+// The folder of another prompt contains another job's files; no prefix leads there.
 func TestPrefixStaysInTheFolderOfThePrompt(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{

@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 )
 
-// owned returns the refusal of a prompt with the nodes of the graph in place of the nodes that were added for them, which
-// nobody has seen. Any other error is returned as it is.
+// owned returns the refusal of a prompt with nodes of the graph in place of the nodes that were added for them,
+// because clients do not see added nodes. Any other error is returned unchanged.
 func (c *compiled) owned(err error) error {
 	var refused *comfyui.Refusal
 	if !errors.As(err, &refused) {

@@ -26,23 +26,23 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// patience bounds every test. A real server on a busy CPU takes its time.
+// patience bounds every test. A real server on a busy CPU is slow.
 const patience = 2 * time.Minute
 
-// rig runs graphs whose classes named "Here…" run in this process and all others on one server.
+// rig runs graphs. Classes named "Here…" run in this process, all other classes on one server.
 type rig struct {
 	t       testing.TB
-	ctx     context.Context //nolint:containedctx // of one test
+	ctx     context.Context //nolint:containedctx // belongs to one test
 	server  comfyui.Server
 	machine *sim.Machine // nil = a real server
 	classes *node.Registry
 	offers  func(string) bool
 	driver  *driving.Driver
 	files   *account
-	given   map[string]node.Value // by key
+	given   map[string]node.Value // the values of HereGive, by key
 	taken   map[string]node.Value
 	got     *recorder
-	ended   func() // the prompt has ended
+	ended   func() // called when the prompt has ended
 	known   bool   // the server may have the prompts already
 }
 
@@ -68,7 +68,7 @@ func simulated(t testing.TB, opts sim.Options) *rig {
 	return r
 }
 
-// realServers are the addresses that MILLRACE_TEST_COMFYUI names, separated by commas.
+// realServers returns the addresses in MILLRACE_TEST_COMFYUI, which are separated by commas.
 func realServers() []string {
 	return strings.FieldsFunc(os.Getenv("MILLRACE_TEST_COMFYUI"), func(r rune) bool { return r == ',' })
 }
@@ -99,7 +99,8 @@ func newRig(t testing.TB, address string, media *ffmpeg.Tool) *rig {
 	return r
 }
 
-// here are the classes that only this process has: HereGive<TYPE> gives a value of given, HereTake<TYPE> keeps one.
+// here returns the classes that only this process has: HereGive<TYPE> returns a value of given, HereTake<TYPE> keeps
+// one.
 func (r *rig) here() []*node.Class {
 	var all []*node.Class
 	for _, kind := range []node.Type{
@@ -130,7 +131,7 @@ func (r *rig) here() []*node.Class {
 	return all
 }
 
-// prompt is a graph in API format.
+// prompt returns a graph in API format.
 type prompt map[string]any
 
 func call(class string, inputs map[string]any) map[string]any {
@@ -186,10 +187,10 @@ func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted
 	return res.Outputs, err
 }
 
-// account is an account's files.
+// account holds an account's files.
 type account struct {
 	*nodetest.Files
-	hold chan struct{} // saving waits until it is closed; nil = it does not wait
+	hold chan struct{} // Save waits until it is closed; nil = Save does not wait
 }
 
 // Save gives each file of the tests a name of its own.
@@ -204,12 +205,12 @@ func (a *account) Save(ctx context.Context, s node.Save, write func(io.Writer) e
 // Saved implements driving.NodeFiles.
 func (a *account) Saved() []job.OutputFile { return nil }
 
-// recorder keeps which nodes ended.
+// recorder keeps the nodes that ended.
 type recorder struct {
 	mu    sync.Mutex
 	ended []string
-	noted []string // beginnings and ends, in order
-	value int      // the most progress of a node
+	noted []string // beginnings and ends of nodes, in order
+	value int      // the highest progress of a node
 }
 
 var _ driving.Recorder = (*recorder)(nil)

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// outputs moves out the values that are read outside the segment.
+// outputs downloads the values that nodes outside the segment read.
 func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]node.Value, error) {
 	values := make([]node.Value, len(f.c.outputs))
 	for i, p := range f.c.outputs {
@@ -30,16 +30,16 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 			if values[i], err = f.value(ctx, i, out, p, shown, outcome); err != nil {
 				return nil, fmt.Errorf("output %d of node %s: %w", out.Slot, f.r.Segment.Nodes[out.Node].ID, err)
 			}
-		case f.own: // on a server, too, a blocked value keeps what reads it from running
+		case f.own: // on a server, too, a blocked value keeps its readers from running
 			values[i] = node.Blocker{}
 		default:
-			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not put out output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
+			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
 		}
 	}
 	return values, nil
 }
 
-// value moves out one value.
+// value downloads one value.
 func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p put, shown comfyui.Output, outcome *comfyui.Outcome) (node.Value, error) {
 	if len(shown.Files) > 0 && shown.Files[0].Kind == losslessKind {
 		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.readTensors(ctx, out.Type, file) })
@@ -65,10 +65,10 @@ func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p put
 	}
 }
 
-// eachFile makes a value of each file: a list where the value may be one.
+// eachFile makes a value of each file: a list if the value may be one.
 func (f *follower) eachFile(ctx context.Context, p put, shown comfyui.Output, read func(comfyui.File) (node.Value, error)) (node.Value, error) {
 	if !p.list && len(shown.Files) != 1 {
-		return nil, cannotCross("a batch of %d is more than one value", len(shown.Files))
+		return nil, cannotCross("the server returned a batch of %d values in place of one", len(shown.Files))
 	}
 	list := make(node.List, 0, len(shown.Files))
 	for _, file := range shown.Files {
@@ -87,7 +87,7 @@ func (f *follower) eachFile(ctx context.Context, p put, shown comfyui.Output, re
 	return list, nil
 }
 
-// frameCounts reads the number of frames of each picture of a list. It is nil if the texts are empty.
+// frameCounts reads the number of frames of each picture of a list. It returns nil if the texts are empty.
 func frameCounts(shown []string) ([]int, error) {
 	var counts []int
 	for _, text := range shown {
@@ -100,7 +100,7 @@ func frameCounts(shown []string) ([]int, error) {
 	return counts, nil
 }
 
-// read returns a whole file of a value, of at most the bytes that a value may take in memory.
+// read returns the content of a file of a value, up to the number of bytes that a value may take in memory.
 func (d *Driver) read(ctx context.Context, r *Run, f comfyui.File) ([]byte, error) {
 	content, err := d.fetch(ctx, r.Server, f, d.maxValueBytes())
 	if err != nil {
@@ -111,8 +111,8 @@ func (d *Driver) read(ctx context.Context, r *Run, f comfyui.File) ([]byte, erro
 	return data, tooLarge(err, f, min(d.maxValueBytes(), d.opts.MaxOutput))
 }
 
-// pictures reads the frames of an image, or of a mask. Of a list, sizes tells how many frames each picture has; without
-// it each frame is one. Otherwise frames of one size are one batch.
+// pictures reads the frames of an image or of a mask. For a list, sizes holds the number of frames of each picture;
+// without sizes, each frame is one picture. Otherwise frames of one size form one batch.
 func (d *Driver) pictures(ctx context.Context, r *Run, files []comfyui.File, mask, list bool, sizes []int) (node.Value, error) {
 	engine := raster.Engine{MaxPixels: d.opts.MaxPixels}
 	frames, err := d.frames(ctx, r, engine, files)
@@ -142,7 +142,7 @@ func (d *Driver) pictures(ctx context.Context, r *Run, files []comfyui.File, mas
 	return batches[0], nil
 }
 
-// frames reads picture files, of which all together may have the pixels of one value.
+// frames reads picture files. All of them together may have as many pixels as one value.
 func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files []comfyui.File) ([]*codec.Picture, error) {
 	frames := make([]*codec.Picture, 0, len(files))
 	var pixels int64
@@ -156,7 +156,7 @@ func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files
 			return nil, err
 		}
 		if pixels += p.Image.Pixels(); pixels > d.opts.MaxPixels {
-			return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "the pictures have more than the %d pixels that a value may have", d.opts.MaxPixels)
+			return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "the pictures together have more than %d pixels, the limit for one value", d.opts.MaxPixels)
 		}
 		frames = append(frames, p)
 	}

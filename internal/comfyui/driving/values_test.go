@@ -57,7 +57,7 @@ func TestValuesCrossToAServerAndBack(t *testing.T) {
 	}
 }
 
-// values are the tests of what crosses. Each sends a value through a class that returns it as it is.
+// values are the tests of moving values. Each passes a value through a class that returns it unchanged.
 var values = map[string]func(*testing.T, *rig){
 	"PictureOf8Bits": func(t *testing.T, r *rig) {
 		im := picture8(t, 2, 48, 64, 3)
@@ -159,7 +159,7 @@ var values = map[string]func(*testing.T, *rig){
 	},
 	"ListOfTexts": func(t *testing.T, r *rig) {
 		var list node.List
-		for i := range 23 { // more than one node takes
+		for i := range 23 { // more than one node can take
 			list = append(list, strings.Repeat("x", i))
 		}
 		r.given["l"] = list
@@ -208,7 +208,7 @@ var values = map[string]func(*testing.T, *rig){
 	},
 }
 
-// tolerance is what a sample may lose: nothing where the server has the node pack.
+// tolerance is the allowed difference of a sample: none if the server has the node pack.
 func (r *rig) tolerance(without float64) float64 {
 	if r.offers("LosslessLoadImage") {
 		return 0
@@ -216,7 +216,7 @@ func (r *rig) tolerance(without float64) float64 {
 	return without
 }
 
-// through gives a value to a server, where a class returns it, and takes it back.
+// through moves a value to a server, where a class returns it, and back.
 func (r *rig) through(value node.Value, kind node.Type, class func(in any) any) node.Value {
 	r.t.Helper()
 	r.given["in"] = value
@@ -228,7 +228,7 @@ func (r *rig) through(value node.Value, kind node.Type, class func(in any) any) 
 	return r.taken["out"]
 }
 
-// requireVideo checks a video that came back as a file.
+// requireVideo checks a video that was returned as a file.
 func (r *rig) requireVideo(v *media.Video, frames, width, height int) {
 	r.t.Helper()
 	require.Contains(r.t, v.File, " [temp]")
@@ -241,7 +241,7 @@ func (r *rig) requireVideo(v *media.Video, frames, width, height int) {
 	require.NotNil(r.t, decoded.Sound)
 }
 
-// A latent with a noise mask keeps it where both servers have the node pack; the plain nodes drop it.
+// A latent keeps its noise mask if both servers have the node pack; the plain nodes drop the mask.
 func TestLatentKeepsItsNoiseMaskWithTheNodePack(t *testing.T) {
 	t.Parallel()
 	for name, pack := range map[string]bool{"with it": true, "without it": false} {
@@ -261,7 +261,7 @@ func TestLatentKeepsItsNoiseMaskWithTheNodePack(t *testing.T) {
 	}
 }
 
-// masked makes a latent with a noise mask.
+// masked returns a latent with a noise mask.
 func masked() prompt {
 	return prompt{
 		"1": call("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
@@ -271,7 +271,7 @@ func masked() prompt {
 	}
 }
 
-// A latent of a server with the node pack is read by one without it.
+// A server without the node pack reads a latent of a server with the pack.
 func TestLatentOfTheNodePackIsReadByAServerWithoutIt(t *testing.T) {
 	t.Parallel()
 	with, without := simulated(t, sim.Options{Pack: true}), simulated(t, sim.Options{})
@@ -285,7 +285,7 @@ func TestLatentOfTheNodePackIsReadByAServerWithoutIt(t *testing.T) {
 	require.Equal(t, payload(with.taken["l"]), payload(without.taken["again"]))
 }
 
-// Where nothing here reads sounds, a sound still goes from one server to another.
+// Without ffmpeg, a sound can still move from one server to another.
 func TestSoundPassesWithoutFFmpeg(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{Media: tool(t)})
@@ -316,7 +316,7 @@ func picture8(t testing.TB, frames, height, width, channels int) *raster.Image {
 	return im
 }
 
-// floats returns numbers between 0 and 1 that 8 bits do not hold.
+// floats returns numbers between 0 and 1 that 8 bits cannot represent.
 func floats(n int) []float32 {
 	random := rand.New(rand.NewPCG(uint64(n), 3))
 	out := make([]float32, n)

@@ -1,7 +1,8 @@
-// Package metadata puts the graph that somebody submitted into the files that a ComfyUI server saved. A server writes the
-// prompt that it was sent into them, which differs: nodes were added, files renamed, parts left out. The prompt is sent
-// between two marks, and what stands between them in a file is replaced. Package metadata promises that a file without the
-// marks is copied byte for byte, and that memory is bounded by the text, not by the file.
+// Package metadata puts the submitted graph into the files that a ComfyUI server saved. A server writes the prompt
+// that it received into these files; this prompt differs from the submitted graph, because nodes were added, files
+// renamed and parts left out. The prompt is sent with two marks, and the text between them is replaced in each file.
+// The package promises that a file without marks is copied byte for byte, and that memory is bounded by the size of
+// the text, not of the file.
 package metadata
 
 import (
@@ -17,11 +18,11 @@ import (
 
 // Graph is a submitted graph with the marks of the prompt that stands for it.
 type Graph struct {
-	begin, end string // ids of the nodes that mark the prompt
-	text       []byte // of the graph, as ComfyUI writes it into files
+	begin, end string // ids of the nodes that mark the begin and the end of the prompt
+	text       []byte // the graph in the form that ComfyUI writes into files
 }
 
-// New returns a graph whose marks begin with mark, which is part of no other prompt.
+// New returns a graph whose marks begin with mark. No other prompt may contain mark.
 func New(mark string, graph json.RawMessage) (*Graph, error) {
 	texts, err := image.Metadata(&node.Call{Prompt: graph})
 	if err != nil {
@@ -34,21 +35,21 @@ func New(mark string, graph json.RawMessage) (*Graph, error) {
 	return g, nil
 }
 
-// markNode is a node that no output reads, so that it never runs.
+// markNode is a node that no output reads and that therefore never runs.
 const markNode = `"class_type":"EmptyImage","inputs":{"width":16,"height":16,"batch_size":1,"color":0}`
 
-// slack is how much shorter a server may write a prompt than it was sent.
+// slack is the number of bytes by which a server may write a prompt shorter than it was sent.
 const slack = 256
 
-// Mark returns a prompt, an object in compact JSON with at least one node, with the marks around its nodes. It is long
-// enough that the graph has room in its place.
+// Mark returns a prompt, an object in compact JSON with at least one node, with the marks around its nodes. The
+// result is long enough to be replaced by the graph.
 func (g *Graph) Mark(prompt []byte) []byte {
 	room := max(0, len(escaped(g.text))+slack-len(prompt))
 	return fmt.Appendf(nil, `{%q:{%s,"_meta":{"title":%q}},%s,%q:{%s}}`,
 		g.begin, markNode, strings.Repeat(" ", room), prompt[1:len(prompt)-1], g.end, markNode)
 }
 
-// escaped is a text as it stands within a JSON string.
+// escaped returns a text as it appears within a JSON string.
 func escaped(text []byte) []byte {
 	text = bytes.ReplaceAll(text, []byte(`\`), []byte(`\\`))
 	return bytes.ReplaceAll(text, []byte(`"`), []byte(`\"`))
@@ -57,14 +58,14 @@ func escaped(text []byte) []byte {
 // maxText bounds the text of a prompt in a file.
 const maxText = 64 << 20
 
-// found is the place of a marked prompt in data.
+// found is the position of a marked prompt in data.
 type found struct {
 	start, end int
-	escaped    bool // it stands within a JSON string
+	escaped    bool // the prompt is within a JSON string
 }
 
-// find returns the place of the first marked prompt; whole is false where its end is not in data, and ok where its begin is
-// not.
+// find returns the position of the first marked prompt. whole is false if data does not contain its end, and ok is
+// false if data does not contain its begin.
 func (g *Graph) find(data []byte) (f found, whole, ok bool) {
 	at := bytes.Index(data, []byte(g.begin))
 	if at < 2 {
@@ -81,7 +82,7 @@ func (g *Graph) find(data []byte) (f found, whole, ok bool) {
 		return f, false, true
 	}
 	depth := 0
-	for i := at + last; i < len(data); i++ { // the node of the end mark holds no braces in texts
+	for i := at + last; i < len(data); i++ { // the texts of the end mark contain no braces
 		switch data[i] {
 		case '{':
 			depth++
@@ -95,7 +96,7 @@ func (g *Graph) find(data []byte) (f found, whole, ok bool) {
 	return f, false, true
 }
 
-// put returns data with the graph at a place. With pad the length stays the same.
+// put returns data with the graph at a position. With pad, the length does not change.
 func (g *Graph) put(data []byte, f found, pad bool) []byte {
 	text := g.fit(f, pad)
 	out := make([]byte, 0, len(data)+len(text))
@@ -104,7 +105,7 @@ func (g *Graph) put(data []byte, f found, pad bool) []byte {
 	return append(out, data[f.end:]...)
 }
 
-// fit returns the text that replaces the prompt at a place.
+// fit returns the text that replaces the prompt at a position.
 func (g *Graph) fit(f found, pad bool) []byte {
 	text, room := g.text, f.end-f.start
 	if f.escaped {
@@ -122,7 +123,7 @@ func (g *Graph) fit(f found, pad bool) []byte {
 			text = escaped(text)
 		}
 	}
-	if len(text) > room { // better none than another one
+	if len(text) > room { // rather no graph than a wrong one
 		text = []byte("{}")
 	}
 	return append(bytes.Clone(text), bytes.Repeat([]byte(" "), room-len(text))...)
@@ -159,18 +160,18 @@ func (g *Graph) Copy(w io.Writer, r io.Reader) error {
 	return g.copyPlain(w, whole)
 }
 
-// ended is the error of a file that ends where it may not: none, since it is copied as it is.
+// ended returns the error for a file that ends early: nil, since the rest of the file is copied unchanged.
 func ended(err error) error {
-	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // of io.ReadFull
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // errors of io.ReadFull
 		return nil
 	}
 	return err
 }
 
-// window is how much of a file is looked at at once.
+// window is the number of bytes that are searched at a time.
 const window = 256 << 10
 
-// copyPlain replaces the prompt by a text of the same length, which moves nothing else in the file.
+// copyPlain replaces the prompt by a text of the same length, which leaves all other offsets in the file unchanged.
 func (g *Graph) copyPlain(w io.Writer, r io.Reader) error {
 	var data []byte
 	part := make([]byte, window)
@@ -190,7 +191,7 @@ func (g *Graph) copyPlain(w io.Writer, r io.Reader) error {
 	}
 }
 
-// flush writes what is decided of data, and returns the rest.
+// flush writes the part of data that cannot belong to a mark, and returns the rest.
 func (g *Graph) flush(w io.Writer, data []byte) ([]byte, error) {
 	for {
 		f, whole, ok := g.find(data)
@@ -203,7 +204,7 @@ func (g *Graph) flush(w io.Writer, data []byte) ([]byte, error) {
 			sure = f.end
 		}
 		if len(data)-sure > maxText {
-			sure = len(data) // no prompt is as long
+			sure = len(data) // no prompt is that long
 		}
 		if sure <= 0 {
 			return data, nil

@@ -24,7 +24,7 @@ const submitted = `{"1":{"class_type":"KSampler","inputs":{"text":"a \"cat\" & <
 // asWritten is the submitted graph as ComfyUI writes it.
 const asWritten = `{"1": {"class_type": "KSampler", "inputs": {"text": "a \"cat\" & <dog> \u2013 gr\u00f6\u00dfer", "cfg": 7.0}}}`
 
-// marked returns a graph, and the prompt that stands for it as a server writes it.
+// marked returns a graph, and the prompt that stands for it in the form that a server writes.
 func marked(t testing.TB, nodes int) (*metadata.Graph, string) {
 	t.Helper()
 	g, err := metadata.New("millrace-p1", json.RawMessage(submitted))

@@ -6,19 +6,19 @@ import (
 	"io"
 )
 
-// oggPage begins every page of an Ogg file.
+// oggPage is the signature of a page of an Ogg file.
 const oggPage = "OggS"
 
 // page is a page of an Ogg file: its header with the table of its segments, and its body.
 type page struct{ head, body []byte }
 
-// oggHead is the length of a page's header without the table; its last byte is the length of the table.
+// oggHead is the length of a page's header without the segment table; its last byte is the length of the table.
 const (
 	oggHead     = 27
-	oggChecksum = 22 // where the checksum stands
+	oggChecksum = 22 // offset of the checksum
 )
 
-// readPage reads a page. With an error, what was read of it is in head.
+// readPage reads a page. If it fails, head contains the bytes that were read.
 func readPage(r io.Reader) (page, error) {
 	head := make([]byte, oggHead, oggHead+255)
 	n, err := io.ReadFull(r, head)
@@ -40,14 +40,14 @@ func readPage(r io.Reader) (page, error) {
 	return page{head, body[:n]}, err
 }
 
-// copyOgg replaces the prompt in the pages of an Ogg file by a text of the same length, and their checksums.
+// copyOgg replaces the prompt in the pages of an Ogg file by a text of the same length, and updates their checksums.
 func (g *Graph) copyOgg(w io.Writer, r io.Reader) error {
 	for {
 		p, err := readPage(r)
 		pages := []page{p}
 		if err == nil && string(p.head[:4]) == oggPage {
 			pages, err = g.replacePages(r, pages)
-		} else if err == nil { // something else than a page
+		} else if err == nil { // not a page
 			if _, err := w.Write(p.head); err != nil {
 				return err
 			}
@@ -64,7 +64,7 @@ func (g *Graph) copyOgg(w io.Writer, r io.Reader) error {
 	}
 }
 
-// replacePages replaces the prompt that begins in a page. It reads the pages on which the prompt goes on.
+// replacePages replaces the prompt that begins in a page. It reads the pages on which the prompt continues.
 func (g *Graph) replacePages(r io.Reader, pages []page) ([]page, error) {
 	if !bytes.Contains(pages[0].body, []byte(g.begin)) {
 		return pages, nil
@@ -87,7 +87,7 @@ func (g *Graph) replacePages(r io.Reader, pages []page) ([]page, error) {
 	}
 }
 
-// split puts a text of the same length into pages, and their new checksums.
+// split distributes a text of the same length over pages and updates their checksums.
 func split(pages []page, text []byte) []page {
 	for i := range pages {
 		p := &pages[i]
@@ -99,7 +99,7 @@ func split(pages []page, text []byte) []page {
 	return pages
 }
 
-// oggTable is of the polynomial of Ogg's checksum, which takes the highest bit first.
+// oggTable is the table of the polynomial of Ogg's checksum, most significant bit first.
 var oggTable = func() (table [256]uint32) {
 	for i := range table {
 		v := uint32(i) << 24

@@ -10,7 +10,7 @@ import (
 
 const pngSignature = "\x89PNG\r\n\x1a\n"
 
-// copyPNG replaces the prompt in the chunks of a PNG that hold texts.
+// copyPNG replaces the prompt in the text chunks of a PNG.
 func (g *Graph) copyPNG(w io.Writer, r io.Reader) error {
 	if _, err := io.CopyN(w, r, int64(len(pngSignature))); err != nil {
 		return ended(err)
@@ -44,7 +44,7 @@ func (g *Graph) copyPNG(w io.Writer, r io.Reader) error {
 	}
 }
 
-// textChunk reports whether chunks of a type hold texts; comf is that of ComfyUI's animations.
+// textChunk reports whether chunks of a type contain texts; comf is the type of ComfyUI's animations.
 func textChunk(kind string) bool {
 	switch kind {
 	case "tEXt", "iTXt", "zTXt", "comf", "eXIf":
@@ -56,7 +56,8 @@ func textChunk(kind string) bool {
 // checkBytes is the length of the checksum that ends a chunk.
 const checkBytes = 4
 
-// writeChunk writes a chunk; data ends with its checksum. One that holds no marked prompt is written as it is.
+// writeChunk writes a chunk; data ends with the chunk's checksum. A chunk without a marked prompt is written
+// unchanged.
 func (g *Graph) writeChunk(w io.Writer, head [8]byte, kind string, data []byte) error {
 	body := data
 	if len(data) >= checkBytes {
@@ -74,7 +75,7 @@ func (g *Graph) writeChunk(w io.Writer, head [8]byte, kind string, data []byte) 
 	return err
 }
 
-// replaceText returns the body of a chunk with the graph in place of the prompt, nil if it has none.
+// replaceText returns the body of a chunk with the graph in place of the prompt, or nil if the chunk has no prompt.
 func (g *Graph) replaceText(kind string, body []byte) []byte {
 	packed := packedAt(kind, body)
 	if packed < 0 {
@@ -93,14 +94,14 @@ func (g *Graph) replaceText(kind string, body []byte) []byte {
 	return append(bytes.Clone(body[:packed]), deflate(g.all(unpacked, false))...)
 }
 
-// packedAt returns where the compressed text of a chunk begins, -1 where there is none.
+// packedAt returns the offset of the compressed text of a chunk, or -1.
 func packedAt(kind string, body []byte) int {
 	key := bytes.IndexByte(body, 0)
 	switch {
 	case key < 0:
 		return -1
 	case kind == "zTXt":
-		return min(key+2, len(body)) // behind the method
+		return min(key+2, len(body)) // after the compression method
 	case kind != "iTXt" || len(body) < key+3 || body[key+1] == 0:
 		return -1
 	}
@@ -126,7 +127,7 @@ func inflate(packed []byte) ([]byte, error) {
 func deflate(text []byte) []byte {
 	var b bytes.Buffer
 	w := zlib.NewWriter(&b)
-	w.Write(text) //nolint:errcheck // memory takes every write
+	w.Write(text) //nolint:errcheck // writes to memory cannot fail
 	w.Close()     //nolint:errcheck // see above
 	return b.Bytes()
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Check reports whether the parts of a graph that only servers can run can be cut out of it: otherwise the error is a
+// Check reports whether the parts of a graph that need servers can be separated from the rest. If not, the error is a
 // *graph.PromptError that names type and node. A label that no server has is Invalid.
 func (p *Pool) Check(accepted *graph.Accepted, labels []string) error {
 	if label := p.UnknownLabel(labels); label != "" {
@@ -43,7 +43,8 @@ func needsServer(accepted *graph.Accepted, classes *node.Registry) bool {
 	return false
 }
 
-// Price returns the most that a second on a registered server with these labels costs; 0 for a graph that needs none.
+// Price returns the highest price of a second on a registered server with these labels, or 0 for a graph that needs
+// no server.
 func (p *Pool) Price(accepted *graph.Accepted, labels []string) (most int64) {
 	if !needsServer(accepted, p.classes.Frozen()) {
 		return 0

@@ -11,14 +11,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 )
 
-// waiter is a segment of this process that waits.
+// waiter is a waiting segment of this process.
 type waiter struct {
 	wait   server.Wait
-	queued chan error        // of one: the segment has its place in the queue, or could not be given one
-	given  chan server.Lease // of one
-	tried  chan struct{}     // closed when a round found no server for it
+	queued chan error        // capacity 1: nil when the segment is in the queue, or the error
+	given  chan server.Lease // capacity 1
+	tried  chan struct{}     // closed when a round found no server for the segment
 
-	inQueue bool // guarded by Pool.mu, as is the closing of tried
+	inQueue bool // guarded by Pool.mu, like the closing of tried
 	refused bool
 }
 
@@ -27,16 +27,16 @@ func newWaiter(w server.Wait) *waiter {
 }
 
 const (
-	// roundEvery is the time between two rounds of placement while something waits.
+	// roundEvery is the time between two rounds of placement while segments wait.
 	roundEvery = 300 * time.Millisecond
-	// roundAgain is when a round is tried again that another process prevented: that one may have read what waits before
-	// this process added to it.
+	// roundAgain is the delay before a round is repeated that another process prevented. The other process may have
+	// read the queue before this process added to it.
 	roundAgain = 10 * time.Millisecond
-	// keepEvery is the time between two signs of life of the waits of this process.
+	// keepEvery is the time between two heartbeats of the waits of this process.
 	keepEvery = 5 * time.Second
 )
 
-// Serve places segments while some of this process wait, until ctx ends.
+// Serve places the waiting segments of this process until ctx ends.
 func (p *Pool) Serve(ctx context.Context) error {
 	tick := time.NewTicker(roundEvery)
 	defer tick.Stop()
@@ -69,18 +69,18 @@ func (p *Pool) Serve(ctx context.Context) error {
 	}
 }
 
-// keep takes the leases that another process made without being heard, and keeps the waits of this process alive.
+// keep takes leases that another process made unnoticed, and sends heartbeats for the waits of this process.
 func (p *Pool) keep(ctx context.Context, keys []server.Key) {
 	p.collect(ctx, keys)
 	if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
-		p.opts.Log.Warn("segment waits not renewed", "error", err)
+		p.opts.Log.Warn("segment wait renewal failed", "error", err)
 	}
 }
 
 // Freed reports that a server may have a free slot again.
 func (p *Pool) Freed() { signal(p.rounds) }
 
-// Granted reports that another process may have given a server to a segment that waits in this process.
+// Granted reports that another process may have granted a lease to a waiting segment of this process.
 func (p *Pool) Granted() { signal(p.granted) }
 
 func signal(c chan<- struct{}) {
@@ -99,7 +99,7 @@ func (p *Pool) Vacate(l server.Lease) {
 	p.Freed()
 }
 
-// keys returns the segments that wait in this process.
+// keys returns the waiting segments of this process.
 func (p *Pool) keys() []server.Key {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -111,17 +111,16 @@ func (p *Pool) keys() []server.Key {
 }
 
 // ErrNoneFree means that no server takes a segment now.
-var ErrNoneFree = errors.New("no server takes the segment now")
+var ErrNoneFree = errors.New("no ComfyUI server is free for the segment")
 
-// Place waits for a server for a segment. queued, which may be nil, is called as soon as the segment has its place in the
-// queue: then the lease of an attempt that failed can end. When ctx ends the segment keeps its place for a while; Leave
-// gives it up.
+// Place waits for a server for a segment. queued, which may be nil, is called as soon as the segment is in the queue;
+// the lease of a failed attempt can then end. When ctx ends, the segment stays in the queue for a while; Leave
+// removes it.
 func (p *Pool) Place(ctx context.Context, w server.Wait, queued func() error) (server.Lease, error) {
 	return p.place(ctx, w, queued, false)
 }
 
-// PlaceNow is Place for a segment that does not wait: it returns ErrNoneFree if no server takes it at once. The segment
-// keeps its place in the queue for a while.
+// PlaceNow returns a server for a segment at once, or ErrNoneFree. The segment stays in the queue for a while.
 func (p *Pool) PlaceNow(ctx context.Context, w server.Wait, queued func() error) (server.Lease, error) {
 	return p.place(ctx, w, queued, true)
 }
@@ -158,7 +157,7 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	case <-tried:
 		p.forget(me)
 		select {
-		case l := <-me.given: // meanwhile
+		case l := <-me.given: // granted in the meantime
 			return l, nil
 		default:
 			return server.Lease{}, ErrNoneFree
@@ -166,7 +165,7 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	}
 }
 
-// forget removes a waiter: it is given no lease any more.
+// forget removes a waiter, which then gets no lease.
 func (p *Pool) forget(me *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -175,16 +174,16 @@ func (p *Pool) forget(me *waiter) {
 	}
 }
 
-// Leave gives up a place in the queue, and the server that a round gave for it meanwhile.
+// Leave removes a segment from the queue, and returns the lease that a round has granted to it in the meantime.
 func (p *Pool) Leave(ctx context.Context, w server.Wait) error {
-	p.inRound.Lock() // a round that still adds the wait
+	p.inRound.Lock() // waits for a round that may still add the segment
 	defer p.inRound.Unlock()
 	w.Holder = p.holder
 	return p.store.StopWaiting(ctx, w)
 }
 
-// round adds the new waits of this process to the queue, frees the places that it vacates, and gives servers to what
-// waits, in any process. It reports whether another process prevented it.
+// round adds the new waits of this process to the queue, frees the vacated slots, and assigns servers to waiting
+// segments of all processes. It reports whether another process prevented the round.
 func (p *Pool) round(ctx context.Context) (prevented bool) {
 	p.inRound.Lock()
 	defer p.inRound.Unlock()
@@ -235,7 +234,7 @@ func (p *Pool) endRound(r server.Round, waiters []*waiter, err error) {
 			w.inQueue = err == nil
 			select {
 			case w.queued <- err:
-			default: // it knows of an earlier failure
+			default: // the waiter already has an earlier error
 			}
 		}
 	}
@@ -253,16 +252,16 @@ func (p *Pool) try(waiters []*waiter) {
 	}
 }
 
-// collect takes the leases that were made for what waits in this process, by another one.
+// collect takes the leases that another process granted to waiting segments of this process.
 func (p *Pool) collect(ctx context.Context, keys []server.Key) {
 	held, err := p.store.OfSegments(ctx, keys)
 	if err != nil && ctx.Err() == nil {
-		p.opts.Log.Warn("leases could not be read", "error", err)
+		p.opts.Log.Warn("lease read failed", "error", err)
 	}
 	p.deliver(held)
 }
 
-// deliver gives leases to the segments that wait for them in this process.
+// deliver passes leases to the segments of this process that wait for them.
 func (p *Pool) deliver(leases []server.Lease) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -279,13 +278,13 @@ func (p *Pool) deliver(leases []server.Lease) {
 	}
 }
 
-// missing returns what a server has not that a segment needs.
+// missing returns the class or choice that a segment needs and a server lacks.
 func (p *Pool) missing(s *server.Server, needs []server.Need) string {
 	return Missing(p.document(s.Digest), needs)
 }
 
-// Missing returns what a server with these class definitions lacks for a segment, "" for nothing. Without definitions, it
-// lacks all.
+// Missing returns the class or choice that a server with these class definitions lacks for a segment, or "". Without
+// definitions, the server lacks everything.
 func Missing(doc *remote.Document, needs []server.Need) string {
 	if doc == nil {
 		return "known classes"
@@ -305,8 +304,8 @@ func Missing(doc *remote.Document, needs []server.Need) string {
 	return ""
 }
 
-// load returns how long loading a model takes on a server: as measured there, or else as on the slowest server where it was
-// measured.
+// load returns how long loading a model takes on a server: as measured on this server, or else on the slowest server
+// with a measurement.
 func (p *Pool) load(id server.ID, model string) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -320,17 +319,17 @@ func (p *Pool) load(id server.ID, model string) time.Duration {
 	return slowest
 }
 
-// WhyWaiting returns why a segment waits and its place in the queue, "" when it does not wait any more.
+// WhyWaiting returns why a segment waits and its position in the queue. It returns "" if the segment no longer waits.
 func (p *Pool) WhyWaiting(ctx context.Context, k server.Key) (string, error) {
 	reason, ahead, err := p.store.WhyWaiting(ctx, k)
 	if err != nil || reason == "" || ahead == 0 {
 		return reason, err
 	}
-	return fmt.Sprintf("%s; %d are before it", reason, ahead), nil
+	return fmt.Sprintf("%s; %d segments are before it", reason, ahead), nil
 }
 
-// MoreMemory reports whether some server that answers, or may return, could run a segment and has a device of more than
-// so many bytes.
+// MoreMemory reports whether some server that answers, or may return, could run a segment and has a device with more
+// than the given number of bytes.
 func (p *Pool) MoreMemory(w server.Wait, bytes int64) bool {
 	w.Memory = max(bytes, 0)
 	pool := server.Pool{Servers: p.Servers(), Missing: p.missing, Load: p.load, Now: time.Now()}

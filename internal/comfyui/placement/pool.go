@@ -1,7 +1,7 @@
-// Package placement keeps a process's picture of the ComfyUI servers: it probes them, makes their classes known to the
-// registry of node classes, and gives waiting segments a server. It keeps one promise: a segment that waits gets the
-// first server that the rules of package server give it, in whichever process it waits. Running the segment is left to
-// package driving, and rows to the store.
+// Package placement keeps a process's view of the ComfyUI servers: it probes them, adds their classes to the registry
+// of node classes, and assigns servers to waiting segments. It keeps one promise: a waiting segment gets the first
+// server that the rules of package server assign to it, in whichever process it waits. Running the segment is left to
+// package driving, storing rows to the store.
 package placement
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Store keeps servers, waits and leases; serverstore.Store is it.
+// Store stores servers, waits and leases; serverstore.Store implements it.
 type Store interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 	Claim(ctx context.Context, every time.Duration) ([]server.ID, error)
@@ -40,7 +40,7 @@ type Store interface {
 	Leases
 }
 
-// Leases is the part of a Store that segments are placed with.
+// Leases is the part of a Store that placement of segments uses.
 type Leases interface {
 	KeepWaiting(ctx context.Context, keys []server.Key) error
 	WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error)
@@ -56,45 +56,46 @@ type Leases interface {
 	Loaded(ctx context.Context, id server.ID, models []string, took time.Duration) error
 }
 
-// Options tune a Pool. The zero value works.
+// Options configure a Pool. The zero value works.
 type Options struct {
 	Every   time.Duration // between two probes of a server; default 2 s
-	Silence time.Duration // without a sign of life, after which a server that is slow counts as away; default 30 s
+	Silence time.Duration // how long a slow server may fail to answer before it counts as away; default 30 s
 	Log     *slog.Logger
 }
 
-// Pool is a process's picture of the servers.
+// Pool is a process's view of the servers.
 type Pool struct {
 	store   Store
 	dial    func(*server.Server) (comfyui.Server, error)
 	classes *node.Registry
 	holder  string // name of this process in leases
 	opts    Options
-	wake    chan struct{} // the picture is to be read again
-	rounds  chan struct{} // something may be placed
-	granted chan struct{} // another process may have placed something
-	inRound sync.Mutex    // held during a round
+	wake    chan struct{} // the view must be read again
+	rounds  chan struct{} // a segment may be placed
+	granted chan struct{} // another process may have placed a segment of this one
+	inRound sync.Mutex    // locked during a round
 
-	mu        sync.Mutex // guards all below
+	mu        sync.Mutex // guards all fields below
 	servers   []*server.Server
 	clients   map[server.ID]client
 	documents map[string]*remote.Document
-	extended  []string        // digests that the registry was extended with
+	extended  []string        // digests of the classes that extend the registry
 	offered   map[string]bool // classes of servers
 	loads     map[server.ID]map[string]time.Duration
 	waiting   map[server.Key]*waiter
-	vacated   []server.Lease // of which the store does not know yet
+	vacated   []server.Lease // not recorded in the store yet
 	probing   map[server.ID]bool
 }
 
-// client is how a server is reached, as long as its row says the same.
+// client is a connection to a server, valid until the server's row changes.
 type client struct {
 	comfyui.Server
 	url    string
 	sealed string
 }
 
-// New returns the pool of a process. dial makes the client of a server; what servers have extends classes.
+// New returns the pool of a process. dial makes the client of a server; classes is extended by the classes of
+// servers.
 func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes *node.Registry, holder string, opts Options) *Pool {
 	if opts.Every == 0 {
 		opts.Every = 2 * time.Second
@@ -109,22 +110,22 @@ func New(store Store, dial func(*server.Server) (comfyui.Server, error), classes
 	}
 }
 
-// Store returns what the pool keeps its rows in.
+// Store returns the store of the pool.
 func (p *Pool) Store() Store { return p.store }
 
-// Notify says that something changed: a server was registered, a lease has ended.
+// Notify reports a change: a server was registered or a lease has ended.
 func (p *Pool) Notify() {
 	signal(p.wake)
 }
 
 const (
-	// refreshEvery is how old the picture of the servers may become while there are some.
+	// refreshEvery is how old the view of the servers may become while servers are registered.
 	refreshEvery = time.Second
-	// idleEvery is that while there are none.
+	// idleEvery is how old the view may become while no server is registered.
 	idleEvery = 5 * time.Second
 )
 
-// Run keeps the picture of the servers until ctx ends.
+// Run keeps the view of the servers current until ctx ends.
 func (p *Pool) Run(ctx context.Context) error {
 	for {
 		wait := refreshEvery
@@ -145,7 +146,8 @@ func (p *Pool) Run(ctx context.Context) error {
 	}
 }
 
-// Refresh reads the servers, and extends the registry of classes where theirs changed. It returns how many there are.
+// Refresh reads the servers, and extends the registry of classes if the servers' classes have changed. It returns the
+// number of servers.
 func (p *Pool) Refresh(ctx context.Context) (int, error) {
 	all, err := p.store.Servers(ctx)
 	if err != nil {
@@ -172,7 +174,7 @@ func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 		}
 		body, err := p.store.Classes(ctx, s.Digest)
 		if fault.Is(err, fault.NotFound) {
-			continue // the next probe stores them
+			continue // the next probe will store them
 		}
 		if err != nil {
 			return err
@@ -182,7 +184,7 @@ func (p *Pool) loadDocuments(ctx context.Context, all []*server.Server) error {
 			return err
 		}
 		if err != nil {
-			p.opts.Log.Warn("classes of a server cannot be read and are left out", "server", s.URL, "error", err)
+			p.opts.Log.Warn("class definitions of a server left out: read failed", "server", s.URL, "error", err)
 		}
 		p.mu.Lock()
 		p.documents[s.Digest] = doc
@@ -197,7 +199,7 @@ func (p *Pool) document(digest string) *remote.Document {
 	return p.documents[digest]
 }
 
-// extend makes the classes of the servers known, when they are others than before.
+// extend adds the classes of the servers to the registry, if they have changed.
 func (p *Pool) extend() error {
 	var digests []string
 	var documents []*remote.Document
@@ -211,7 +213,7 @@ func (p *Pool) extend() error {
 	}
 	classes, err := remote.Merge(documents)
 	if err != nil {
-		p.opts.Log.Warn("classes of servers cannot be merged and are left out", "error", err)
+		p.opts.Log.Warn("class definitions of servers left out: merge failed", "error", err)
 	}
 	if err := p.classes.ExtendFrom(node.Servers, classes...); err != nil {
 		return err
@@ -229,8 +231,8 @@ func (p *Pool) extend() error {
 	return nil
 }
 
-// WithRemoved returns classes with those that only servers had which are not registered any more. A job that was accepted
-// before their removal is planned with them, and waits for a server that has them.
+// WithRemoved returns classes extended by those of removed servers. A job that was accepted before the removal of a
+// server is planned with that server's classes, and waits for a server that has them.
 func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.Registry, error) {
 	bodies, order, err := p.store.RemovedClasses(ctx)
 	if err != nil {
@@ -246,7 +248,7 @@ func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.R
 	}
 	merged, err := remote.Merge(documents)
 	if err != nil {
-		p.opts.Log.Warn("classes of removed servers cannot be merged and are left out", "error", err)
+		p.opts.Log.Warn("class definitions of removed servers left out: merge failed", "error", err)
 	}
 	all := classes.Classes()
 	for _, c := range merged {
@@ -257,7 +259,7 @@ func (p *Pool) WithRemoved(ctx context.Context, classes *node.Registry) (*node.R
 	return node.NewRegistry(all...)
 }
 
-// Side returns where a class can run, as far as classes, a state of the registry, has it.
+// Side returns where a class can run, given classes, a state of the registry.
 func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
 	p.mu.Lock()
 	offered := p.offered
@@ -274,13 +276,13 @@ func (p *Pool) Side(classes *node.Registry) func(name string) segment.Side {
 	}
 }
 
-// Server returns the client of a server, and the server also where it can have no client.
+// Server returns the client of a server, and the server even if no client can be made.
 func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := slices.IndexFunc(p.servers, func(s *server.Server) bool { return s.ID == id })
 	if at < 0 {
-		return nil, nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "server %s is not registered any more", id)
+		return nil, nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "server %s is no longer registered", id)
 	}
 	s := p.servers[at]
 	c, ok := p.clients[id]
@@ -295,14 +297,14 @@ func (p *Pool) Server(id server.ID) (comfyui.Server, *server.Server, error) {
 	return c.Server, s, nil
 }
 
-// Servers returns the picture of the servers.
+// Servers returns this process's view of the servers.
 func (p *Pool) Servers() []*server.Server {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.servers)
 }
 
-// UnknownLabel returns the first of the labels that no server has, "" if there is none.
+// UnknownLabel returns the first of the labels that no server has, or "".
 func (p *Pool) UnknownLabel(labels []string) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -314,7 +316,7 @@ func (p *Pool) UnknownLabel(labels []string) string {
 	return ""
 }
 
-// Models returns what the loaders of a class load with these constants, as any server has it.
+// Models returns the model files that the loaders of a class load with these constants, on any server.
 func (p *Pool) Models(class string, constants node.Args) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -326,7 +328,8 @@ func (p *Pool) Models(class string, constants node.Args) []string {
 	return nil
 }
 
-// Offers returns whether a server has a class, by its definitions as they were last read; nil where they were not.
+// Offers returns a function that reports whether a server has a class, by its last known definitions. It returns nil
+// if there are no definitions.
 func (p *Pool) Offers(id server.ID) func(class string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

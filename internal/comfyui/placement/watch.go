@@ -77,7 +77,7 @@ func (p *Pool) endProbe(id server.ID) {
 	delete(p.probing, id)
 }
 
-// watcher remembers when it last did each of its periodic tasks.
+// watcher remembers when each of its periodic tasks last ran.
 type watcher struct {
 	*Pool
 	expired, swept time.Time
@@ -86,11 +86,11 @@ type watcher struct {
 	files map[server.ID]seenFiles
 }
 
-// seenFiles is what a server's model files were at a time.
+// seenFiles holds the model files of a server and when they were read.
 type seenFiles struct {
 	digest string
 	at     time.Time
-	read   time.Time // of the class definitions, which a server that restarts quickly may have changed
+	read   time.Time // when the class definitions were read; a quick restart may have changed them
 }
 
 func (w *watcher) chores(ctx context.Context) {
@@ -111,7 +111,7 @@ func (w *watcher) chores(ctx context.Context) {
 // probe probes one server and records the outcome.
 func (w *watcher) probe(ctx context.Context, id server.ID) {
 	c, row, err := w.Server(id)
-	if fault.Is(err, fault.NotFound) { // registered a moment ago
+	if fault.Is(err, fault.NotFound) { // registered since the view was read
 		if _, err = w.Refresh(ctx); err == nil {
 			c, row, err = w.Server(id)
 		}
@@ -133,14 +133,14 @@ func (w *watcher) probe(ctx context.Context, id server.ID) {
 		w.opts.Log.Info("server", "url", s.URL, "state", s.State(), "problem", s.Problem, "version", s.Version)
 	}
 	if err := w.store.RecordProbe(ctx, &s); err != nil && ctx.Err() == nil {
-		w.opts.Log.Warn("server probe not recorded", "url", s.URL, "error", err)
+		w.opts.Log.Warn("server probe record failed", "url", s.URL, "error", err)
 	}
 	if s.Health != row.Health || s.Digest != row.Digest {
 		w.Notify()
 	}
 }
 
-// setHealth turns the outcome of a probe into the server's health.
+// setHealth derives the server's health from the outcome of a probe.
 func (w *watcher) setHealth(s *server.Server, err error) {
 	if err == nil {
 		now := time.Now().UTC()
@@ -153,18 +153,18 @@ func (w *watcher) setHealth(s *server.Server, err error) {
 		s.Health, s.Problem = server.Unusable, problem
 	case fault.CodeServerUnreachable:
 		s.Health, s.Problem = server.Absent, problem
-	default: // it may only be slow
+	default: // the server may only be slow
 		if s.Health != server.Answers || s.SeenAt == nil || time.Since(*s.SeenAt) > w.opts.Silence {
 			s.Health, s.Problem = server.Absent, problem
 		}
 	}
 }
 
-// maxProblem bounds what is kept of why a server cannot be used.
+// maxProblem bounds the stored reason why a server cannot be used.
 const maxProblem = 300
 
 func publicProblem(err error) string {
-	if errors.Is(err, context.DeadlineExceeded) && fault.CodeOf(err) == "" { // of the whole probe
+	if errors.Is(err, context.DeadlineExceeded) && fault.CodeOf(err) == "" { // deadline of the whole probe
 		return "the server does not answer in time"
 	}
 	text := err.Error()
@@ -178,7 +178,7 @@ func publicProblem(err error) string {
 	return text
 }
 
-// see reads from a server everything that placement needs.
+// see reads everything from a server that placement needs.
 func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) error {
 	returned := s.Health != server.Answers
 	who, err := c.Identify(ctx)
@@ -202,7 +202,7 @@ func (w *watcher) see(ctx context.Context, c comfyui.Server, s *server.Server) e
 	return w.cancelOrphans(ctx, c, s.ID)
 }
 
-// count counts the prompts of the server that are not of segments.
+// count counts the prompts on the server that are not segments of this installation.
 func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) error {
 	ours, err := w.store.Orphans(ctx, s.ID)
 	if err != nil {
@@ -213,7 +213,8 @@ func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) 
 	}
 	s.Running, s.Pending, s.Foreign = len(q.Running), len(q.Pending), 0
 	for _, e := range slices.Concat(q.Running, q.Pending) {
-		// A prompt of ours is submitted under its own id. It may have been placed since the leases were read.
+		// Prompts of this installation are submitted under their own id. Such a prompt may have been placed since the
+		// leases were read.
 		if !slices.Contains(ours, string(e.ID)) && e.Client != string(e.ID) {
 			s.Foreign++
 		}
@@ -221,7 +222,7 @@ func (w *watcher) count(ctx context.Context, s *server.Server, q comfyui.Queue) 
 	return nil
 }
 
-// updateClasses reads the classes at first, when the server returns, and when its files changed.
+// updateClasses reads the classes for the first time, when the server returns, and when its files have changed.
 func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server.Server, returned bool) error {
 	w.mu.Lock()
 	seen := w.files[s.ID]
@@ -263,7 +264,7 @@ func (w *watcher) updateClasses(ctx context.Context, c comfyui.Server, s *server
 	return nil
 }
 
-// cancelOrphans cancels the prompts on the server whose leases were given up.
+// cancelOrphans cancels prompts on the server whose leases were given up.
 func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID) error {
 	prompts, err := p.store.Orphans(ctx, id)
 	if err != nil {
@@ -281,30 +282,30 @@ func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID
 	return nil
 }
 
-// tellWithin bounds telling the servers of a run that it has ended.
+// tellWithin bounds the time for cancelling the prompts of an ended run.
 const tellWithin = 2 * time.Second
 
-// GiveUpRun gives up the leases of a run that has ended without success. Its prompts are canceled at once, without keeping
-// the caller; those on servers that do not answer, when they are next looked at.
+// GiveUpRun gives up the leases of a run that has ended without success. It cancels the run's prompts in the
+// background; prompts on servers that do not answer are cancelled at a later probe.
 func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
 	servers, err := p.store.GiveUpRun(ctx, ref)
 	for _, id := range servers {
 		c, _, unknown := p.Server(id)
 		if unknown != nil {
-			continue // removed, or not seen yet by this process
+			continue // removed, or not known to this process yet
 		}
 		go func() {
 			telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
 			defer cancel()
 			if err := p.cancelOrphans(telling, c, id); err != nil {
-				p.opts.Log.Warn("prompt of an ended run not canceled yet", "server", id, "job_id", ref.Job, "error", err)
+				p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "job_id", ref.Job, "error", err)
 			}
 		}()
 	}
 	return err
 }
 
-// keptClasses are class definitions as they are kept.
+// keptClasses is the stored form of class definitions.
 type keptClasses struct {
 	Names       []string                   `json:"names"`
 	Definitions map[string]json.RawMessage `json:"definitions"`
@@ -322,11 +323,11 @@ func encodeClasses(c comfyui.Classes) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// maxClasses bounds class definitions, unpacked.
+// maxClasses bounds class definitions in decompressed form.
 const maxClasses = 256 << 20
 
-// DecodeClasses reads class definitions as they are kept. Malformed ones are left out, and their errors returned beside the
-// rest.
+// DecodeClasses reads class definitions in their stored form. Malformed definitions are left out, and their errors
+// returned together with the rest.
 func DecodeClasses(digest string, body []byte) (*remote.Document, error) {
 	r, err := gzip.NewReader(bytes.NewReader(body))
 	if err != nil {

@@ -14,7 +14,8 @@ func FromFloats(values []float32, shape ...int) Tensor {
 	return Tensor{Type: "F32", Shape: shape, Data: data}
 }
 
-// Floats returns the numbers of a tensor of floats. Half precision is widened without loss, double precision is rounded.
+// Floats returns the numbers of a tensor of floats. Half precision is widened without loss; double precision is
+// rounded.
 func (t Tensor) Floats() ([]float32, error) {
 	var size int
 	var read func([]byte) float32
@@ -28,7 +29,7 @@ func (t Tensor) Floats() ([]float32, error) {
 	case "F16":
 		size, read = 2, func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) }
 	default:
-		return nil, damaged("a tensor has numbers of type %.20q, which are no floats", t.Type)
+		return nil, damaged("a tensor has numbers of type %.20q; only floats can be read", t.Type)
 	}
 	out := make([]float32, len(t.Data)/size)
 	for i := range out {
@@ -37,15 +38,15 @@ func (t Tensor) Floats() ([]float32, error) {
 	return out, nil
 }
 
-// half widens a number of 16 bits: one of sign, five of exponent, ten of fraction.
+// half widens a 16-bit float: one bit of sign, five of exponent, ten of fraction.
 func half(b uint16) float32 {
 	sign, exponent, fraction := uint32(b>>15)<<31, uint32(b>>10)&0x1f, uint32(b)&0x3ff
 	switch {
-	case exponent == 0x1f: // infinite, or no number
+	case exponent == 0x1f: // infinity or NaN
 		return math.Float32frombits(sign | 0xff<<23 | fraction<<13)
 	case exponent != 0:
 		return math.Float32frombits(sign | (exponent+127-15)<<23 | fraction<<13)
-	default: // too small for an exponent
+	default: // subnormal
 		v := float32(fraction) / (1 << 24)
 		return math.Float32frombits(sign | math.Float32bits(v))
 	}

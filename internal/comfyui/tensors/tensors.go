@@ -1,7 +1,7 @@
 // Package tensors reads and writes files of tensors in the safetensors format: the values that the node pack of
-// integrations/comfyui exchanges, and latents as ComfyUI's own nodes save them. It keeps one promise: what was written is
-// read bit for bit, and a file that lies about its size costs no more memory than its reader allows. What the values mean
-// is left to callers.
+// integrations/comfyui exchanges, and latents that ComfyUI's own nodes save. It keeps one promise: written values are
+// read bit for bit, and a file with wrong sizes costs no more memory than its reader allows. The meaning of the
+// values is left to callers.
 package tensors
 
 import (
@@ -25,7 +25,7 @@ type Tensor struct {
 	Data  []byte // little endian, the last dimension first
 }
 
-// File is a set of tensors by name, with texts beside them.
+// File is a set of tensors by name, with accompanying texts.
 type File struct {
 	Tensors  map[string]Tensor
 	Metadata map[string]string
@@ -34,7 +34,7 @@ type File struct {
 // maxHeader bounds the description of the tensors.
 const maxHeader = 16 << 20
 
-// metadataKey is the member of the header that holds the texts.
+// metadataKey is the member of the header that contains the texts.
 const metadataKey = "__metadata__"
 
 // sizes are the bytes of one number, by type.
@@ -65,7 +65,7 @@ func Read(r io.Reader, limit int64) (*File, error) {
 		end = max(end, e.Offsets[1])
 	}
 	if end > limit {
-		return nil, fault.New(fault.Exhausted, fault.CodeTensorsTooLarge, "the tensors of the file take %d bytes, more than %d", end, limit)
+		return nil, fault.New(fault.Exhausted, fault.CodeTensorsTooLarge, "the tensors of the file take %d bytes; at most %d are allowed", end, limit)
 	}
 	data, err := readBody(r, end)
 	if err != nil {
@@ -77,7 +77,7 @@ func Read(r io.Reader, limit int64) (*File, error) {
 	return f, nil
 }
 
-// firstChunk is what is allocated before any byte of the tensors has arrived.
+// firstChunk is the memory that is allocated before any byte of the tensors has arrived.
 const firstChunk = 1 << 20
 
 // readBody reads n bytes. Memory is allocated only as bytes arrive.
@@ -94,7 +94,7 @@ func readBody(r io.Reader, n int64) ([]byte, error) {
 	return data, nil
 }
 
-// cutOff is the error of a file that ends too early; other errors are those of the source.
+// cutOff returns the error for a file that ends too early. Other errors are those of the source.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return damaged("it ends too early")
@@ -124,7 +124,7 @@ func readHeader(r io.Reader) (*File, map[string]entry, error) {
 	for name, member := range members {
 		if name == metadataKey {
 			if err := json.Unmarshal(member, &f.Metadata); err != nil {
-				return nil, nil, damaged("its metadata are not texts")
+				return nil, nil, damaged("its metadata must be texts")
 			}
 			continue
 		}
@@ -137,7 +137,7 @@ func readHeader(r io.Reader) (*File, map[string]entry, error) {
 	return f, entries, nil
 }
 
-// valid reports whether the place of a tensor has the size of its shape.
+// valid reports whether the offsets of a tensor match the size of its shape.
 func (e entry) valid() bool {
 	size, known := sizes[e.Type]
 	total := int64(size)
@@ -163,7 +163,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// Reader returns what WriteTo writes, without a copy of the tensors, and its size.
+// Reader returns a reader of the bytes that WriteTo writes, without a copy of the tensors, and their number.
 func (f *File) Reader() (io.Reader, int64, error) {
 	names := slices.Sorted(maps.Keys(f.Tensors))
 	header := make(map[string]any, len(names)+1)
@@ -189,7 +189,7 @@ func (f *File) Reader() (io.Reader, int64, error) {
 		return nil, 0, fmt.Errorf("write the header of tensors: %w", err)
 	}
 	for len(raw)%8 != 0 {
-		raw = append(raw, ' ') // readers map numbers into memory
+		raw = append(raw, ' ') // padding: readers map numbers into memory
 	}
 	head := append(binary.LittleEndian.AppendUint64(nil, uint64(len(raw))), raw...)
 	parts[0] = bytes.NewReader(head)
