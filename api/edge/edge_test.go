@@ -36,7 +36,7 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 		"v2 without a key":       {"GET", "/api/v2/jobs/x", "", "", 401, `{"error":{"code":"unauthorized","message":"a credential is required"}}`},
 		"v2 unknown path":        {"GET", "/api/v2/nothing", "", "", 404, `{"error":{"code":"not_found","message":"there is nothing at this path"}}`},
 		"v2 unknown job":         {"GET", "/api/v2/jobs/x", "", "key-a", 404, `{"error":{"code":"not_found","message":"no such job"}}`},
-		"v2 wrong method":        {"PUT", "/api/v2/jobs", "", "", 405, `{"error":{"code":"method_not_allowed","message":"PUT is not offered at this path"}}`},
+		"v2 wrong method":        {"PUT", "/api/v2/jobs", "", "", 405, `{"error":{"code":"method_not_allowed","message":"this path does not have the method PUT"}}`},
 		"v2 too large":           {"POST", "/api/v2/jobs", long, "key-a", 413, `{"error":{"code":"invalid_body","message":"the request body is larger than 64 bytes"}}`},
 		"v2 bad JSON":            {"POST", "/api/v2/jobs", "{", "key-a", 400, `{"error":{"code":"invalid_request","message":"the request body is not valid JSON"}}`},
 		"v2 no workflow":         {"POST", "/api/v2/jobs", "{}", "key-a", 422, `{"error":{"code":"invalid_workflow","message":"workflow must be an object: a graph in API format"}}`},

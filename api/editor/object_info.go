@@ -93,8 +93,9 @@ func (s *Surface) getClassInfo(c *gin.Context) error {
 	return nil
 }
 
-// withoutSignIn returns definitions in which the partner classes of this service are no api_node. The published editor
-// runs those only for who has signed in to another service, and here who works with it has signed in already.
+// withoutSignIn returns definitions in which the partner classes of this service are not marked api_node. The
+// published editor runs marked classes only for users who are signed in to another service; the users of this service
+// have signed in here.
 func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
 	d := json.NewDecoder(bytes.NewReader(definitions))
 	if _, err := d.Token(); err != nil {
@@ -111,7 +112,7 @@ func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
 			return nil, err
 		}
 		if class, ok := classes.Lookup(fmt.Sprint(name)); ok && class.Partner {
-			definition = bytes.Replace(definition, []byte(`"api_node":true`), []byte(`"api_node":false`), 1) // a quote in a text is escaped
+			definition = bytes.Replace(definition, []byte(`"api_node":true`), []byte(`"api_node":false`), 1) // quotes inside strings are escaped
 		}
 		quoted, err := json.Marshal(name)
 		if err != nil {
@@ -129,7 +130,7 @@ func withoutSignIn(classes *node.Registry, definitions []byte) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// offered reads the names of the account's files that file inputs offer.
+// offered reads the names of the account's files that file inputs offer as choices.
 func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, error) {
 	names := offeredFiles{}
 	for _, folder := range s.definitions.folders {
@@ -142,7 +143,7 @@ func (s *Surface) offered(ctx context.Context, owner string) (offeredFiles, erro
 	return names, nil
 }
 
-// offeredFiles is the part of node.Files that definitions need, already read.
+// offeredFiles implements the part of node.Files that definitions need, from names that were read before.
 type offeredFiles map[node.Folder][]string
 
 var _ node.Files = offeredFiles{}
@@ -153,13 +154,13 @@ func (o offeredFiles) List(_ context.Context, folder node.Folder, limit int) ([]
 	return names[:min(limit, len(names))], nil
 }
 
-// Open, Stat and Save implement node.Files; a definition does none of them.
+// Open implements node.Files. Definitions do not open files.
 func (offeredFiles) Open(context.Context, string) (node.Content, error) { return nil, namesOnly() }
 
-// Stat implements node.Files.
+// Stat implements node.Files. Definitions do not describe files.
 func (offeredFiles) Stat(context.Context, string) (node.Info, error) { return node.Info{}, namesOnly() }
 
-// Save implements node.Files.
+// Save implements node.Files. Definitions do not save files.
 func (offeredFiles) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
 	return node.File{}, namesOnly()
 }
@@ -169,9 +170,9 @@ func namesOnly() error { return fault.New(fault.Internal, "", "definitions list 
 // definitions renders all classes, once for each set of file names.
 type definitions struct {
 	classes *node.Registry
-	folders []node.Folder // that inputs offer the files of
+	folders []node.Folder // folders whose files inputs offer
 
-	mu       sync.Mutex // held while definitions are rendered, so that equal ones are rendered once
+	mu       sync.Mutex // held during rendering, so that equal definitions are rendered once
 	rendered *simplelru.LRU[[sha256.Size]byte, *rendering]
 }
 
@@ -199,7 +200,7 @@ func newDefinitions(classes *node.Registry) *definitions {
 	return d
 }
 
-// get returns the definitions, for the editor that is served here or for other clients.
+// get returns the definitions for the editor that this service serves (here), or for other clients.
 func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
 	key, err := d.key(offered, here)
 	if err != nil {
@@ -219,7 +220,7 @@ func (d *definitions) get(offered offeredFiles, here bool) (*rendering, error) {
 }
 
 func (d *definitions) key(offered offeredFiles, here bool) (key [sha256.Size]byte, err error) {
-	generation := d.classes.Generation()                                                                 // read before the classes: a rendering may be newer than its key, never older
+	generation := d.classes.Generation()                                                                 // read before the classes: a rendering may be newer than its key, but not older
 	raw, err := json.Marshal(map[string]any{"offered": offered, "generation": generation, "here": here}) // maps are rendered in the order of their keys
 	if err != nil {
 		return key, err

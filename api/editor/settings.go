@@ -15,8 +15,8 @@ import (
 // maxSettingID bounds the id of a setting.
 const maxSettingID = 256
 
-// settingRoutes keep what people set in their editor. They stand in a file beside their other ones
-// (userdata.SettingsPath), as the self-hosted runtime has it.
+// settingRoutes store the settings of an account's editor. They are a file beside the editor's other files
+// (userdata.SettingsPath), as in the self-hosted runtime.
 func (s *Surface) settingRoutes() []edge.Route {
 	if s.Userdata == nil {
 		return nil
@@ -43,8 +43,8 @@ func (s *Surface) getSettings(c *gin.Context) error {
 	return nil
 }
 
-// atFirst returns the settings with which an editor opens that nobody has set up: without the dialog of templates, of which
-// there are none here, and without news of other hosts.
+// atFirst returns the settings of an editor that nobody has configured: without the dialog of templates, of which
+// this service has none, and without news from other hosts.
 func atFirst(kept userdata.Settings) userdata.Settings {
 	shown := userdata.Settings{
 		"Comfy.TutorialCompleted":               userdata.Value("true"),
@@ -54,7 +54,7 @@ func atFirst(kept userdata.Settings) userdata.Settings {
 	return shown
 }
 
-// getSetting: GET /settings/{id}. One that was never set is null.
+// getSetting: GET /settings/{id}. A setting that was never set is null.
 func (s *Surface) getSetting(c *gin.Context) error {
 	settings, err := s.Userdata.Settings(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Surface) getSetting(c *gin.Context) error {
 	return nil
 }
 
-// postSettings keeps the settings of the body beside the others: POST /settings.
+// postSettings stores the settings of the body and keeps the others: POST /settings.
 func (s *Surface) postSettings(c *gin.Context) error {
 	var values userdata.Settings
 	if err := request.JSON(c, &values); err != nil {
@@ -77,7 +77,7 @@ func (s *Surface) postSettings(c *gin.Context) error {
 	return s.changeSettings(c, values)
 }
 
-// postSetting keeps one setting: POST /settings/{id}. The body is its value.
+// postSetting stores one setting, whose value is the body: POST /settings/{id}.
 func (s *Surface) postSetting(c *gin.Context) error {
 	var value userdata.Value
 	if err := request.Value(c, &value); err != nil {
@@ -89,7 +89,7 @@ func (s *Surface) postSetting(c *gin.Context) error {
 func (s *Surface) changeSettings(c *gin.Context, values userdata.Settings) error {
 	for id := range values {
 		if id == "" || len(id) > maxSettingID {
-			return httperr.Invalidf("the id of a setting has 1 to %d bytes", maxSettingID)
+			return httperr.Invalidf("the id of a setting must have 1 to %d bytes", maxSettingID)
 		}
 	}
 	if err := s.Userdata.ChangeSettings(c.Request.Context(), edge.Caller(c).Account, values); err != nil {

@@ -20,28 +20,28 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
 
-// Userdata keeps the files of editors; userdata.Service implements it.
+// Userdata stores the files of editors; userdata.Service implements it.
 type Userdata interface {
-	// List returns the files below a directory, or those directly in it.
+	// List returns the files directly in a directory, or all files below it.
 	List(ctx context.Context, account string, dir userdata.Path, recurse bool) ([]userdata.File, error)
-	// Open returns a file and its bytes, which the caller closes.
+	// Open returns a file and its bytes, which the caller must close.
 	Open(ctx context.Context, account string, p userdata.Path) (userdata.File, blob.Reader, error)
-	// Save keeps data under a path; one in use is Conflict unless it may be overwritten.
+	// Save stores data under a path. A path in use is Conflict unless overwrite is set.
 	Save(ctx context.Context, account string, p userdata.Path, data []byte, overwrite bool) (userdata.File, error)
-	// Delete ends a file.
+	// Delete deletes a file.
 	Delete(ctx context.Context, account string, p userdata.Path) error
-	// Settings returns the settings of the account's editor; ChangeSettings keeps values beside them.
+	// Settings returns the settings of the account's editor. ChangeSettings adds or replaces values.
 	Settings(ctx context.Context, account string) (userdata.Settings, error)
 	ChangeSettings(ctx context.Context, account string, values userdata.Settings) error
 	// Move renames a file.
 	Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (userdata.File, error)
 }
 
-// maxUserdata bounds one file: workflows with pictures inside stay below.
+// maxUserdata bounds a file, in bytes. Workflows with pictures inside are smaller.
 const maxUserdata = 16 << 20
 
-// userdataRoutes are mounted where the deployment keeps files of editors. The path of a file is one
-// segment, its slashes escaped, as the self-hosted runtime has it.
+// userdataRoutes serve the files of editors. The path of a file is one segment with escaped slashes, as in the
+// self-hosted runtime.
 func (s *Surface) userdataRoutes() []edge.Route {
 	if s.Userdata == nil {
 		return nil
@@ -56,7 +56,7 @@ func (s *Surface) userdataRoutes() []edge.Route {
 	)
 }
 
-// plainTextErrors answers what is wrong with a request in plain text, as these routes do.
+// plainTextErrors answers a refused request in plain text, the format of these routes.
 func plainTextErrors(handle func(*gin.Context) error) func(*gin.Context) error {
 	return func(c *gin.Context) error {
 		err := handle(c)
@@ -82,12 +82,12 @@ func plainTextErrors(handle func(*gin.Context) error) func(*gin.Context) error {
 	}
 }
 
-// userPath reads the file that the path names, and behind /move/ where it is to go.
+// userPath parses the file that the path names and, after /move/, its new path.
 func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error) {
 	_, rest, _ := strings.Cut(c.Request.URL.EscapedPath(), "/userdata/")
 	from, to, moving := strings.Cut(rest, "/move/")
 	if strings.Contains(from+to, "/") {
-		return "", "", false, fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path; slashes within a file's path are escaped")
+		return "", "", false, fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path; escape the slashes in the path of a file")
 	}
 	if file, err = unescaped(from); err == nil && moving {
 		dest, err = unescaped(to)
@@ -98,7 +98,7 @@ func userPath(c *gin.Context) (file, dest userdata.Path, moving bool, err error)
 func unescaped(segment string) (userdata.Path, error) {
 	text, err := url.PathUnescape(segment)
 	if err != nil {
-		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidPath, "the path is not escaped as URLs are")
+		return "", fault.Wrap(err, fault.Invalid, fault.CodeInvalidPath, "the path is not escaped as in a URL")
 	}
 	return userdata.ParsePath(text)
 }
@@ -147,7 +147,7 @@ func (s *Surface) listUserdata(c *gin.Context) error {
 // userEntry is a file or a directory of GET /v2/userdata. Modified is in seconds.
 type userEntry struct {
 	Name     string   `json:"name"`
-	Path     string   `json:"path"` // from the user's root
+	Path     string   `json:"path"` // relative to the user's root
 	Type     string   `json:"type"` // file or directory
 	Size     *int64   `json:"size,omitempty"`
 	Modified *float64 `json:"modified,omitempty"`
@@ -172,7 +172,7 @@ func (s *Surface) listUserdataV2(c *gin.Context) error {
 		modified := float64(f.Modified.UnixMilli()) / 1000
 		list = append(list, userEntry{Name: f.Base(), Path: string(f.Path), Type: "file", Size: &f.Size, Modified: &modified})
 	}
-	slices.SortFunc(list, func(a, b userEntry) int { // "directory" is before "file"
+	slices.SortFunc(list, func(a, b userEntry) int { // "directory" sorts before "file"
 		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)), strings.Compare(a.Path, b.Path))
 	})
 	c.PureJSON(http.StatusOK, list)
@@ -206,8 +206,8 @@ func (s *Surface) getUserdata(c *gin.Context) error {
 	return content.ServeReader(c, f.Modified, r)
 }
 
-// userdataPresentation shows nothing of a user's in place but a style sheet to the page that applies
-// it: editors load user.css so. A browser that opens it as a page saves it.
+// userdataPresentation lets a browser display no file of a user except a style sheet that a page loads: editors load
+// user.css that way. A browser that opens the style sheet as a page saves it.
 func userdataPresentation(r *http.Request, f userdata.File) (contentType, disposition string) {
 	if r.Header.Get("Sec-Fetch-Dest") == "style" && path.Ext(f.Base()) == ".css" {
 		return "text/css; charset=utf-8", "inline"
@@ -215,7 +215,7 @@ func userdataPresentation(r *http.Request, f userdata.File) (contentType, dispos
 	return content.OctetStream, "attachment"
 }
 
-// postUserdata keeps the body, or renames a file: POST /userdata/{file}[/move/{dest}].
+// postUserdata stores the body, or renames a file: POST /userdata/{file}[/move/{dest}].
 func (s *Surface) postUserdata(c *gin.Context) error {
 	path, dest, moving, err := userPath(c)
 	if err != nil {

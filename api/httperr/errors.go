@@ -1,7 +1,7 @@
-// Package httperr maps failures to HTTP: the status, the headers and the body that a client of each surface reads.
-// It promises that a failure of the service itself shows nothing of its cause, and that a code always travels with
-// the status that its contract gives it. No other package translates a fault.Kind to a status; the model router,
-// whose contract has its own error types, does so in package router.
+// Package httperr maps errors to HTTP: the status, the headers and the body for the client of each surface. It
+// promises that the answer to an internal failure does not show the cause, and that each code has the status of its
+// contract. No other package translates a fault.Kind to a status, except package router, whose contract has its own
+// error types.
 package httperr
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// generic is what a client reads about an internal failure.
+// generic is the message of an internal failure.
 const generic = "An internal error occurred."
 
 // Surface selects the envelope and the status table of an answer.
@@ -29,15 +29,15 @@ const (
 	Cloud  Surface = iota // {code, message}
 	Prompt                // {error:{type,message,details,extra_info}, node_errors}
 	V2                    // {error:{code,message,details}}
-	Assets                // as v2; what is wrong with a request is 422 there
+	Assets                // as V2, except that an invalid request is 422
 )
 
-// SurfaceOf returns the surface a path belongs to, also where no route is.
+// SurfaceOf returns the surface of a path, even if no route has the path.
 func SurfaceOf(path string) Surface {
 	switch {
 	case strings.HasPrefix(path, "/api/v2/assets"):
 		return Assets
-	case path == "/api/v2" || strings.HasPrefix(path, "/api/v2/") && path != "/api/v2/userdata": // which is an editor's
+	case path == "/api/v2" || strings.HasPrefix(path, "/api/v2/") && path != "/api/v2/userdata": // the exception belongs to the editor
 		return V2
 	case path == "/prompt" || path == "/api/prompt":
 		return Prompt
@@ -46,13 +46,13 @@ func SurfaceOf(path string) Surface {
 	}
 }
 
-// RefusedByOperator reports whether an operator asked for the refusal, by draining or stopping the deployment.
+// RefusedByOperator reports whether a code means that an operator drained or stopped the deployment.
 func RefusedByOperator(code fault.Code) bool {
 	return code == fault.CodeDeploymentNotReady || code == fault.CodeDeploymentStopped
 }
 
-// Classify gives the failures of net/http their kind. A connection of ours that broke, to the database or to a bucket,
-// has its kind already and looks the same inside.
+// Classify gives the failures of net/http a kind. A failed connection of this service, to the database or to a
+// bucket, looks the same inside but has a kind already.
 func Classify(err error) error {
 	var tooBig *http.MaxBytesError
 	var known *fault.Error
@@ -75,7 +75,7 @@ func Classify(err error) error {
 	}
 }
 
-// SetHeaders sets the headers of an answer that reports err.
+// SetHeaders sets the headers of an answer for err.
 func SetHeaders(h http.Header, status int, err error) {
 	var f *fault.Error
 	if errors.As(err, &f) && f.RetryAfter > 0 {
@@ -88,7 +88,7 @@ func SetHeaders(h http.Header, status int, err error) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// Verdict returns the status of err on a surface and the code its body shows.
+// Verdict returns the status of err on a surface and the code in its body.
 func Verdict(where Surface, err error) (status int, code fault.Code) {
 	kind, code := fault.KindOf(err), fault.CodeOf(err)
 	switch where {
@@ -102,7 +102,7 @@ func Verdict(where Surface, err error) (status int, code fault.Code) {
 	return http.StatusInternalServerError, code
 }
 
-// V2Verdict is the table of the v2 contract: a code always travels with its own status, else the kind decides.
+// V2Verdict is the table of the v2 contract. A code has its own status; without one, the kind decides.
 func V2Verdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	switch code {
 	case fault.CodeInvalidWorkflow, fault.CodeWorkflowFormatUI, fault.CodeMissingAsset, fault.CodeIdempotencyKeyReuse,
@@ -116,7 +116,7 @@ func V2Verdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 		return http.StatusTooManyRequests, code
 	case fault.CodeInsufficientCredits:
 		return http.StatusPaymentRequired, code
-	case fault.CodeStorageQuotaExceeded, fault.CodeLabelNotAllowed, fault.CodeSubscriptionInactive: // of the last: no wait helps
+	case fault.CodeStorageQuotaExceeded, fault.CodeLabelNotAllowed, fault.CodeSubscriptionInactive: // waiting does not help against the last one
 		return http.StatusForbidden, code
 	case fault.CodeInvalidCursor, fault.CodeInvalidMetadataFilter, fault.CodeInvalidRequest:
 		return http.StatusBadRequest, code
@@ -153,8 +153,8 @@ func v2Kind(kind fault.Kind) (int, fault.Code) {
 	return http.StatusInternalServerError, fault.CodeUpstreamError
 }
 
-// assetsVerdict is v2's table where the asset contract differs: what is wrong
-// with a value is 422, and every failure of ours is 500.
+// assetsVerdict is the v2 table with the differences of the asset contract: an invalid value is 422, and every
+// internal failure is 500.
 func assetsVerdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 	status, code := V2Verdict(kind, code)
 	switch {
@@ -213,7 +213,7 @@ type V2Envelope struct {
 	Error V2Error `json:"error"`
 }
 
-// V2Error is the failure inside a V2Envelope.
+// V2Error is the error inside a V2Envelope.
 type V2Error struct {
 	Code    fault.Code     `json:"code"`
 	Message string         `json:"message"`
@@ -232,7 +232,7 @@ type PromptEnvelope struct {
 	NodeErrors graph.NodeErrors `json:"node_errors"`
 }
 
-// PromptError is the failure inside a PromptEnvelope.
+// PromptError is the error inside a PromptEnvelope.
 type PromptError struct {
 	Type      string         `json:"type"`
 	Message   string         `json:"message"`
@@ -240,7 +240,7 @@ type PromptError struct {
 	ExtraInfo map[string]any `json:"extra_info"`
 }
 
-// Envelope returns the body that reports err on a surface.
+// Envelope returns the body of an answer for err on a surface.
 func Envelope(where Surface, status int, code fault.Code, err error) any {
 	if where == Prompt {
 		return promptRefusal(status, code, err)
@@ -252,8 +252,8 @@ func Envelope(where Surface, status int, code fault.Code, err error) any {
 	return V2Envelope{Error: V2Error{Code: code, Message: message, Details: v2Details(err, details)}}
 }
 
-// PublicText returns what a client may read of err. Only a classified error that
-// is not our own fault speaks for itself.
+// PublicText returns the text of err that a client may read. Only a classified error that is not an internal failure
+// has a public text of its own.
 func PublicText(status int, err error) (string, map[string]any) {
 	var f *fault.Error
 	if !errors.As(err, &f) || status == http.StatusInternalServerError {
@@ -265,33 +265,33 @@ func PublicText(status int, err error) (string, map[string]any) {
 	return f.Message, f.Details
 }
 
-// RetryLater marks a refusal as worth repeating after d.
+// RetryLater returns a refusal that the client should repeat after d.
 func RetryLater(d time.Duration, code fault.Code, message string) error {
 	return fault.New(fault.Exhausted, code, "%s", message).WithRetryAfter(d)
 }
 
-// Invalidf refuses a request that breaks a rule of its contract.
+// Invalidf returns the refusal of a request that breaks a rule of its contract.
 func Invalidf(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidRequest, format, args...)
 }
 
-// NoSuchPath is the failure of a request whose path no route has.
+// NoSuchPath is the error of a request whose path no route has.
 func NoSuchPath() error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 }
 
-// MethodNotAllowed is the failure of a request whose path has routes for other methods only.
+// MethodNotAllowed is the error of a request whose path has only routes for other methods.
 func MethodNotAllowed(method string) error {
-	return fault.New(fault.Invalid, fault.CodeMethodNotAllowed, "%s is not offered at this path", method)
+	return fault.New(fault.Invalid, fault.CodeMethodNotAllowed, "this path does not have the method %s", method)
 }
 
-// TooLarge is the failure of a request whose body is larger than limit bytes.
+// TooLarge is the error of a request whose body is larger than limit bytes.
 func TooLarge(limit int64) error {
 	return fault.New(fault.Exhausted, fault.CodeBodyTooLarge, "the request body is larger than %d bytes", limit)
 }
 
-// BodyError is a failure to read the body of a request. It tells failures of the client's connection and framing from
-// failures of the service's own connections, which look the same inside.
+// BodyError is a failure to read the body of a request. It distinguishes failures of the client's connection and
+// framing from failures of the service's own connections, which look the same inside.
 type BodyError struct{ Err error }
 
 // Error implements error.

@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// NoPrompt refuses a submission without a graph, in the words of the self-hosted runtime.
+// NoPrompt refuses a submission without a graph, with the message of the self-hosted runtime.
 func NoPrompt() error {
 	const text = "No prompt provided"
 	return &graph.PromptError{Type: "no_prompt", Message: text, Details: text}
@@ -21,8 +21,8 @@ func BadPromptID() error {
 	}
 }
 
-// promptRefusal renders err for the prompt surface: what graph validation found in its own
-// words, anything else by its code.
+// promptRefusal renders err for the prompt surface: errors of graph validation keep their type and message, other
+// errors have their code.
 func promptRefusal(status int, code fault.Code, err error) PromptEnvelope {
 	var refused *graph.PromptError
 	if errors.As(err, &refused) {
@@ -37,7 +37,7 @@ func promptRefusal(status int, code fault.Code, err error) PromptEnvelope {
 	return PromptEnvelope{Error: PromptError{Type: string(code), Message: message, ExtraInfo: orEmpty(details)}}
 }
 
-// orEmpty returns m, or an empty map that marshals as {} and not as null.
+// orEmpty returns m, or an empty map if m is nil, so that it marshals as {} and not as null.
 func orEmpty(m map[string]any) map[string]any {
 	if m == nil {
 		return map[string]any{}
@@ -54,7 +54,7 @@ func v2Details(err error, public map[string]any) map[string]any {
 	}
 	byNode := refused.NodeErrors.ByField()
 	if node, ok := refused.ExtraInfo["node_id"].(string); ok && len(byNode) == 0 {
-		// The cloud surface tells an unknown class as an error of the whole prompt.
+		// The cloud surface reports an unknown class as an error of the whole prompt.
 		byNode[node] = []graph.FieldError{{Field: "class_type", Reason: refused.Message}}
 	}
 	return map[string]any{"node_errors": byNode}

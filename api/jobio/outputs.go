@@ -11,11 +11,11 @@ import (
 
 // Links makes links to stored files that need no credential.
 type Links interface {
-	// Sign returns path and query of a link to the content of an asset, and when it ends.
+	// Sign returns the path and query of a link to the content of an asset, and when the link expires.
 	Sign(asset, hash, filename, contentType string) (path string, expires time.Time)
 }
 
-// OutputBody is a file of a job as the v2 surface shows it.
+// OutputBody is a file of a job in the form of the v2 surface.
 type OutputBody struct {
 	NodeID       string       `json:"node_id"`
 	Name         string       `json:"name"`
@@ -35,8 +35,8 @@ type Output struct {
 	File job.OutputFile
 }
 
-// Outputs returns a job's files in the order every read shows them: saved ones before
-// previews, then nodes in document order, then as the node listed them.
+// Outputs returns a job's files in the order of every read: saved files before previews, then by node in document
+// order, then in the order of the node's list.
 func Outputs(j job.Job) []Output {
 	var all []Output
 	for _, n := range j.Outputs {
@@ -58,7 +58,7 @@ func Outputs(j job.Job) []Output {
 	return all
 }
 
-// RenderOutput renders a file of a job with a fresh link below base.
+// RenderOutput renders a file of a job with a new link below base.
 func RenderOutput(links Links, base string, id job.PublicID, o Output) OutputBody {
 	path, expires := links.Sign(o.File.Asset, o.File.Hash, o.File.Filename, o.File.ContentType)
 	body := OutputBody{
@@ -71,7 +71,7 @@ func RenderOutput(links Links, base string, id job.PublicID, o Output) OutputBod
 	return body
 }
 
-// OutputType returns the kind of a file, of the closed set that the v2 surface has.
+// OutputType returns the kind of a file, one of the closed set of the v2 surface.
 func OutputType(f job.OutputFile) string {
 	if strings.HasSuffix(f.Filename, ".latent") {
 		return "latent"

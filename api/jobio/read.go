@@ -13,21 +13,20 @@ import (
 
 // Reader reads jobs. Its results are never older than the log.
 type Reader interface {
-	// ByPublicID returns the job that clients of the account know by an id. An unknown one is NotFound.
+	// ByPublicID returns the job of the account with a public id. An unknown job is NotFound.
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
-// IDs knows which jobs clients mean; what it says is never behind the log.
+// IDs translates between public ids and ids of jobs. Its results are never older than the log.
 type IDs interface {
-	// IDs returns the ids of the jobs that clients of the account know by some ids. An id by which none is known is left
-	// out, or returned as it is.
+	// IDs returns the ids of the account's jobs with some public ids. An unknown public id is left out or returned
+	// unchanged.
 	IDs(ctx context.Context, account string, public []job.PublicID) ([]job.ID, error)
-	// PublicIDs returns the ids by which clients know some jobs, in their order.
+	// PublicIDs returns the public ids of some jobs, in the order of ids.
 	PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error)
 }
 
-// Find returns the job of the caller that the path names. An id that cannot be one is unknown, and so is another
-// account's.
+// Find returns the caller's job that the path names. A malformed id and the id of another account's job are NotFound.
 func Find(c *gin.Context, jobs Reader) (job.Job, error) {
 	id, err := job.ParsePublicID(c.Param("id"))
 	if err != nil {
@@ -41,13 +40,13 @@ func AllStates() []job.State {
 	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Canceled, job.Failed, job.Expired}
 }
 
-// Queue knows the order in which queued jobs run.
+// Queue reads the order in which queued jobs run.
 type Queue interface {
-	// QueuePosition returns how many queued jobs run before id; ok is false when the job is not queued.
+	// QueuePosition returns the number of queued jobs that run before id. ok is false if the job is not queued.
 	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
 }
 
-// QueuePosition returns how many queued jobs run before j: 0 = next, nil = j is no longer queued.
+// QueuePosition returns the number of queued jobs that run before j: 0 = j is next, nil = j is not queued.
 func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) {
 	ahead, queued, err := queue.QueuePosition(ctx, j.Account, j.ID)
 	if err != nil || !queued {
@@ -56,13 +55,13 @@ func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) 
 	return &ahead, nil
 }
 
-// Steps knows how far running nodes are within themselves; livestore.Progress implements it.
+// Steps reads the progress inside running nodes; livestore.Progress implements it.
 type Steps interface {
 	Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error)
 }
 
-// Progress returns the progress of j, that of its running nodes included. steps may be nil: progress is then counted by
-// whole nodes.
+// Progress returns the progress of j, including the progress inside its running nodes. If steps is nil, progress is
+// counted in whole nodes.
 func Progress(ctx context.Context, steps Steps, j job.Job) (*stream.Progress, error) {
 	if len(j.Running) == 0 || steps == nil {
 		return stream.ProgressOf(j, "", nil), nil

@@ -1,6 +1,6 @@
-// Package jobio is what the surfaces share about jobs: how a submission is handed over, how the job of a path is found,
-// and how the files of a job are ordered and linked. It promises that no surface records a credential of the caller.
-// What a job looks like is decided by each surface.
+// Package jobio contains the parts that the surfaces of jobs share: preparing a submission, finding the job of a
+// path, and ordering and linking the files of a job. It promises that no surface records a credential of the caller.
+// Each surface decides the format of a job.
 package jobio
 
 import (
@@ -27,14 +27,15 @@ type Submitter interface {
 	Submit(ctx context.Context, sub job.Submission) (job.Submitted, error)
 }
 
-// MaxClientID bounds the id by which a client names itself, in bytes: events, views and messages repeat it.
+// MaxClientID bounds the id that a client chooses for itself, in bytes: events, views and messages repeat it.
 const MaxClientID = 128
 
-// MaxMembers bounds the values of the body of a submission: 10,000 nodes with their inputs, and the editor's own picture
-// of them in extra_data.
+// MaxMembers bounds the values in the body of a submission: 10,000 nodes with their inputs, and the editor's workflow
+// in extra_data.
 const MaxMembers = 1_000_000
 
-// Prepare runs the checks that all surfaces share and returns the submission in the caller's name, as it may be recorded.
+// Prepare runs the checks that all surfaces share. It returns the submission for the caller's account, without
+// credentials, so that it may be recorded.
 func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, error) {
 	secret, err := e.RequestSecret(c)
 	if err != nil {
@@ -43,7 +44,7 @@ func Prepare(c *gin.Context, e *edge.Edge, sub job.Submission) (job.Submission, 
 	return PrepareFor(edge.Caller(c), secret, edge.RequestID(c), sub)
 }
 
-// PrepareFor is Prepare for a caller who has shown the secret.
+// PrepareFor is Prepare for a caller who presented secret.
 func PrepareFor(caller account.Identity, secret, requestID string, sub job.Submission) (job.Submission, error) {
 	if !caller.Active || caller.Tier == account.TierFree {
 		return job.Submission{}, fault.New(fault.Exhausted, fault.CodeSubscriptionInactive, "an active subscription is required to run workflows")
@@ -56,37 +57,37 @@ func PrepareFor(caller account.Identity, secret, requestID string, sub job.Submi
 	return sub, nil
 }
 
-// checkTexts refuses NUL characters in what is recorded beside the graph: no query can compare them. Texts inside a graph
-// keep them, as in the self-hosted runtime.
+// checkTexts refuses NUL characters in the values that are recorded beside the graph: no query can compare them.
+// Texts inside a graph may contain them, as in the self-hosted runtime.
 func checkTexts(sub job.Submission) error {
 	if strings.ContainsRune(sub.ClientID, 0) {
-		return httperr.Invalidf("client_id must not hold NUL characters")
+		return httperr.Invalidf("client_id must not contain NUL characters")
 	}
 	for _, id := range sub.Targets {
 		if strings.ContainsRune(id, 0) {
-			return httperr.Invalidf("partial_execution_targets must not hold NUL characters")
+			return httperr.Invalidf("partial_execution_targets must not contain NUL characters")
 		}
 	}
 	for name, value := range sub.Metadata {
 		if strings.ContainsRune(name, 0) || strings.ContainsRune(value, 0) {
-			return fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata must not hold NUL characters")
+			return fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata must not contain NUL characters")
 		}
 	}
 	for name, value := range sub.ExtraData {
 		if strings.ContainsRune(name, 0) || request.HasNUL(value) {
-			return httperr.Invalidf("extra_data must not hold NUL characters")
+			return httperr.Invalidf("extra_data must not contain NUL characters")
 		}
 	}
 	return nil
 }
 
-// credentialFields are the names under which clients put a service key into extra_data.
-// The first two are the contract's name and its public alias.
+// credentialFields are the names under which clients send a service key in extra_data. The first is the contract's
+// name, the second its public alias.
 func credentialFields() []string {
 	return []string{"api_key_service", "api_key_comfy_org", "auth_token_comfy_org"}
 }
 
-// SplitCredential takes the credential out of extra_data and returns the rest, never nil.
+// SplitCredential returns the credential in extra_data and the other fields, never nil.
 func SplitCredential(extra map[string]json.RawMessage) (credential string, rest map[string]json.RawMessage) {
 	rest = make(map[string]json.RawMessage, len(extra))
 	for name, value := range extra {
@@ -102,8 +103,8 @@ func SplitCredential(extra map[string]json.RawMessage) (credential string, rest 
 	return credential, rest
 }
 
-// ComfyOrg returns the credentials of Comfy.org in extra_data by their names, which the partner classes of ComfyUI servers
-// read.
+// ComfyOrg returns the credentials of Comfy.org in extra_data, by name. The partner classes of ComfyUI servers read
+// them.
 func ComfyOrg(extra map[string]json.RawMessage) map[string]string {
 	var named map[string]string
 	for _, name := range credentialFields()[1:] {
@@ -118,12 +119,12 @@ func ComfyOrg(extra map[string]json.RawMessage) map[string]string {
 	return named
 }
 
-// minWithheld is the length from which a secret is replaced wherever it occurs: shorter ones, such as a token chosen
-// for a trial, may be words.
+// minWithheld is the length from which a secret is replaced wherever it occurs. A shorter secret, such as a token
+// chosen for a trial, may be an ordinary word.
 const minWithheld = 16
 
-// withhold replaces the caller's secrets in what is recorded: editors copy the key that they call with into the graph's
-// settings, and the event log is never rewritten.
+// withhold replaces the caller's secrets in the recorded values: editors copy their key into the settings of the
+// graph, and the event log is never rewritten.
 func withhold(sub *job.Submission, secrets ...string) {
 	for _, secret := range secrets {
 		quoted, err := json.Marshal(secret)

@@ -8,19 +8,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
-// Waits knows why parts of jobs wait for ComfyUI servers; serverstore.Store implements it.
+// Waits reads why segments of jobs wait for ComfyUI servers; serverstore.Store implements it.
 type Waits interface {
-	// WaitsOf returns the waiting segments of some jobs, those first that are placed first.
+	// WaitsOf returns the waiting segments of some jobs, in the order in which they will be placed.
 	WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error)
 }
 
-// WaitingBody says why a running job waits for a ComfyUI server.
+// WaitingBody describes why a running job waits for a ComfyUI server.
 type WaitingBody struct {
 	Reason string `json:"reason"`
 	Place  int    `json:"place"` // in the queue for servers; 1 = next
 }
 
-// Waiting returns why jobs wait for servers, by job; jobs that do not wait are left out. waits may be nil.
+// Waiting returns why jobs wait for servers, by job. Jobs that do not wait are left out. waits may be nil.
 func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*WaitingBody, error) {
 	var ids []job.ID
 	for _, j := range list {
@@ -44,7 +44,7 @@ func Waiting(ctx context.Context, waits Waits, list ...job.Job) (map[job.ID]*Wai
 	return bodies, nil
 }
 
-// address matches a server as reasons name it. Addresses of servers are for operators.
+// address matches the address of a server in a reason. Only operators may see addresses of servers.
 var address = regexp.MustCompile(`server https?://\S+`)
 
 func anonymous(reason string) string { return address.ReplaceAllString(reason, "a server") }

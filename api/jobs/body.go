@@ -37,7 +37,7 @@ type jobURLs struct {
 	Self   string `json:"self"`
 	Events string `json:"events"`
 	Cancel string `json:"cancel"`
-	Logs   string `json:"logs,omitempty"` // absent where there are no logs
+	Logs   string `json:"logs,omitempty"` // absent if the deployment has no logs
 }
 
 type jobMetrics struct {
@@ -53,7 +53,7 @@ type jobError struct {
 	Traceback *string `json:"traceback"`
 }
 
-// renderJob returns the v2 object of a job in the answer to a request.
+// renderJob returns the v2 object of a job.
 func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 	body, err := s.renderPlaced(c, j, nil)
 	if err == nil && j.State == job.Queued {
@@ -62,7 +62,7 @@ func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 	return body, err
 }
 
-// renderPlaced is renderJob with the job's position in the queue, nil when it has none.
+// renderPlaced is renderJob with a known position in the queue; nil = not queued.
 func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobBody, error) {
 	base := s.Edge.BaseURL(c.Request)
 	self := base + "/api/v2/jobs/" + string(j.PublicID())
@@ -88,7 +88,7 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 	return body, err
 }
 
-// queuePositions is queuePosition of all that wait among jobs of one account, at the cost of one read.
+// queuePositions returns the queue positions of several jobs of one account with one read.
 func (s *Surface) queuePositions(ctx context.Context, owner string, list []job.Job) (map[job.ID]*int64, error) {
 	var waiting []job.ID
 	for _, j := range list {
@@ -107,8 +107,8 @@ func (s *Surface) queuePositions(ctx context.Context, owner string, list []job.J
 	return positions, err
 }
 
-// runningSince returns when the job's run began; until it has, when the job was given its slot, since its status is running
-// from then on.
+// runningSince returns when the job's run began. Before the run begins, it returns when the job got its slot, because
+// the status is running from then on.
 func runningSince(j job.Job) *time.Time {
 	if j.StartedAt != nil {
 		return j.StartedAt

@@ -45,8 +45,8 @@ type jobRequest struct {
 	Inputs    json.RawMessage `json:"inputs"`
 }
 
-// postJob accepts a workflow: POST /api/v2/jobs. The order of the checks is
-// that of the contract: shape, key, workflow, capacity.
+// postJob accepts a workflow: POST /api/v2/jobs. The checks run in the order of the contract: format, key, workflow,
+// capacity.
 func (s *Surface) postJob(c *gin.Context) error {
 	var req jobRequest
 	if err := request.Submission(c, &req, jobio.MaxMembers); err != nil {
@@ -60,7 +60,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 		return err
 	}
 	if !jobio.IsNull(req.Webhook) || !jobio.IsNull(req.Inputs) {
-		return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "webhook_url and inputs are reserved names: leave them out")
+		return fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "webhook_url and inputs are reserved: leave them out")
 	}
 	if sub, err = jobio.Prepare(c, s.Edge, sub); err != nil {
 		return err
@@ -73,7 +73,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 }
 
 func (r jobRequest) submission() (job.Submission, error) {
-	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // its members are read when the graph is parsed
+	if len(r.Workflow) == 0 || r.Workflow[0] != '{' { // the parser of graphs checks the members
 		return job.Submission{}, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "workflow must be an object: a graph in API format")
 	}
 	extra, err := r.extraData()
@@ -94,8 +94,8 @@ func (r jobRequest) submission() (job.Submission, error) {
 	}, nil
 }
 
-// extraData is a closed object: credentials, what saved images carry, and what Millrace adds to the contract, which is
-// checked where the submission is. An empty one is fine.
+// extraData parses extra_data, a closed object: credentials, the metadata that saved images carry, and additions of
+// Millrace, which are checked with the submission. It may be empty.
 func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 	if jobio.IsNull(r.ExtraData) {
 		return nil, nil
@@ -123,7 +123,7 @@ func (r jobRequest) extraData() (map[string]json.RawMessage, error) {
 	return extra, nil
 }
 
-// checkPNGInfo refuses what is no object, and a workflow in it that is none.
+// checkPNGInfo refuses a value that is not an object, or whose workflow is not an object.
 func checkPNGInfo(value json.RawMessage) error {
 	var info map[string]json.RawMessage
 	if json.Unmarshal(value, &info) != nil || info == nil {
@@ -144,19 +144,19 @@ func (r jobRequest) labels() (map[string]string, error) {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeMetadataInvalid, "metadata must map names to strings")
 	}
 	if len(labels) > maxLabels {
-		return nil, fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata holds at most %d labels", maxLabels)
+		return nil, fault.New(fault.Invalid, fault.CodeMetadataInvalid, "metadata may have at most %d labels", maxLabels)
 	}
 	for name, value := range labels {
 		if name == "" || len(name) > maxLabelName || len(value) > maxLabelValue {
 			return nil, fault.New(fault.Invalid, fault.CodeMetadataInvalid,
-				"a label has a name of 1 to %d bytes and a value of at most %d", maxLabelName, maxLabelValue)
+				"a label must have a name of 1 to %d bytes and a value of at most %d", maxLabelName, maxLabelValue)
 		}
 	}
 	return labels, nil
 }
 
-// number turns the advisory priority into a queue number. Lower numbers run first and
-// ordinary ones count up from 1, so each step of priority outweighs ten million jobs.
+// number converts the advisory priority to a queue number. Lower numbers run first, and numbers of jobs without
+// priority count up from 1, so each step of priority outweighs ten million jobs.
 func (r jobRequest) number() (*float64, error) {
 	if jobio.IsNull(r.Priority) {
 		return nil, nil
@@ -174,7 +174,7 @@ func (r jobRequest) number() (*float64, error) {
 
 const priorityStep = 1e7
 
-// priorityOf is the priority that a job of this surface was submitted with, 0 without one.
+// priorityOf returns the priority with which a job of this surface was submitted, or 0.
 func priorityOf(j job.Job) int {
 	steps := -j.Number / priorityStep
 	if j.Surface != job.SurfaceV2 || steps != math.Trunc(steps) {
@@ -206,8 +206,8 @@ type workflowResponse struct {
 	Format   string          `json:"format"`
 }
 
-// getWorkflow returns the graph that ran, never what came beside it: GET /api/v2/jobs/{id}/workflow. References to assets
-// are the names of their files.
+// getWorkflow returns the graph that ran, without extra_data: GET /api/v2/jobs/{id}/workflow. References to assets
+// are replaced by the names of their files.
 func (s *Surface) getWorkflow(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {
@@ -226,8 +226,8 @@ func (s *Surface) getWorkflow(c *gin.Context) error {
 	return nil
 }
 
-// cancelJob asks a job to stop and answers with its state after that: POST
-// /api/v2/jobs/{id}/cancel. A finished job stays as it is.
+// cancelJob cancels a job and answers with its new state: POST /api/v2/jobs/{id}/cancel. It does not change a job
+// that has ended.
 func (s *Surface) cancelJob(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 	maxMetadataFilters = 3
 )
 
-// listing makes the cursors of this listing: positions in the order of submission.
+// listing makes the cursors of the listing, which are positions in the order of submission.
 var listing = cursor.Listing[int64]{Kind: "j"}
 
 type jobsResponse struct {
@@ -31,7 +31,7 @@ type jobsResponse struct {
 	Next string      `json:"next_cursor,omitempty"`
 }
 
-// listedJob is a job with the two times by their names in listings.
+// listedJob is a job with the two additional times of listings.
 type listedJob struct {
 	jobBody
 	CreateTime string `json:"create_time"`
@@ -103,7 +103,8 @@ func metadataFilters(query map[string][]string) (map[string]string, error) {
 	return filters, nil
 }
 
-// filteredLabel returns the label that a parameter filters by, "metadata[label]" or "metadata.label"; "" for any other name.
+// filteredLabel returns the label of a metadata filter, "metadata[label]" or "metadata.label", or "" for another
+// parameter.
 func filteredLabel(parameter string) string {
 	if label, ok := strings.CutPrefix(parameter, "metadata."); ok {
 		return label

@@ -11,13 +11,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Logs renders what happened in jobs; job.Logs implements it.
+// Logs renders the logs of jobs; job.Logs implements it.
 type Logs interface {
-	// Log returns the log of a job of the account; what is not there is NotFound.
+	// Log returns the log of a job of the account. An unknown job is NotFound.
 	Log(ctx context.Context, account string, id job.ID) (job.Log, error)
 }
 
-// logRoutes are mounted where the deployment has logs; without them jobs have no link to theirs.
+// logRoutes serve logs, if the deployment has logs. Without them, jobs have no link to a log.
 func (s *Surface) logRoutes() []edge.Route {
 	if s.Logs == nil {
 		return nil

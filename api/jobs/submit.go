@@ -20,16 +20,16 @@ import (
 // operation is the scope of the idempotency keys of submissions.
 const operation = "jobs"
 
-// submit records a submission as a job. A key whose first answer was never given, or was a failure of the service, is
-// answered with the job that it made, when it comes with the same submission. Every other key in use is refused before
-// what is wrong with the workflow, although the workflow is validated first, since that needs no key.
+// submit records a submission as a job. If the first request with its key got no answer, or an internal failure, and
+// made a job of the same submission, that job is the answer. Every other key in use is refused before an invalid
+// workflow, although the workflow is validated first, because that needs no key.
 func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 	done, err := s.Jobs.Submit(c.Request.Context(), sub)
 	if err == nil || sub.IdempotencyKey == "" || s.Keys == nil {
 		return done.Job, err
 	}
 	switch fault.CodeOf(err) {
-	case fault.CodeWorkflowFormatUI, fault.CodeSubscriptionInactive: // refused before the key
+	case fault.CodeWorkflowFormatUI, fault.CodeSubscriptionInactive: // refused before the key is checked
 		return job.Job{}, err
 	}
 	reused := s.Keys.Check(c.Request.Context(), sub.Account, operation, sub.IdempotencyKey)
@@ -43,7 +43,7 @@ func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 	return made, err
 }
 
-// made returns the job that an unanswered key made of the same submission.
+// made returns the job that an unanswered request with the same key and submission made.
 func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, ok bool, err error) {
 	id, ok, err := s.Keys.Unanswered(ctx, sub.Account, operation, sub.IdempotencyKey)
 	if err != nil || !ok {
@@ -51,7 +51,7 @@ func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, o
 	}
 	made, err = s.Reader.Job(ctx, sub.Account, job.ID(id.String()))
 	if fault.Is(err, fault.NotFound) {
-		return job.Job{}, false, nil // the key was claimed for something else
+		return job.Job{}, false, nil // the key was claimed for another operation
 	}
 	if err != nil {
 		return job.Job{}, false, err
@@ -64,7 +64,7 @@ func (s *Surface) made(ctx context.Context, sub job.Submission) (made job.Job, o
 	return made, same, err
 }
 
-// sameSubmission reports whether a job was made of this submission.
+// sameSubmission reports whether a job was made of a submission.
 func sameSubmission(made job.Job, src job.Source, sub job.Submission) (bool, error) {
 	asked := job.Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData}
 	old, err := canonical(src)
@@ -82,7 +82,7 @@ func sameSubmission(made job.Job, src job.Source, sub job.Submission) (bool, err
 	return bytes.Equal(old, now) && maps.Equal(made.Metadata, sub.Metadata) && priorityOf(made) == priority, nil
 }
 
-// canonical renders a submission as it is recorded.
+// canonical renders a submission in the form in which it is recorded.
 func canonical(src job.Source) ([]byte, error) {
 	if len(src.ExtraData) == 0 {
 		src.ExtraData = nil
@@ -90,8 +90,8 @@ func canonical(src job.Source) ([]byte, error) {
 	return json.Marshal(src)
 }
 
-// answerCreated answers with a job that was recorded: 201. What cannot be read about it now is left out, since the
-// submission has succeeded. Once the answer is given, its key is refused.
+// answerCreated answers 201 with a job that was recorded. Details that cannot be read now are left out, because the
+// submission has succeeded. After the answer, the key is refused.
 func (s *Surface) answerCreated(c *gin.Context, sub job.Submission, made job.Job) error {
 	body, err := s.renderJob(c, made)
 	if err != nil {
@@ -110,13 +110,13 @@ func (s *Surface) answerCreated(c *gin.Context, sub job.Submission, made job.Job
 		return nil
 	}
 	if err := http.NewResponseController(c.Writer).Flush(); err != nil || c.Request.Context().Err() != nil {
-		return nil //nolint:nilerr // the client is gone: its key answers once more
+		return nil //nolint:nilerr // the client has left: its key is answered once more
 	}
 	s.markAnswered(c, sub, made.ID)
 	return nil
 }
 
-// answeredWithin bounds the recording of an answer.
+// answeredWithin bounds the time to record that a key was answered.
 const answeredWithin = 5 * time.Second
 
 func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {

@@ -1,6 +1,6 @@
-// Package jobs serves the jobs of the v2 contract: submissions with an idempotency key, jobs with their outputs as links,
-// lists, cancellation and logs. It promises that an accepted submission is answered with the job that was recorded. The
-// events of a job are left to package live.
+// Package jobs serves the jobs of the v2 contract: submissions with an idempotency key, jobs with links to their
+// outputs, lists, cancellation and logs. It promises that the answer to an accepted submission is the job that was
+// recorded. Package live streams the events of a job.
 package jobs
 
 import (
@@ -20,7 +20,7 @@ import (
 // Commands accepts commands on jobs; job.Service implements it.
 type Commands interface {
 	jobio.Submitter
-	// CancelMany asks jobs to stop, pending and running, and returns those that were active.
+	// CancelMany requests that jobs stop, pending and running ones, and returns those that were active.
 	CancelMany(ctx context.Context, account string, ids []job.ID, requestID string) ([]job.ID, error)
 }
 
@@ -32,7 +32,7 @@ type Reader interface {
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
 	// List returns jobs, newest first.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
-	// QueuePositions is QueuePosition of several jobs; those that are not queued are absent.
+	// QueuePositions returns the positions of several jobs. Jobs that are not queued are absent.
 	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
 }
 
@@ -41,19 +41,19 @@ type Sources interface {
 	Load(ctx context.Context, account string, id job.ID) (job.Source, error)
 }
 
-// Names knows the names of assets; files.Service implements it.
+// Names reads the names of assets; files.Service implements it.
 type Names interface {
 	// NameAssets returns the graph of a job with the references to assets replaced by the names of their files.
 	NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error)
 }
 
-// Keys knows the idempotency keys that are in use.
+// Keys reads the idempotency keys that are in use.
 type Keys interface {
-	// Check is Conflict, idempotency_key_reuse, for a key in use.
+	// Check fails with Conflict, idempotency_key_reuse, for a key in use.
 	Check(ctx context.Context, account, operation, key string) error
-	// Unanswered returns the id of the job that a key made when its first answer was never given.
+	// Unanswered returns the id of the job that a request with the key made without receiving an answer.
 	Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error)
-	// Answered records that the answer with the job was given: from then on the key is refused.
+	// Answered records that the request was answered with the job. From then on the key is refused.
 	Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error
 }
 
@@ -65,8 +65,8 @@ type Deps struct {
 	Sources Sources
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links
-	Keys    Keys        // nil = what is wrong with a workflow is answered before a key in use
-	Names   Names       // nil = graphs are shown as they were submitted
+	Keys    Keys        // nil = an invalid workflow is refused before a key in use
+	Names   Names       // nil = graphs contain references to assets as submitted
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
 	Logs    Logs        // nil = jobs have no logs
 	Ends    *Ends       // nil = requests cannot wait for the end of a job
@@ -76,7 +76,7 @@ type Deps struct {
 type Options struct {
 	MaxPrompt    int64         // bytes of a submission
 	JobRetention time.Duration // from submission to expires_at
-	MaxWaits     int           // requests of one account that wait for the end of a job on this process
+	MaxWaits     int           // waiting requests of one account on this process
 }
 
 // Surface serves the routes of this package.

@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// maxWait bounds how long an answer may be held back: proxies take a connection that is silent for longer for dead.
+// maxWait bounds how long a request waits: proxies close connections that are silent for longer.
 const maxWait = 50 * time.Second
 
-// preferredWait returns how long a client wants to wait for the end of a job (RFC 7240), 0 if it does not say. A preference
-// that is not understood is no error.
+// preferredWait returns how long a client wants to wait for the end of a job (RFC 7240), or 0. An unknown or
+// malformed preference is ignored.
 func preferredWait(h http.Header) time.Duration {
 	for _, line := range h.Values("Prefer") {
 		for preference := range strings.SplitSeq(line, ",") {
@@ -27,19 +27,19 @@ func preferredWait(h http.Header) time.Duration {
 			if !strings.EqualFold(strings.TrimSpace(name), "wait") {
 				continue
 			}
-			value, _, _ = strings.Cut(value, ";") // parameters, of which there are none
+			value, _, _ = strings.Cut(value, ";") // wait has no parameters
 			seconds, err := strconv.ParseUint(strings.Trim(strings.TrimSpace(value), `"`), 10, 16)
 			if err != nil {
 				return 0
 			}
-			return min(time.Duration(seconds)*time.Second, maxWait) // the first one counts
+			return min(time.Duration(seconds)*time.Second, maxWait) // the first preference decides
 		}
 	}
 	return 0
 }
 
-// find returns the job that a request names. A client that prefers to wait gets it when it has ended, or when its time
-// is up, in the same form. An account with as many waiting requests as it may have gets it at once.
+// find returns the job that a request names. If the client prefers to wait, find returns when the job has ended or
+// the time is up. If the account has too many waiting requests, find returns at once.
 func (s *Surface) find(c *gin.Context) (job.Job, error) {
 	wait := preferredWait(c.Request.Header)
 	j, err := jobio.Find(c, s.Reader)
@@ -56,7 +56,7 @@ func (s *Surface) find(c *gin.Context) (job.Job, error) {
 	}
 	ended, release := s.Ends.Watch(j.ID)
 	defer release()
-	if j, err = jobio.Find(c, s.Reader); err != nil || j.State.Final() { // it may have ended before it was watched
+	if j, err = jobio.Find(c, s.Reader); err != nil || j.State.Final() { // the job may have ended before Watch
 		return j, err
 	}
 	timer := time.NewTimer(wait)
@@ -70,17 +70,17 @@ func (s *Surface) find(c *gin.Context) (job.Job, error) {
 	return jobio.Find(c, s.Reader)
 }
 
-// Ends tells requests that wait for a job that it has ended. See must be called with the events of the log, as they come.
+// Ends wakes requests that wait for the end of a job. See must be called with the events of the log, in order.
 type Ends struct {
 	mu      sync.Mutex
 	watched map[job.ID][]chan struct{}
 	stopped bool
 }
 
-// NewEnds returns an Ends that nobody waits on.
+// NewEnds returns an Ends without waiting requests.
 func NewEnds() *Ends { return &Ends{watched: map[job.ID][]chan struct{}{}} }
 
-// Watch returns a channel that is closed when the job ends, or at Stop. Call release when done.
+// Watch returns a channel that is closed when the job ends, or at Stop. The caller must call release.
 func (e *Ends) Watch(id job.ID) (ended <-chan struct{}, release func()) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +107,7 @@ func (e *Ends) release(id job.ID, mine chan struct{}) {
 	}
 }
 
-// See reads recorded events.
+// See wakes the requests that wait for jobs whose end is among events.
 func (e *Ends) See(events []eventlog.Recorded) {
 	for _, rec := range events {
 		switch rec.Type {
@@ -128,7 +128,7 @@ func (e *Ends) end(id job.ID) {
 	delete(e.watched, id)
 }
 
-// Stop answers everybody who waits, and who comes later: the process stops, or can no longer follow the log.
+// Stop wakes all waiting requests, and all later ones at once: the process stops or can no longer follow the log.
 func (e *Ends) Stop() {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -1,13 +1,13 @@
-// Package limit bounds what accounts use of one process at the same time: connections, places for heavy work, and the
-// memory of request bodies. It promises that no account keeps the others out. Bounds over all processes, such as the
-// number of running jobs, belong to the stores.
+// Package limit bounds the resources of one process that accounts use at the same time: connections, slots for heavy
+// work, and the memory of request bodies. It promises that no account keeps the others out. The stores enforce limits
+// across processes, such as the number of running jobs.
 package limit
 
 import (
 	"sync"
 )
 
-// Connections bounds how many connections of a kind an account holds open on this process.
+// Connections bounds the open connections of each account on this process.
 type Connections struct {
 	limit int
 
@@ -15,13 +15,13 @@ type Connections struct {
 	open map[string]int
 }
 
-// NewConnections returns a bound of limit connections for each account.
+// NewConnections returns a bound of limit connections per account.
 func NewConnections(limit int) *Connections {
 	return &Connections{limit: limit, open: map[string]int{}}
 }
 
-// Acquire counts a connection of the account and reports whether the account may have it. Every acquired connection is
-// released.
+// Acquire counts a connection of the account and reports whether it is within the limit. The caller must release an
+// acquired connection.
 func (c *Connections) Acquire(account string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *Connections) Acquire(account string) bool {
 	return true
 }
 
-// Release takes a connection of the account off the count.
+// Release ends the count of a connection of the account.
 func (c *Connections) Release(account string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

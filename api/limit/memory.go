@@ -16,11 +16,11 @@ var (
 	ErrBudget = errors.New("the requests of all accounts use the memory for bodies")
 )
 
-// Memory is a memory budget: it bounds the bytes of the bodies that this process reads and checks at once. A body that
-// has been stored is no longer counted: calls that wait for their provider use none of the budget. Bytes are reserved
-// as they arrive and not as they are announced, so a header alone reserves nothing.
+// Memory is a memory budget: it bounds the bytes of the bodies that this process reads and checks at the same time.
+// Stored bodies do not count: calls that wait for their provider use none of the budget. Bytes are reserved when they
+// arrive, not when a header announces them.
 type Memory struct {
-	share int64         // that one account may have
+	share int64         // bytes that one account may use
 	wait  time.Duration // for free memory, before a request is refused
 
 	mu    sync.Mutex // guards all below
@@ -32,8 +32,8 @@ type Memory struct {
 // budgetWait is how long a request waits for free memory: other bodies are read and stored within milliseconds.
 const budgetWait = 2 * time.Second
 
-// NewMemory returns a budget of that many bytes. One account may have half of it, so that no client who sends slowly
-// keeps the others out.
+// NewMemory returns a budget of that many bytes. One account may use half of it, so that a client who sends slowly
+// does not keep the others out.
 func NewMemory(bytes int64) *Memory {
 	return &Memory{share: bytes / 2, wait: budgetWait, free: bytes, used: map[string]int64{}, freed: make(chan struct{})}
 }
@@ -45,12 +45,13 @@ type Reservation struct {
 	size    int64 // bytes reserved
 }
 
-// Reserve returns an empty reservation for a request of the account. The caller releases it.
+// Reserve returns an empty reservation for a request of the account. The caller must release it.
 func (m *Memory) Reserve(account string) *Reservation {
 	return &Reservation{memory: m, account: account}
 }
 
-// grow waits until n more bytes are free. It fails with ErrOwnBudget or ErrBudget when none are freed in time.
+// grow waits until n more bytes are free. It fails with ErrOwnBudget or ErrBudget when the bytes are not free in
+// time.
 func (r *Reservation) grow(ctx context.Context, n int64) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, r.memory.wait, ErrBudget)
 	defer cancel()
@@ -70,8 +71,8 @@ func (r *Reservation) grow(ctx context.Context, n int64) error {
 	}
 }
 
-// try reserves n bytes, or returns a channel that is closed when memory is freed, and whether the account's own share
-// is used up.
+// try reserves n bytes, or returns a channel that is closed when memory is freed, and whether the account has used up
+// its share.
 func (r *Reservation) try(n int64) (freed <-chan struct{}, own bool) {
 	m := r.memory
 	m.mu.Lock()
@@ -102,14 +103,14 @@ func (r *Reservation) shrink(n int64) {
 	m.freed = make(chan struct{})
 }
 
-// Release frees all that is reserved. A second call frees nothing.
+// Release frees all reserved bytes. Calling it again has no effect.
 func (r *Reservation) Release() { r.shrink(r.size) }
 
-// firstBuffer is what is reserved before anything has been read, in bytes: most bodies are smaller.
+// firstBuffer is the number of bytes that are reserved before reading. Most bodies are smaller.
 const firstBuffer = 16 << 10
 
-// nextBuffer is the size of the buffer that replaces a full one of size bytes: twice as much, or the most at once where
-// that is near. Old and new together are never more than 1.75 times the most.
+// nextBuffer returns the size of the buffer that replaces a full one of size bytes: twice the size, or most if twice
+// the size comes near it. The two buffers together are never larger than 1.75 times most.
 func nextBuffer(size, most int64) int64 {
 	want := max(firstBuffer, 2*size)
 	if want > most/4*3 {
@@ -118,11 +119,10 @@ func nextBuffer(size, most int64) int64 {
 	return max(want, size+1)
 }
 
-// ReadAll reads from to its end. declared is the length that was announced, negative when none was; limit is the most
-// that from returns. The bytes of a larger buffer are reserved before it is made, those of the smaller one freed after
-// it was copied.
+// ReadAll reads from to its end. declared is the announced length, negative if there is none; limit is the most that
+// from returns. A larger buffer is reserved before it is allocated, and the smaller one is freed after copying.
 func (r *Reservation) ReadAll(ctx context.Context, from io.Reader, declared, limit int64) ([]byte, error) {
-	most := limit + 1 // one more than there can be, to see the end
+	most := limit + 1 // one byte more than the limit, to detect the end
 	if declared >= 0 {
 		most = min(most, declared+1)
 	}

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// Semaphore is a fair semaphore: it bounds how many pieces of heavy work run at once, and accounts that wait are
-// served in turn, so that one with many requests delays another by one piece of work and not by all of its own. Where
-// a piece takes long, the share of an account leaves slots to others.
+// Semaphore is a fair semaphore: it bounds how many pieces of heavy work run at the same time. Waiting accounts are
+// served in turn, so that an account with many requests delays another one by one piece of work. The share of an
+// account leaves slots to others while its work takes long.
 type Semaphore struct {
-	share int // slots that one account may have
+	share int // slots that one account may use
 
 	mu      sync.Mutex // guards all below
 	free    int
@@ -19,12 +19,12 @@ type Semaphore struct {
 	turn    []string                   // accounts that wait, in turn
 }
 
-// NewSemaphore returns a semaphore of that many slots, of which an account may have its share.
+// NewSemaphore returns a semaphore with that many slots, of which an account may use its share.
 func NewSemaphore(slots, share int) *Semaphore {
 	return &Semaphore{share: share, free: slots, used: map[string]int{}, waiting: map[string][]chan struct{}{}}
 }
 
-// Acquire waits for a slot, which release gives back. It fails when ctx ends before there is one.
+// Acquire waits for a slot. The caller must call release. Acquire fails if ctx ends first.
 func (s *Semaphore) Acquire(ctx context.Context, account string) (release func(), err error) {
 	release = func() { s.release(account) }
 	granted := s.enter(account)
@@ -35,14 +35,14 @@ func (s *Semaphore) Acquire(ctx context.Context, account string) (release func()
 	case <-granted:
 		return release, nil
 	case <-ctx.Done():
-		if !s.leave(account, granted) { // the slot was granted at this moment
+		if !s.leave(account, granted) { // the slot was granted meanwhile
 			release()
 		}
 		return nil, ctx.Err()
 	}
 }
 
-// Waiting returns how many callers wait for a slot.
+// Waiting returns the number of callers that wait for a slot.
 func (s *Semaphore) Waiting() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -69,7 +69,7 @@ func (s *Semaphore) enter(account string) chan struct{} {
 	return granted
 }
 
-// mayHave reports whether a slot is free that the account may have.
+// mayHave reports whether a slot is free for the account.
 func (s *Semaphore) mayHave(account string) bool { return s.free > 0 && s.used[account] < s.share }
 
 func (s *Semaphore) grant(account string) {
@@ -77,7 +77,7 @@ func (s *Semaphore) grant(account string) {
 	s.used[account]++
 }
 
-// leave stops waiting; false when the slot is granted already.
+// leave stops waiting. It returns false if the slot was granted already.
 func (s *Semaphore) leave(account string, granted chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

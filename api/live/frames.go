@@ -20,13 +20,13 @@ const (
 	imagePNG  = 2
 )
 
-// wireForms are the frames of one message, built once for all sockets.
+// wireForms are the frames of a message, built once for all sockets.
 type wireForms struct {
 	plain     *websocket.PreparedMessage // nil = nothing to send
-	described *websocket.PreparedMessage // a preview for clients that read metadata
+	described *websocket.PreparedMessage // a preview with metadata, for clients that read metadata
 }
 
-// renderWire is the one function that this package gives to Message.Rendered.
+// renderWire builds the frames of a message. It is the only function that this package passes to Message.Rendered.
 func renderWire(m *stream.Message) any {
 	switch {
 	case m.Text != nil:
@@ -46,7 +46,7 @@ func renderWire(m *stream.Message) any {
 func prepare(kind int, data []byte) *websocket.PreparedMessage {
 	p, err := websocket.NewPreparedMessage(kind, data)
 	if err != nil {
-		panic(err) // it fails for unknown kinds only
+		panic(err) // NewPreparedMessage fails only for unknown kinds
 	}
 	return p
 }

@@ -1,6 +1,6 @@
-// Package live streams what happens to jobs as it happens: over WebSockets, as editors expect it, and as server-sent
-// events of one job. It promises that a stream ends when its key is revoked, and that a slow client is cut off and never
-// misses a message unnoticed. The messages themselves are made by package fanout.
+// Package live streams events of jobs as they happen: over WebSockets, in the format of editors, and as server-sent
+// events of one job. It promises that a stream ends when its key is revoked, and that a slow client is disconnected
+// rather than misses a message. Package fanout makes the messages.
 package live
 
 import (
@@ -13,9 +13,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Source publishes what happens to an account's jobs; fanout.Fanout implements it.
+// Source publishes messages about an account's jobs; fanout.Fanout implements it.
 type Source interface {
-	// Subscribe returns a subscription, which the caller closes, and the state that its messages continue.
+	// Subscribe returns a subscription, which the caller must close, and the state that its messages continue.
 	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
 }
 
@@ -32,7 +32,7 @@ type Deps struct {
 	Reader   Reader
 	Steps    jobio.Steps // nil = progress is counted by whole nodes
 	Links    jobio.Links
-	Features func() map[string]any // that a client reads which sends its own
+	Features func() map[string]any // the feature flags for a client that sends its own
 }
 
 // Options are the tunables of the surface.

@@ -27,29 +27,29 @@ const (
 	sseKeepAlive = 10 * time.Second
 	sseThrottle  = 500 * time.Millisecond // between two progress, preview or position events
 	sseWrite     = 10 * time.Second
-	sseMaxTime   = time.Hour // then the client reconnects
+	sseMaxTime   = time.Hour // then the stream ends and the client reconnects
 )
 
 func (s *Surface) eventRoutes() []edge.Route {
 	return edge.V2(edge.Route{Method: http.MethodGet, Path: "/jobs/:id/events", Live: true, Handle: s.getEvents})
 }
 
-// endID begins the id of the event that reports the end of a job. A client that comes back with it has received the end,
-// which is not sent again, whatever became of the job since: after a failover that lost the end, it may run once more.
+// endID begins the id of the event that reports the end of a job. A client that reconnects with such an id has
+// received the end, and it is not sent again, even if the job runs again after a failover that lost the end.
 const endID = "end-"
 
-// getEvents streams what happens to a job until it is final: GET /api/v2/jobs/{id}/events.
+// getEvents streams the events of a job until the job has ended: GET /api/v2/jobs/{id}/events.
 func (s *Surface) getEvents(c *gin.Context) error {
 	j, err := jobio.Find(c, s.Reader)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(c.GetHeader("Last-Event-ID"), endID) {
-		edge.NoContent(c) // which ends the reconnecting of browsers
+		edge.NoContent(c) // 204 stops browsers from reconnecting
 		return nil
 	}
 	if !s.streams.Acquire(j.Account) {
-		return httperr.RetryLater(2*time.Second, fault.CodeTooManyStreams, "the account has as many event streams open as it may")
+		return httperr.RetryLater(2*time.Second, fault.CodeTooManyStreams, "the account has too many open event streams; close one and try again")
 	}
 	defer s.streams.Release(j.Account)
 	sub, snap, err := s.Source.Subscribe(c.Request.Context(), j.Account)
@@ -57,7 +57,7 @@ func (s *Surface) getEvents(c *gin.Context) error {
 		return err
 	}
 	defer sub.Close()
-	if j, err = jobio.Find(c, s.Reader); err != nil { // again: what happened before the subscription
+	if j, err = jobio.Find(c, s.Reader); err != nil { // read again: the job may have changed before the subscription
 		return err
 	}
 	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
@@ -66,13 +66,13 @@ func (s *Surface) getEvents(c *gin.Context) error {
 	e.begin()
 	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
-		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // logged; the answer has begun
+		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // only logged: the answer has begun
 	}
 	return nil
 }
 
-// isEndOfStream reports whether err is an ordinary way for a stream to end: the client
-// left, the time is up, or the hub closed the subscription.
+// isEndOfStream reports whether err is an ordinary end of a stream: the client left, the time is up, or the hub
+// closed the subscription.
 func isEndOfStream(err error) bool {
 	var closed *stream.Closed
 	return errors.As(err, &closed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
@@ -93,8 +93,8 @@ type eventStream struct {
 	outputs  []string
 	high     float64          // highest progress sent
 	progress *stream.Progress // waiting for the throttle
-	preview  *stream.Message  // the same
-	moved    bool             // the queue changed, the job's position perhaps too
+	preview  *stream.Message  // waiting for the throttle
+	moved    bool             // the queue changed; the position may have changed
 	position *int64           // as last sent
 }
 
@@ -136,8 +136,8 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 	}
 }
 
-// greet sends the current status, progress, preview and outputs. For a final job it sends the outputs
-// first, since a final status is always last.
+// greet sends the current status, progress, preview and outputs. The outputs of a job that has ended are sent first,
+// because the final status is always last.
 func (e *eventStream) greet(snap stream.Snapshot) error {
 	if e.job.State.Final() {
 		return e.finish()
@@ -161,7 +161,7 @@ func (e *eventStream) greet(snap stream.Snapshot) error {
 	return e.newOutputs()
 }
 
-// forward handles a message that was published about the job.
+// forward handles a message about the job.
 func (e *eventStream) forward(sub *stream.Subscription) error {
 	messages, err := sub.Take()
 	if err != nil {
@@ -202,7 +202,7 @@ func (e *eventStream) take(m *stream.Message) error {
 	return e.newOutputs()
 }
 
-// finish sends the remaining outputs, and then the final status.
+// finish sends the remaining outputs and then the final status.
 func (e *eventStream) finish() error {
 	e.preview = nil
 	if e.job.State == job.Succeeded {
@@ -228,7 +228,7 @@ func (e *eventStream) status() error {
 	return e.sendStatus(event)
 }
 
-// sendStatus sends a status with the id by which a client that comes back says what it has received.
+// sendStatus sends a status with the id that a reconnecting client sends back.
 func (e *eventStream) sendStatus(event statusEvent) error {
 	id := strconv.FormatInt(e.job.Version, 10)
 	if event.Status.Final() {
@@ -293,7 +293,7 @@ func (e *eventStream) newOutputs() error {
 
 func (e *eventStream) event(name string, data any) error { return e.send("", name, data) }
 
-// send sends an event with an id, "" = none.
+// send sends an event with an id; "" = no id.
 func (e *eventStream) send(id, name string, data any) error {
 	raw, err := json.Marshal(data)
 	if err != nil {
@@ -305,7 +305,7 @@ func (e *eventStream) send(id, name string, data any) error {
 	return e.write(fmt.Appendf(nil, "%sevent: %s\ndata: %s\n\n", id, name, raw))
 }
 
-// write sends a frame at once. A deadline disconnects a client that does not read.
+// write sends a frame at once. A write deadline disconnects a client that does not read.
 func (e *eventStream) write(frame []byte) error {
 	if err := edge.SetWriteTimeout(e.out, sseWrite); err != nil {
 		return errors.Join(errClientGone, err)

@@ -22,20 +22,20 @@ import (
 	"github.com/millrace-dev/millrace/projections/fanout"
 )
 
-// Times and sizes of a socket. A ping must come well within the pong wait.
+// Times and sizes of a socket. The ping interval must be well below the pong wait.
 const (
 	socketPing      = 25 * time.Second
 	socketPongWait  = 60 * time.Second
-	socketWrite     = 10 * time.Second // a client that takes nothing for so long is gone
-	socketReadLimit = 64 << 10         // clients send feature flags and little else
+	socketWrite     = 10 * time.Second // a client that reads nothing for this long is disconnected
+	socketReadLimit = 64 << 10         // clients send little more than feature flags
 )
 
 func (s *Surface) socketRoutes() []edge.Route {
 	return edge.Cloud(edge.Route{Method: http.MethodGet, Path: "/ws", Live: true, Handle: s.getSocket})
 }
 
-// getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential has been
-// checked, so that a wrong one is a plain 401.
+// getSocket upgrades to a WebSocket: GET /ws?clientId=&token=. The credential was checked before, so a wrong one is a
+// plain 401.
 func (s *Surface) getSocket(c *gin.Context) error {
 	if !websocket.IsWebSocketUpgrade(c.Request) {
 		return httperr.Invalidf("this path is a WebSocket: send an upgrade request")
@@ -46,7 +46,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	}
 	owner := edge.Caller(c).Account
 	if !s.sockets.Acquire(owner) {
-		return httperr.RetryLater(time.Second, fault.CodeTooManySockets, "the account has as many sockets open as it may")
+		return httperr.RetryLater(time.Second, fault.CodeTooManySockets, "the account has too many open sockets; close one and try again")
 	}
 	defer s.sockets.Release(owner)
 	sub, snap, err := s.Source.Subscribe(c.Request.Context(), owner)
@@ -61,12 +61,12 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	hijack := &hijacker{ResponseWriter: c.Writer}
 	up := websocket.Upgrader{
 		HandshakeTimeout: socketWrite, ReadBufferSize: 1 << 10, WriteBufferPool: &s.buffers,
-		CheckOrigin: func(*http.Request) bool { return true }, // guardHost did, or presented
+		CheckOrigin: func(*http.Request) bool { return true }, // guardHost or RequestSecret has checked the origin
 		Error:       refuseUpgrade,
 	}
 	conn, err := up.Upgrade(hijack, c.Request, nil)
 	if err != nil {
-		return nil // Upgrade has answered, through refuseUpgrade or by closing
+		return nil // Upgrade has answered through refuseUpgrade, or closed the connection
 	}
 	so := &socket{
 		every: s.Edge.Recheck(), check: func() bool { return s.Edge.StillValid(c.Request.Context(), secret, owner) },
@@ -85,12 +85,12 @@ func refuseUpgrade(w http.ResponseWriter, _ *http.Request, status int, reason er
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
 	if _, err := w.Write(raw); err != nil {
-		return // the client is gone; there is nobody to tell
+		return // the client has left
 	}
 }
 
-// socket is one WebSocket: a reader goroutine and a writer goroutine, which is the one
-// that serves. Only the writer touches out, except for gorilla's own close frames.
+// socket is one WebSocket with two goroutines, a reader and a writer; serve runs the writer. Only the writer uses
+// out, except for gorilla's own close frames.
 type socket struct {
 	conn     *websocket.Conn
 	out      *batchConn
@@ -98,16 +98,16 @@ type socket struct {
 	client   string
 	byClient bool
 	every    time.Duration // between two checks
-	check    func() bool   // the credential is still good
+	check    func() bool   // reports whether the credential is still valid
 
 	metadata atomic.Bool   // the client reads previews with metadata (type 4)
 	replies  chan []byte   // from the reader to the writer
 	pongs    chan string   // payloads of pings to answer
-	gone     chan struct{} // closed by the reader when the client is gone
+	gone     chan struct{} // closed by the reader when the client has left
 	code     int           // of the close frame; set by the reader before gone is closed
 }
 
-// serve returns when the connection has ended, in whatever way.
+// serve returns when the connection has ended.
 func (so *socket) serve(snap stream.Snapshot, features map[string]any) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
@@ -115,7 +115,7 @@ func (so *socket) serve(snap stream.Snapshot, features map[string]any) {
 		so.read(features)
 	})
 	so.write(snap)
-	_ = so.conn.Close() // ends the reader; there is nobody left to tell of a failure
+	_ = so.conn.Close() // ends the reader; an error has no consequence
 	reader.Wait()
 }
 
@@ -124,7 +124,7 @@ type flagsMessage struct {
 	Data json.RawMessage `json:"data"`
 }
 
-// read takes feature flags from the client's first message and passes over the rest.
+// read reads feature flags from the client's first message and ignores later messages.
 func (so *socket) read(features map[string]any) {
 	so.code = websocket.CloseNormalClosure
 	so.conn.SetReadLimit(socketReadLimit)
@@ -138,7 +138,7 @@ func (so *socket) read(features map[string]any) {
 		}
 		return nil
 	})
-	so.conn.SetCloseHandler(func(int, string) error { return nil }) // the writer says goodbye
+	so.conn.SetCloseHandler(func(int, string) error { return nil }) // the writer sends the close frame
 	for first := true; ; first = false {
 		kind, raw, err := so.conn.ReadMessage()
 		switch {
@@ -157,8 +157,8 @@ func (so *socket) read(features map[string]any) {
 	}
 }
 
-// extend allows the client another pong wait of silence. Setting a deadline on a closed
-// connection fails, and then the next read says so.
+// extend extends the read deadline by the pong wait. On a closed connection it fails, and the next read reports the
+// error.
 func (so *socket) extend() { _ = so.conn.SetReadDeadline(time.Now().Add(socketPongWait)) }
 
 func (so *socket) negotiate(raw []byte, features map[string]any) {
@@ -176,10 +176,10 @@ func (so *socket) negotiate(raw []byte, features map[string]any) {
 	if err != nil {
 		return // plain values always marshal
 	}
-	so.replies <- reply // the first message comes once, and the queue holds one
+	so.replies <- reply // there is one first message, and the channel buffers one
 }
 
-// write sends the greeting and then everything that is published, until either side ends.
+// write sends the first frame and then all published messages, until either side ends the connection.
 func (so *socket) write(snap stream.Snapshot) {
 	ping := time.NewTicker(socketPing)
 	defer ping.Stop()
@@ -215,7 +215,7 @@ func (so *socket) write(snap stream.Snapshot) {
 	}
 }
 
-// greet sends the first frame, and to a client that comes back the node that its job executes.
+// greet sends the first frame. A client that reconnects also gets the node that its job executes.
 func (so *socket) greet(snap stream.Snapshot) error {
 	sid := so.client
 	if sid == "" {
@@ -237,8 +237,7 @@ func (so *socket) greet(snap stream.Snapshot) error {
 	})
 }
 
-// forward sends all that is queued in one write to the network: a socket that falls
-// behind catches up with fewer system calls.
+// forward sends all queued messages in one network write, so that a slow socket catches up with fewer system calls.
 func (so *socket) forward() error {
 	messages, err := so.sub.Take()
 	if err != nil {
@@ -260,7 +259,7 @@ func (so *socket) send(m *stream.Message) error {
 	}
 	w, ok := m.Rendered(renderWire).(wireForms)
 	if !ok {
-		return errors.New("message rendered for something else than sockets")
+		return errors.New("the message was not rendered for sockets")
 	}
 	frame := w.plain
 	if so.metadata.Load() && w.described != nil {
@@ -284,12 +283,12 @@ func (so *socket) control(kind int, payload string) error {
 	return so.batch(func() error { return so.conn.WriteControl(kind, []byte(payload), time.Now().Add(socketWrite)) })
 }
 
-// end says why the server ends the connection. 1013 invites the client to come back,
-// 1001 tells it that this process stops.
+// end sends a close frame with the reason why the server ends the connection: 1013 if the client should reconnect,
+// 1001 if this process stops.
 func (so *socket) end(err error) {
 	var closed *stream.Closed
 	if !errors.As(err, &closed) {
-		return // the network failed: nobody listens
+		return // the connection has failed
 	}
 	code := websocket.CloseTryAgainLater
 	switch closed.Reason {
@@ -302,7 +301,7 @@ func (so *socket) end(err error) {
 	so.goodbye(code, string(closed.Reason))
 }
 
-// goodbye sends a close frame; a client that is already gone does not get it.
+// goodbye sends a close frame. A client that has left does not receive it.
 func (so *socket) goodbye(code int, reason string) {
 	_ = so.control(websocket.CloseMessage, string(websocket.FormatCloseMessage(code, reason)))
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maskLayers are the files of one mask; null for those that are not there.
+// maskLayers are the files of one mask, null for missing layers.
 type maskLayers struct {
 	Mask          *string `json:"mask"`
 	Paint         *string `json:"paint"`
@@ -22,11 +22,11 @@ type maskLayers struct {
 	PaintedMasked *string `json:"painted_masked"`
 }
 
-// layerName matches the names under which editors upload the layers of one mask. What stands around
-// the kind is the same for all four.
+// layerName matches the names under which editors upload the layers of a mask. All four layers have the same text
+// around the kind.
 var layerName = regexp.MustCompile(`^(.*?)(painted-masked|painted|paint|mask)(-[^/]*)$`)
 
-// getMaskLayers finds the files that belong to the same mask as the one named: GET /files/mask-layers?filename=.
+// getMaskLayers returns the files that belong to the same mask as the named file: GET /files/mask-layers?filename=.
 func (s *Surface) getMaskLayers(c *gin.Context) error {
 	name := c.Query("filename")
 	if name == "" {
@@ -37,7 +37,7 @@ func (s *Surface) getMaskLayers(c *gin.Context) error {
 		return err
 	}
 	if own == nil {
-		return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such file")
+		return fault.New(fault.NotFound, fault.CodeNotFound, "this file does not exist")
 	}
 	var layers maskLayers
 	if parts := layerName.FindStringSubmatch(name); parts != nil {
@@ -53,7 +53,7 @@ func (s *Surface) getMaskLayers(c *gin.Context) error {
 	return nil
 }
 
-// layer returns the name of an input of the caller, nil when there is none.
+// layer returns the name if the caller has an input of that name, otherwise nil.
 func (s *Surface) layer(c *gin.Context, name string) (*string, error) {
 	place, err := files.NewPlace(node.FolderInput, name)
 	if err != nil {

@@ -31,8 +31,7 @@ const maxImageSide = 16384
 // maxFramePixels bounds the pixels of all frames of an uploaded image together.
 const maxFramePixels = 1 << 30
 
-// uploadResponse answers both upload routes. Subfolder is always empty: files of an account lie
-// flat.
+// uploadResponse answers both upload routes. Subfolder is always empty: the files of an account have no subfolders.
 type uploadResponse struct {
 	Name      string         `json:"name"`
 	Subfolder string         `json:"subfolder"`
@@ -59,7 +58,7 @@ func (s *Surface) uploaded(c *gin.Context, e files.Entry, metadata map[string]an
 	return nil
 }
 
-// image is an uploaded image that was spooled and looked at. Its writer is the caller's to end.
+// imageUpload is an uploaded file that was received and inspected. The caller must close its writer.
 type imageUpload struct {
 	form  *request.Form
 	w     blob.Writer
@@ -69,7 +68,7 @@ type imageUpload struct {
 	contentType string
 }
 
-// postImage takes an image, a sound or a video: POST /upload/image.
+// postImage stores an image, a sound or a video: POST /upload/image.
 func (s *Surface) postImage(c *gin.Context) error {
 	up, err := s.receiveImage(c, true)
 	if up.w != nil {
@@ -89,8 +88,8 @@ func (s *Surface) postImage(c *gin.Context) error {
 	return s.uploaded(c, e, nil)
 }
 
-// KeepPicture stores a picture as an input of an account, within the bounds of POST /upload/image. Its name is another if
-// the account has a file of that name.
+// KeepPicture stores a picture as an input of an account, within the bounds of POST /upload/image. It chooses another
+// name if the account has a file of that name.
 func (s *Surface) KeepPicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error) {
 	size := int64(len(picture))
 	if size > s.opts.MaxImage {
@@ -133,8 +132,8 @@ func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Ent
 	return s.Files.Upload(c.Request.Context(), u)
 }
 
-// receiveImage reads the request and checks that the file is an image within the limits or, where media is
-// taken too, a sound or a video by its name; what is in one of these shows when a node reads it.
+// receiveImage reads the request and checks that the file is an image within the limits. If media is set, it also
+// accepts sounds and videos by the extension of the name; the node that reads such a file checks its content.
 func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) {
 	var up imageUpload
 	fields := map[string]request.Occurrence{"type": request.Once, "subfolder": request.Once, "overwrite": request.Once, "original_ref": request.Once}
@@ -153,7 +152,7 @@ func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) 
 	if up.place, err = uploadPlace(up.form); err != nil {
 		return up, err
 	}
-	if kind, ok := node.MediaType(up.form.Filename); ok && media { // clients upload sounds and videos here too
+	if kind, ok := node.MediaType(up.form.Filename); ok && media { // clients also upload sounds and videos
 		up.contentType = kind
 		return up, nil
 	}
@@ -162,7 +161,7 @@ func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) 
 	return up, err
 }
 
-// tooLargeIsInvalid is the upload routes' 400 for a file over the limit.
+// tooLargeIsInvalid turns the error for a file over the limit into 400, the status of the upload routes.
 func tooLargeIsInvalid(err error) error {
 	if fault.CodeOf(err) == fault.CodeBodyTooLarge {
 		return fault.Wrap(err, fault.Invalid, fault.CodeFileTooLarge, "the image file is too large")
@@ -170,8 +169,7 @@ func tooLargeIsInvalid(err error) error {
 	return err
 }
 
-// uploadPlace reads where an upload wants to go. Its subfolder has no effect, but a hostile
-// one is refused.
+// uploadPlace parses the folder of an upload. A subfolder is ignored, but refused if it leads out of the folder.
 func uploadPlace(f *request.Form) (asset.Place, error) {
 	folder := node.FolderInput
 	if v, ok := f.Get("type"); ok && v != "" {
@@ -187,7 +185,7 @@ func uploadPlace(f *request.Form) (asset.Place, error) {
 	return place, err
 }
 
-// inspect reads an image's header, never its pixels.
+// inspect reads an image's header, not its pixels.
 func (s *Surface) inspect(ctx context.Context, account string, r io.ReaderAt, size int64) (codec.Info, error) {
 	release, err := s.claimImage(ctx, account)
 	if err != nil {
@@ -206,14 +204,14 @@ func (s *Surface) inspect(ctx context.Context, account string, r io.ReaderAt, si
 	return info, nil
 }
 
-// originalRef names the image that a mask belongs to.
+// originalRef names the original image of a mask.
 type originalRef struct {
 	Filename  string `json:"filename"`
 	Subfolder string `json:"subfolder"`
 	Type      string `json:"type"`
 }
 
-// postMask takes a mask and stores the original with the mask's alpha: POST /upload/mask.
+// postMask stores the original image with the alpha channel of an uploaded mask: POST /upload/mask.
 func (s *Surface) postMask(c *gin.Context) error {
 	up, err := s.receiveImage(c, false)
 	if up.w != nil {
@@ -240,7 +238,7 @@ func (s *Surface) postMask(c *gin.Context) error {
 	return s.uploaded(c, e, map[string]any{"is_mask": true, "original_hash": original.Hash.String()})
 }
 
-// original finds the image that original_ref names; whatever is wrong with it is 400.
+// original returns the image that original_ref names. Every error of the reference is 400.
 func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error) {
 	raw, _ := f.Get("original_ref")
 	var ref originalRef
@@ -266,7 +264,7 @@ func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error)
 	return e, err
 }
 
-// applyMask writes the original with the mask's alpha. The writer it returns is the caller's to end.
+// applyMask writes the original with the alpha channel of the mask. The caller must close the returned writer.
 func (s *Surface) applyMask(ctx context.Context, original files.Entry, up imageUpload) (blob.Writer, error) {
 	release, err := s.claimImage(ctx, original.Account)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package media serves the files of the cloud contract: the view route, uploads of images and masks, and links that need
-// no credential. It promises that no image is decoded that is larger than its bounds, and that only so many are decoded
-// at once. Assets have packages of their own.
+// Package media serves the files of the cloud contract: the view route, uploads of images and masks, and links that
+// need no credential. It promises that no image larger than its bounds is decoded, and that the number of images that
+// are decoded at the same time is bounded. Assets have packages of their own.
 package media
 
 import (
@@ -30,22 +30,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
-// Files keeps the files of accounts; files.Service implements it.
+// Files stores the files of accounts; files.Service implements it.
 type Files interface {
 	content.Store
 	// Lookup returns a live file of the account by its name.
 	Lookup(ctx context.Context, account string, place asset.Place) (files.Entry, error)
 	// Linked returns the file of a link whose signature was checked.
 	Linked(ctx context.Context, id asset.ID, hash blob.Ref) (files.Entry, error)
-	// Create begins the bytes of an upload.
+	// Create returns a writer for the bytes of an upload.
 	Create(ctx context.Context) (blob.Writer, error)
-	// Upload records an upload whose bytes are committed under a free name.
+	// Upload records an upload with committed bytes under a free name.
 	Upload(ctx context.Context, u files.Upload) (files.Entry, error)
 }
 
 // Grants checks links that need no credential; signedurl.Signer implements it.
 type Grants interface {
-	// Verify returns what the link with these path parts and query allows, else Denied.
+	// Verify returns the grant of the link with these path parts and query. An invalid link is Denied.
 	Verify(asset, filename string, q url.Values) (signedurl.Grant, error)
 }
 
@@ -65,8 +65,8 @@ type Options struct {
 	UploadIdle time.Duration // longest pause of a client in the middle of an upload
 }
 
-// Surface serves the routes of this package. Its images bound how many are decoded at once, each of which may take some
-// hundred megabytes.
+// Surface serves the routes of this package. images bounds how many images are decoded at the same time: each may
+// take some hundred megabytes.
 type Surface struct {
 	Deps
 	opts   Options
@@ -79,7 +79,7 @@ func New(deps Deps, opts Options) *Surface {
 	return &Surface{Deps: deps, opts: opts, images: limit.NewSemaphore(cores, cores)}
 }
 
-// maxViewPixels bounds what the view and upload routes decode.
+// maxViewPixels bounds the images that the view and upload routes decode.
 const maxViewPixels = 64_000_000
 
 // Routes returns the routes of the surface.
@@ -110,12 +110,12 @@ func (s *Surface) getSigned(c *gin.Context) error {
 	return content.Serve(c, s.Files, content.File{Entry: e, Name: grant.Filename})
 }
 
-// runtimeView is the view route of a self-hosted ComfyUI, whose clients follow no redirect.
+// runtimeView is the view route of a self-hosted ComfyUI, whose clients do not follow redirects.
 const runtimeView = "/view"
 
-// getView serves a file: GET /view and GET /api/view. Where single channels or a preview are asked for, the answer is
-// the image. Otherwise /view answers with the bytes, as a self-hosted ComfyUI does, and /api/view with 302 to a link that
-// needs no credential, as the cloud contract has it.
+// getView serves a file: GET /view and GET /api/view. A request for single channels or a preview is answered with the
+// converted image. Otherwise /view answers with the bytes, as a self-hosted ComfyUI does, and /api/view redirects to
+// a link that needs no credential, as the cloud contract requires.
 func (s *Surface) getView(c *gin.Context) error {
 	place, err := viewed(c)
 	if err != nil {
@@ -136,8 +136,8 @@ func (s *Surface) getView(c *gin.Context) error {
 	return nil
 }
 
-// find looks a file up. Uploads ignore subfolders, so one that a client repeats when it
-// asks for an input leads to the same file.
+// find looks a file up. Uploads ignore the subfolder of an input, so a request for that input with its subfolder
+// finds the same file.
 func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Place) (files.Entry, error) {
 	e, err := s.Files.Lookup(ctx, who.Account, place)
 	if fault.Is(err, fault.NotFound) && place.Folder == string(node.FolderInput) && place.Subfolder != "" {
@@ -147,7 +147,7 @@ func (s *Surface) find(ctx context.Context, who account.Identity, place asset.Pl
 	return e, err
 }
 
-// viewed reads which file a request is about. filename may carry the folder as an annotation.
+// viewed parses the file that a request names. filename may contain the folder as an annotation.
 func viewed(c *gin.Context) (asset.Place, error) {
 	name := c.Query("filename")
 	if name == "" {
@@ -166,7 +166,7 @@ func viewed(c *gin.Context) (asset.Place, error) {
 	return files.ParseName(name, folder)
 }
 
-// showPreview answers with the image re-encoded.
+// showPreview answers with a re-encoded image.
 func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 	release, err := s.claimImage(c.Request.Context(), e.Account)
 	if err != nil {
@@ -185,19 +185,19 @@ func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 	}
 	e.ContentType = string(o.Format)
 	content.SetHeaders(c.Writer.Header(), content.File{Entry: e, Name: e.Place.Filename})
-	c.Writer.Header().Del("ETag") // that of the file, not of this rendering
+	c.Writer.Header().Del("ETag") // the tag of the file, not of this rendering
 	c.Data(http.StatusOK, string(o.Format), out.Bytes())
 	return nil
 }
 
-// claimImage waits for the right to decode an image.
+// claimImage waits for a slot to decode an image.
 func (s *Surface) claimImage(ctx context.Context, account string) (release func(), err error) {
 	return s.images.Acquire(ctx, account)
 }
 
-// badImage turns what is wrong with an image into the contract's 400.
+// badImage turns an error of an image into the contract's 400.
 func badImage(err error) error {
-	if fault.CodeOf(err) == fault.CodeInvalidImage { // says what is wrong already
+	if fault.CodeOf(err) == fault.CodeInvalidImage { // the error is specific already
 		return err
 	}
 	switch fault.KindOf(err) {

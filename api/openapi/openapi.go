@@ -1,6 +1,6 @@
-// Package openapi holds the OpenAPI document of the service, one file for each surface, and
-// merges them. It promises one document in which every name is defined once; that answers keep
-// to it is checked by the tests of the API, through openapitest.
+// Package openapi contains the OpenAPI document of the service, one file for each surface, and merges the files. It
+// promises one document in which every name is defined once. The tests of the API check through openapitest that
+// answers match it.
 package openapi
 
 import (
@@ -15,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// root is the file that the others are merged into.
+// root is the file into which the others are merged.
 const root = "root.yaml"
 
 //go:embed *.yaml
@@ -24,21 +24,21 @@ var files embed.FS
 // object is a JSON object.
 type object = map[string]any
 
-// operators begins the names of the files of the admin API, which the document for clients leaves out.
+// operators begins the names of the files of the admin API, which are not part of the document for clients.
 const operators = "admin"
 
-// Document returns the merged document of what clients use, in JSON. Mount is the path prefix that
-// the service is served below, such as "/millrace", or "".
+// Document returns the document for clients, in JSON. mount is the path prefix of the service, such as "/millrace",
+// or "".
 func Document(mount string) ([]byte, error) {
 	return merged(mount, func(name string) bool { return !strings.HasPrefix(name, operators) })
 }
 
-// Operators returns the document of the whole service, the admin API included, in JSON.
+// Operators returns the document of the whole service, including the admin API, in JSON.
 func Operators(mount string) ([]byte, error) {
 	return merged(mount, func(string) bool { return true })
 }
 
-// merged merges the files that are wanted into the root.
+// merged merges the wanted files into the root.
 func merged(mount string, wanted func(name string) bool) ([]byte, error) {
 	doc, err := read(files, root)
 	if err != nil {
@@ -73,8 +73,8 @@ func read(from fs.FS, name string) (object, error) {
 	return doc, nil
 }
 
-// merge adds the tags, paths and components of a surface to doc. A surface with x-prefixes is
-// served below each of them, which its paths say by servers of their own.
+// merge adds the tags, paths and components of a surface to doc. A surface with x-prefixes is served below each
+// prefix: its paths have servers of their own.
 func merge(doc, surface object, mount string) error {
 	paths, _ := surface["paths"].(object)
 	if surface["x-variants"] == true {
@@ -109,7 +109,7 @@ func merge(doc, surface object, mount string) error {
 	return nil
 }
 
-// addVariants adds to every path of a model the same path of its variants.
+// addVariants adds the path of a model's variants for every path of a model.
 func addVariants(paths object) error {
 	const model = "/{provider}/{model}"
 	for path, item := range maps.Clone(paths) {
@@ -137,8 +137,8 @@ func addVariants(paths object) error {
 	return nil
 }
 
-// addMalformed adds to every operation the status of a malformed query, where it has none: a NUL character in a parameter
-// is refused everywhere, also in one that the operation does not know. The answer is that of the surface's other refusals.
+// addMalformed adds the status of a malformed query to every operation without it. Every operation refuses a NUL
+// character in a parameter, even in an unknown parameter. The answer has the format of the surface's other errors.
 func addMalformed(paths object) {
 	for path, item := range paths {
 		methods, _ := item.(object)

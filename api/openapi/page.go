@@ -14,7 +14,7 @@ import (
 //go:embed page.html
 var pageSource string
 
-// page is what the template shows.
+// page is the data of the template.
 type page struct {
 	Title, About string
 	Tags         []tag
@@ -44,7 +44,7 @@ type response struct{ Status, About, Body string }
 
 type schema struct{ Name, JSON string }
 
-// Page returns the document as a page of HTML that loads nothing else.
+// Page returns the document as an HTML page that loads no other resource.
 func Page(mount string) ([]byte, error) {
 	raw, err := Document(mount)
 	if err != nil {
@@ -143,7 +143,7 @@ func (d document) operation(path, method string, op rawOperation) operation {
 		op.Parameters = append(shared, op.Parameters...)
 	}
 	for _, p := range op.Parameters {
-		if p.Name != "" { // a reference stands for the job in the path, which the path shows
+		if p.Name != "" { // a parameter by reference is the job in the path, which the path shows
 			o.Parameters = append(o.Parameters, parameter{p.Name, p.In, p.Schema.Type, p.Description, p.Required})
 		}
 	}

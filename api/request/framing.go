@@ -10,10 +10,10 @@ import (
 )
 
 // RefuseAmbiguous returns a listener whose connections refuse a request that has both Content-Length and
-// Transfer-Encoding. net/http reads such a request by the latter and forgets the former, while a proxy before it may
-// have read it by the former: the two disagree on where the next request begins, and a client can hide one in a body.
-// RFC 9112, section 6.3, lets a server refuse it. The refusal is net/http's own answer to a malformed header: 400, and
-// the connection ends.
+// Transfer-Encoding. net/http uses the latter and ignores the former, while a proxy in front may have used the
+// former. The two then disagree on where the next request begins, and a client can hide a request in a body. RFC
+// 9112, section 6.3, lets a server refuse such a request. The refusal is net/http's answer to a malformed header:
+// 400, and the connection ends.
 func RefuseAmbiguous(l net.Listener) net.Listener { return framedListener{l} }
 
 type framedListener struct{ net.Listener }
@@ -27,8 +27,8 @@ func (l framedListener) Accept() (net.Conn, error) {
 	return &framedConn{Conn: conn}, nil
 }
 
-// framedConn follows the requests of a connection. What a client sends behind an upgrade is no request; it is followed
-// all the same, and passes unless the client makes it look like an ambiguous one.
+// framedConn follows the requests of a connection. After an upgrade it still follows the bytes, which are not
+// requests; they pass unless they look like an ambiguous request.
 type framedConn struct {
 	net.Conn
 	requests framing
@@ -49,7 +49,7 @@ func (c *framedConn) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c.Conn}, r)
 }
 
-// CloseWrite ends what is written, so that a client reads a refusal before the connection ends.
+// CloseWrite closes the writing side, so that a client reads a refusal before the connection ends.
 func (c *framedConn) CloseWrite() error {
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
@@ -57,8 +57,8 @@ func (c *framedConn) CloseWrite() error {
 	return nil
 }
 
-// A client that still sends when its request is refused is read from for a while: if the connection ended with bytes
-// unread, the system would reset it, and the client might not see the refusal.
+// When a request is refused while its client still sends, the connection is read for a while before it is closed: the
+// system would reset a connection with unread bytes, and the client might not read the refusal.
 const (
 	lingerFor   = 500 * time.Millisecond
 	lingerBytes = 256 << 10
@@ -71,8 +71,8 @@ func (c *framedConn) Close() error {
 	}
 	err := errors.Join(c.CloseWrite(), c.Conn.SetReadDeadline(time.Now().Add(lingerFor)))
 	go func() {
-		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // whatever comes is of no use
-		_ = c.Conn.Close()                               // the client is gone, or had its time
+		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // the data is not used
+		_ = c.Conn.Close()                               // the client has left, or its time is up
 	}()
 	return err
 }
@@ -89,22 +89,22 @@ const (
 	trailers
 )
 
-// framing is how far the requests of a connection have come.
+// framing is the parser's position in the requests of a connection.
 type framing struct {
 	part    part
-	line    []byte // of the line that has not ended yet, its first bytes
+	line    []byte // the first bytes of the current line
 	named   bool   // the name of a framing header in this line was counted
-	skip    int64  // bytes of a body or a chunk that are still to come
+	skip    int64  // remaining bytes of a body or a chunk
 	length  int64
 	sized   bool // the request has a Content-Length
 	chunked bool // the request has a Transfer-Encoding
-	refused bool // a request was made malformed
+	refused bool // a request was turned into a malformed one
 }
 
-// maxLine bounds what is kept of a line: the names and values that matter are shorter.
+// maxLine bounds the bytes that are kept of a line. The relevant names and values are shorter.
 const maxLine = 64
 
-// follow reads what has arrived, and makes the second framing header of a request malformed.
+// follow reads p, and turns the second framing header of a request into a malformed one.
 func (f *framing) follow(p []byte) {
 	for len(p) > 0 {
 		if f.part == body || f.part == chunk {
@@ -129,7 +129,8 @@ func (f *framing) follow(p []byte) {
 	}
 }
 
-// isAmbiguous counts the header whose name ends here, and reports whether it is the second that frames the body.
+// isAmbiguous counts the header whose name ends here, and reports whether it is the second framing header of the
+// request.
 func (f *framing) isAmbiguous() bool {
 	if f.named {
 		return false
@@ -144,7 +145,7 @@ func (f *framing) isAmbiguous() bool {
 func (f *framing) endLine(line []byte) {
 	switch f.part {
 	case startLine:
-		if len(line) > 0 { // net/http skips none, other servers skip empty lines before a request
+		if len(line) > 0 { // net/http does not skip empty lines before a request; other servers do
 			f.part = headers
 		}
 	case headers:
@@ -153,7 +154,7 @@ func (f *framing) endLine(line []byte) {
 		digits, _, _ := bytes.Cut(line, []byte(";"))
 		size, err := strconv.ParseInt(string(bytes.TrimSpace(digits)), 16, 62)
 		if f.part = trailers; err == nil && size > 0 {
-			f.part, f.skip = chunk, size+2 // and the end of its line
+			f.part, f.skip = chunk, size+2 // plus the line end after the chunk
 		}
 	case trailers:
 		if len(line) == 0 {
@@ -168,7 +169,7 @@ func (f *framing) endHeader(line []byte) {
 	switch {
 	case len(line) > 0:
 		if bytes.EqualFold(bytes.TrimSpace(name), []byte("Content-Length")) {
-			f.length, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 63) // net/http refuses what is no number
+			f.length, _ = strconv.ParseInt(string(bytes.TrimSpace(value)), 10, 63) // net/http refuses other values
 		}
 	case f.chunked:
 		f.part = chunkSize
@@ -179,7 +180,7 @@ func (f *framing) endHeader(line []byte) {
 	}
 }
 
-// end goes on behind a body or a chunk.
+// end continues after a body or a chunk.
 func (f *framing) end() {
 	if f.part == chunk {
 		f.part = chunkSize

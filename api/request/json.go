@@ -1,6 +1,6 @@
-// Package request reads what clients send: JSON bodies, forms with a file, and the parameters of queries. It promises
-// that no client makes the service keep more, or wait longer, than its bounds say, and that what it refuses is an
-// error whose text a client can act on. What the values mean is decided by the surfaces.
+// Package request reads the parts of requests: JSON bodies, forms with a file, and query parameters. It promises that
+// no client makes the service store more, or wait longer, than the bounds allow, and that a refusal is an error with
+// a text that a client can act on. The surfaces interpret the values.
 package request
 
 import (
@@ -17,16 +17,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxTime is how long a client may take to send a JSON body.
+// maxTime bounds the time in which a client must send a JSON body.
 const maxTime = time.Minute
 
-// JSON decodes the body into v. Unknown fields are ignored: real clients of
-// these contracts send more than the contracts name.
+// JSON decodes the body into v. Unknown fields are ignored: clients of these contracts send fields that the contracts
+// do not have.
 func JSON(c *gin.Context, v any) error {
 	return Submission(c, v, MaxMembers)
 }
 
-// Submission is JSON for a body that may have so many members.
+// Submission is JSON for a body of at most members values.
 func Submission(c *gin.Context, v any, members int) error {
 	raw, err := Read(c)
 	if err != nil {
@@ -56,8 +56,8 @@ func Value(c *gin.Context, v any) error {
 	return Decode(raw, v)
 }
 
-// decodeObject is Decode of a body within bounds. null is not taken for an empty object: what a client leaves out may
-// mean all of something.
+// decodeObject decodes a body within bounds. It refuses null instead of reading it as an empty object: an omitted
+// field may mean all of something.
 func decodeObject(raw []byte, v any, members int) error {
 	if string(bytes.TrimSpace(raw)) == "null" {
 		return httperr.Invalidf("the body must not be null")
@@ -68,8 +68,8 @@ func decodeObject(raw []byte, v any, members int) error {
 	return Decode(raw, v)
 }
 
-// Read reads the body, whose size the route bounds, and bounds the time it takes. The
-// deadline is lifted afterwards: the connection may go on to be a stream.
+// Read reads the body, whose size the route bounds, within maxTime. It removes the deadline afterwards, because the
+// connection may become a stream.
 func Read(c *gin.Context) ([]byte, error) {
 	conn := http.NewResponseController(c.Writer)
 	if err := conn.SetReadDeadline(time.Now().Add(maxTime)); err != nil && !errors.Is(err, http.ErrNotSupported) {
@@ -85,7 +85,7 @@ func Read(c *gin.Context) ([]byte, error) {
 	return raw, nil
 }
 
-// Decode decodes a body that was read into v, as JSON does.
+// Decode decodes a body that was read before into v, as JSON does.
 func Decode(raw []byte, v any) error {
 	err := json.Unmarshal(raw, v)
 	var wrongType *json.UnmarshalTypeError
@@ -101,7 +101,7 @@ func Decode(raw []byte, v any) error {
 	}
 }
 
-// Strict decodes a body whose contract is ours: unknown fields are refused. An empty body is {}.
+// Strict decodes a body of an API that is only ours: unknown fields are refused. An empty body is {}.
 func Strict(c *gin.Context, v any) error {
 	raw, err := Read(c)
 	if err != nil || len(raw) == 0 {
@@ -111,7 +111,7 @@ func Strict(c *gin.Context, v any) error {
 		return err
 	}
 	if HasNUL(raw) {
-		return httperr.Invalidf("the body must not hold NUL characters")
+		return httperr.Invalidf("the body must not contain NUL characters")
 	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.DisallowUnknownFields()
@@ -121,7 +121,7 @@ func Strict(c *gin.Context, v any) error {
 	return nil
 }
 
-// Bound refuses a body that announces more than limit bytes and cuts off one that announces less than it sends.
+// Bound refuses a body that announces more than limit bytes, and cuts a body after limit bytes.
 func Bound(c *gin.Context, limit int64) error {
 	if c.Request.ContentLength > limit {
 		return httperr.TooLarge(limit)
@@ -130,15 +130,16 @@ func Bound(c *gin.Context, limit int64) error {
 	return nil
 }
 
-// Watch makes failures to read the body of r an httperr.BodyError, until restored. net/http has to find its own body in the end: of
-// others it does not know how much is left, and waits for it before it sends an answer.
+// Watch turns failures to read the body of r into httperr.BodyError, until restore is called. net/http must get its
+// own body back at the end: it does not know how much is left of another one, and would read that to its end before
+// it answers.
 func Watch(r *http.Request) (restore func()) {
 	own := r.Body
 	r.Body = clientBody{own}
 	return func() { r.Body = own }
 }
 
-// clientBody tells failures of the client's connection and framing from ours.
+// clientBody distinguishes failures of the client's connection and framing from internal failures.
 type clientBody struct{ io.ReadCloser }
 
 // Read implements io.Reader.

@@ -19,7 +19,7 @@ import (
 const (
 	maxParts     = 256
 	maxFieldSize = 64 << 10
-	overhead     = 1 << 20 // of all fields and part headers
+	overhead     = 1 << 20 // bytes of all fields and part headers
 	readBuffer   = 256 << 10
 )
 
@@ -33,18 +33,18 @@ var (
 type FormReader struct {
 	File   string        // name of the file part
 	Limit  int64         // bytes of the file
-	Idle   time.Duration // how long the client may send nothing
+	Idle   time.Duration // longest pause of the client
 	Fields map[string]Occurrence
 	// Take, if not nil, is called with each field of Fields as it arrives.
 	Take func(name, value string)
-	// Open is called once, when the file part begins, with the fields that came before it.
+	// Open is called once, when the file part begins, with the fields that arrived before it.
 	Open func(fields map[string][]string) (io.Writer, error)
 }
 
-// Occurrence says how often a field may come.
+// Occurrence is how often a field may occur.
 type Occurrence uint8
 
-// How often a field may come.
+// Occurrences of a field.
 const (
 	Once Occurrence = iota + 1
 	Repeated
@@ -66,8 +66,8 @@ func (f *Form) Get(name string) (string, bool) {
 	return "", false
 }
 
-// Read streams the request: fields into memory, the file into the writer that open returns. Parts
-// may come in any order; unknown ones are ignored.
+// Read streams the request: fields into memory, the file into the writer that Open returns. Parts may arrive in any
+// order; unknown parts are ignored.
 func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 	if err := fr.boundBody(c); err != nil {
 		return nil, err
@@ -104,8 +104,8 @@ func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 	}
 }
 
-// IdleReader reads the body of a client and gives up when the client sends nothing for longer than Idle: it would
-// keep a connection, a goroutine and a file for ever.
+// IdleReader reads the body of a client and fails when the client sends nothing for longer than Idle. Such a client
+// would keep a connection, a goroutine and a file for ever.
 type IdleReader struct {
 	io.Reader
 	Conn *http.ResponseController
@@ -120,8 +120,8 @@ func (b IdleReader) Read(p []byte) (int, error) {
 	return b.Reader.Read(p)
 }
 
-// finishBody reads what follows the form, which net/http would wait for without end, and lifts the
-// deadline: the connection goes on.
+// finishBody reads the bytes after the form, for which net/http would wait without end, and removes the deadline from
+// the connection.
 func finishBody(conn *http.ResponseController, body io.Reader) error {
 	if _, err := io.Copy(io.Discard, body); err != nil {
 		return badForm(err)
@@ -132,7 +132,7 @@ func finishBody(conn *http.ResponseController, body io.Reader) error {
 	return nil
 }
 
-// CheckLength refuses a request that announces more than the file and the fields may have together.
+// CheckLength refuses a request that announces more bytes than the file and the fields may have together.
 func (fr FormReader) CheckLength(r *http.Request) error {
 	if r.ContentLength > fr.Limit+overhead {
 		return FileTooLarge(fr.Limit)
@@ -140,7 +140,7 @@ func (fr FormReader) CheckLength(r *http.Request) error {
 	return nil
 }
 
-// boundBody refuses a body that announces more than the limit and cuts off one that lies.
+// boundBody refuses a body that announces more than the limit, and cuts a body after the limit.
 func (fr FormReader) boundBody(c *gin.Context) error {
 	limit := fr.Limit + overhead
 	if err := fr.CheckLength(c.Request); err != nil {
@@ -150,7 +150,7 @@ func (fr FormReader) boundBody(c *gin.Context) error {
 	return nil
 }
 
-// FileTooLarge is the failure of an upload whose file is larger than limit bytes.
+// FileTooLarge is the error of an upload whose file is larger than limit bytes.
 func FileTooLarge(limit int64) error {
 	return fault.New(fault.Exhausted, fault.CodeBodyTooLarge, "the file is larger than %d bytes", limit)
 }
@@ -216,7 +216,7 @@ func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error
 	return nil
 }
 
-// copy moves the file part, telling failures of the client from those of the writer.
+// copy copies the file part, and distinguishes failures of the client from failures of the writer.
 func (fr FormReader) copy(w io.Writer, part *multipart.Part) (int64, error) {
 	buf, _ := buffers.Get().(*[readBuffer]byte)
 	defer buffers.Put(buf)
@@ -241,8 +241,8 @@ func (fr FormReader) copy(w io.Writer, part *multipart.Part) (int64, error) {
 	}
 }
 
-// fill reads until p is full or r fails. Unlike io.ReadFull it keeps the error apart: the multipart
-// reader reports a body that was cut off by the very error that ReadFull makes of a short read.
+// fill reads until p is full or r fails. Unlike io.ReadFull it returns the error of r unchanged: the multipart reader
+// reports a truncated body by the same error that ReadFull returns for a short read.
 func fill(r io.Reader, p []byte) (int, error) {
 	n := 0
 	for n < len(p) {

@@ -17,7 +17,7 @@ const (
 	maxOffset = 100_000
 )
 
-// Limit reads ?limit=: below 1 is refused, above the most of a page is clamped.
+// Limit parses ?limit=. A value below 1 is refused; a value above the maximum of a page becomes the maximum.
 func Limit(c *gin.Context, byDefault int) (int, error) {
 	text, ok := c.GetQuery("limit")
 	if !ok || text == "" {
@@ -25,12 +25,12 @@ func Limit(c *gin.Context, byDefault int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 {
-		return 0, httperr.Invalidf("limit must be a whole number from 1")
+		return 0, httperr.Invalidf("limit must be a whole number of at least 1")
 	}
 	return min(n, maxLimit), nil
 }
 
-// Offset reads ?offset=; a negative one is 0, as in the self-hosted runtime.
+// Offset parses ?offset=. A negative offset is 0, as in the self-hosted runtime.
 func Offset(c *gin.Context) (int, error) {
 	text, ok := c.GetQuery("offset")
 	if !ok || text == "" {
@@ -43,7 +43,7 @@ func Offset(c *gin.Context) (int, error) {
 	return max(n, 0), nil
 }
 
-// Number reads a whole number of the query from least to most, otherwise byDefault.
+// Number parses a whole number of the query between least and most. Without the parameter it returns byDefault.
 func Number(c *gin.Context, name string, byDefault, least, most int) (int, error) {
 	text, ok := c.GetQuery(name)
 	if !ok {
@@ -56,7 +56,7 @@ func Number(c *gin.Context, name string, byDefault, least, most int) (int, error
 	return n, nil
 }
 
-// CommaList splits a list of words at its commas; an empty text has none.
+// CommaList splits a list of words at its commas. An empty text has no words.
 func CommaList(text string) []string {
 	if text == "" {
 		return nil

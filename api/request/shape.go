@@ -9,15 +9,15 @@ import (
 	"github.com/millrace-dev/millrace/api/httperr"
 )
 
-// Bounds of JSON bodies. Decoding costs time and memory for each value, whatever the size of the body: a megabyte of
-// empty arrays takes forty times its size.
+// Bounds of JSON bodies. Decoding takes time and memory for each value: a megabyte of empty arrays takes forty times
+// its size.
 const (
 	MaxMembers = 100_000 // values of a body: members of objects and elements of arrays
-	maxDepth   = 128     // containers within each other
+	maxDepth   = 128     // nested containers
 )
 
-// CheckShape refuses JSON with more members than given, or with containers within each other too deep. It does not check
-// that raw is JSON.
+// CheckShape refuses JSON with more than members values, or with containers that are nested too deep. It does not
+// check that raw is JSON.
 func CheckShape(raw []byte, members int) error {
 	depth, values := 0, 0
 	for i := 0; i < len(raw); i++ {
@@ -29,7 +29,7 @@ func CheckShape(raw []byte, members int) error {
 				return httperr.Invalidf("the body nests objects and arrays deeper than %d levels", maxDepth)
 			}
 			if next := bytes.TrimLeft(raw[i+1:min(i+17, len(raw))], " \t\r\n"); len(next) == 0 || next[0] != '}' && next[0] != ']' {
-				values++ // the first of its members
+				values++ // the first member of the container
 			}
 		case '}', ']':
 			depth--
@@ -56,7 +56,7 @@ func skipString(raw []byte, i int) int {
 	return i
 }
 
-// HasNUL reports whether JSON holds a NUL character in a text, which the database keeps in no text.
+// HasNUL reports whether a string in the JSON contains a NUL character, which the database cannot store.
 func HasNUL(raw []byte) bool {
 	for {
 		i := bytes.IndexByte(raw, '\\')
@@ -70,20 +70,20 @@ func HasNUL(raw []byte) bool {
 	}
 }
 
-// CheckQuery refuses a query that holds a NUL character.
+// CheckQuery refuses a query that contains a NUL character.
 func CheckQuery(r *http.Request) error {
 	if !strings.Contains(r.URL.RawQuery, "%00") && strings.IndexByte(r.URL.RawQuery, 0) < 0 {
 		return nil
 	}
 	for name, values := range r.URL.Query() {
 		if strings.ContainsRune(name+strings.Join(values, ""), 0) {
-			return httperr.Invalidf("the parameter %q must not hold NUL characters", strings.ReplaceAll(name, "\x00", ""))
+			return httperr.Invalidf("the parameter %q must not contain NUL characters", strings.ReplaceAll(name, "\x00", ""))
 		}
 	}
 	return nil
 }
 
-// Texts is a list of texts. Unlike []string it refuses null for one of them, which would be taken for an empty text.
+// Texts is a list of texts. Unlike []string it refuses null as an element, which would be read as an empty text.
 type Texts []string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -33,7 +33,7 @@ type modelEntry struct {
 	Provider string       `json:"provider"`
 	Model    string       `json:"model"`
 	Billing  modelBilling `json:"billing"`
-	Enabled  *bool        `json:"enabled,omitempty"` // whether the operator has given a credential for it; only with ?all=true
+	Enabled  *bool        `json:"enabled,omitempty"` // whether the operator has set a credential for the model; only with ?all=true
 }
 
 type modelBilling struct {
@@ -43,7 +43,7 @@ type modelBilling struct {
 type modelDetail struct {
 	modelEntry
 	InputSchemaURL string   `json:"input_schema_url,omitempty"`
-	Alternates     []string `json:"alternates,omitempty"` // the values of model_provider that name other servers of it
+	Alternates     []string `json:"alternates,omitempty"` // the values of model_provider that select another server of the model
 }
 
 type modelList struct {
@@ -62,8 +62,8 @@ func (s *Surface) entry(m *catalog.Model, all bool) modelEntry {
 	return e
 }
 
-// getModels lists the models that the caller may run, and with all also those that the operator has given no credential
-// for: GET /v2/models?cursor=&limit=&all=.
+// getModels lists the models that the caller may run: GET /v2/models?cursor=&limit=&all=. With all, it also lists
+// models for which the operator has set no credential.
 func (s *Surface) getModels(c *gin.Context) error {
 	all, err := boolean(c, "all")
 	if err != nil {
@@ -102,14 +102,15 @@ func (s *Surface) getModels(c *gin.Context) error {
 	return nil
 }
 
-// modelLimit reads the page size: absent and not positive is the default, more than the most is the most.
+// modelLimit parses the page size. An absent or non-positive size is the default; a size above the maximum is the
+// maximum.
 func modelLimit(c *gin.Context) (int, error) {
 	text, given := c.GetQuery("limit")
 	if !given {
 		return defaultModelPage, nil
 	}
 	n, err := strconv.Atoi(text)
-	if errors.Is(err, strconv.ErrRange) { // a whole number all the same, and n is the largest or smallest there is
+	if errors.Is(err, strconv.ErrRange) { // a whole number out of range: n is the largest or smallest int
 		err = nil
 	}
 	switch {
@@ -121,7 +122,7 @@ func modelLimit(c *gin.Context) (int, error) {
 	return min(n, maxModelPage), nil
 }
 
-// after reads where the page begins: behind the model that the cursor names.
+// after returns the id of the model before the page, from the cursor.
 func (s *Surface) after(c *gin.Context) (string, error) {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
@@ -129,13 +130,13 @@ func (s *Surface) after(c *gin.Context) (string, error) {
 	}
 	id, err := s.Cursors.Read(cursor)
 	if err != nil {
-		return "", call.Refuse(fault.Invalid, call.InvalidInput, "the cursor is malformed or expired; start again without one")
+		return "", call.Refuse(fault.Invalid, call.InvalidInput, "the cursor is malformed or expired; repeat the request without a cursor")
 	}
 	return id, nil
 }
 
-// listTag names what a page shows. Cursors are made anew for every answer and are left out; so that a kept
-// page never holds one that has ended, the tag changes twice in a cursor's life.
+// listTag returns the ETag of a page. Cursors differ between answers and are left out of the tag. The tag changes
+// twice in the lifetime of a cursor, so that a cached page never contains an expired cursor.
 func listTag(list modelList, now time.Time) (string, error) {
 	raw, err := json.Marshal(list)
 	if err != nil {
@@ -148,7 +149,7 @@ func listTag(list modelList, now time.Time) (string, error) {
 
 // getModel reads one model: GET /v2/models/{provider}/{model}?all=.
 func (s *Surface) getModel(c *gin.Context) error {
-	all, find := c.Query("all") == "true", s.Models.Find // the contract has no 400 here
+	all, find := c.Query("all") == "true", s.Models.Find // the contract has no 400 for this route
 	if all {
 		find = s.Models.FindAny
 	}
@@ -161,7 +162,7 @@ func (s *Surface) getModel(c *gin.Context) error {
 	return nil
 }
 
-// alternates returns the other servers of a model that have a credential, the preferred first.
+// alternates returns the other servers of a model that have a credential, the preferred ones first.
 func (s *Surface) alternates(m *catalog.Model) []string {
 	var servers []string
 	for _, a := range m.Alternates {
@@ -172,7 +173,7 @@ func (s *Surface) alternates(m *catalog.Model) []string {
 	return servers
 }
 
-// schemaURL is the address of a model's document; the contract allows https only.
+// schemaURL returns the address of a model's document, or "" if it is not https, which the contract requires.
 func (s *Surface) schemaURL(c *gin.Context, m *catalog.Model) string {
 	address := s.Edge.BaseURL(c.Request) + "/" + string(versionOf(c.Request.URL.Path)) + "/models/" + m.ID + "/openapi.json"
 	if !m.InputAuthored() || !strings.HasPrefix(address, "https://") || len(address) > maxSchemaURL {

@@ -15,13 +15,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// isRequests reports whether a path belongs to the queued delivery, whose errors have four types more.
+// isRequests reports whether a path belongs to the queued delivery, which has four more error types.
 func isRequests(path string) bool {
-	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests; or the variant before it
+	parts := strings.Split(path, "/") // "", v2, models, provider, model, requests; or with a variant before requests
 	return len(parts) > 5 && parts[1] == "v2" && (parts[5] == "requests" || len(parts) > 6 && parts[6] == "requests")
 }
 
-// routerError is the body of every failure but a 422.
+// routerError is the body of every error except a 422.
 type routerError struct {
 	Detail         string `json:"detail"`
 	Type           string `json:"error_type"`
@@ -29,12 +29,12 @@ type routerError struct {
 	RefusalSubject string `json:"refusal_subject,omitempty"`
 }
 
-// routerValidation is the body of a 422; its type is in the header only.
+// routerValidation is the body of a 422. Its error type is only in the header.
 type routerValidation struct {
 	Detail json.RawMessage `json:"detail"`
 }
 
-// bodyViolation is the body of a 422 that no single field is to blame for.
+// bodyViolation is the body of a 422 that does not concern a single field.
 type bodyViolation struct {
 	Detail [1]violation `json:"detail"`
 }
@@ -72,7 +72,7 @@ func (s *Surface) Fail(c *gin.Context, err error) {
 	c.PureJSON(status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})
 }
 
-// routerRefusal is err in the words of the router contract, with its status.
+// routerRefusal returns err as an error of the router contract, and its status.
 func routerRefusal(path string, err error) (call.Refusal, int) {
 	err = httperr.Classify(err)
 	r := *refusalOf(path, err)
@@ -80,7 +80,7 @@ func routerRefusal(path string, err error) (call.Refusal, int) {
 		r = *call.RefusalOf(fault.New(fault.Internal, "", "error type %q at %s: %s", r.Type, path, r.Detail))
 	}
 	status := Status(&r)
-	switch { // what the types of the contract have no word for
+	switch { // types that the contract does not have
 	case r.Type != call.InvalidInput:
 	case fault.CodeOf(err) == fault.CodeBodyTooLarge:
 		status = http.StatusRequestEntityTooLarge
@@ -88,16 +88,16 @@ func routerRefusal(path string, err error) (call.Refusal, int) {
 		status = http.StatusMethodNotAllowed
 	}
 	if versionOf(path) == call.V1 && r.Type == call.RateLimited {
-		r.Type = call.ConcurrencyLimit // v1 knows no other 429
+		r.Type = call.ConcurrencyLimit // v1 has no other 429
 	}
 	return r, status
 }
 
-// statusClientGone is the status of an answer that nobody waits for. It is logged, and not sent.
+// statusClientGone is logged as the status of a request whose client has left. It is not sent.
 const statusClientGone = 499
 
-// Status returns the HTTP status of a refusal. A body that is not one that the model takes, an expired request and a
-// conflict have their own; every other status follows from the error type.
+// Status returns the HTTP status of a refusal. An input that the model does not accept, an expired request and a
+// conflict have statuses of their own; every other status follows from the error type.
 func Status(r *call.Refusal) int {
 	switch {
 	case len(r.Validation) > 0, r.Code == fault.CodeContents:
@@ -133,8 +133,8 @@ func Status(r *call.Refusal) int {
 	}
 }
 
-// sendable reports whether a type may be sent: the contract's fifteen everywhere, and below …/requests the
-// four of the queued delivery. A client takes any other for internal_error.
+// sendable reports whether a type may be sent: the contract's fifteen types everywhere, and the four types of the
+// queued delivery below …/requests. Other types are sent as internal_error.
 func sendable(errorType string, queued bool) bool {
 	switch errorType {
 	case call.InvalidInput, call.PolicyViolation, call.ProviderError, call.ProviderTimeout, call.InsufficientCredits,
@@ -147,7 +147,7 @@ func sendable(errorType string, queued bool) bool {
 	return false
 }
 
-// refusalOf gives what this package itself refuses its type; everything else is call.RefusalOf's.
+// refusalOf returns the refusal for an error of this package; call.RefusalOf converts all other errors.
 func refusalOf(path string, err error) *call.Refusal {
 	var r *call.Refusal
 	var f *fault.Error
@@ -174,7 +174,7 @@ func refusalOf(path string, err error) *call.Refusal {
 	return call.RefusalOf(err)
 }
 
-// nowhere is the refusal of a path that no route has.
+// nowhere is the refusal of a path without a route.
 func nowhere(path string) *call.Refusal {
 	if isRequests(path) {
 		return call.Refuse(fault.NotFound, call.RequestNotFound, "there is nothing at this path")
@@ -200,7 +200,7 @@ func setRefusalHeaders(c *gin.Context, r call.Refusal, status int) {
 	setSpend(c, r.Spend)
 }
 
-// upstreamStatus is the provider's status, on the three statuses that report it.
+// upstreamStatus returns the provider's status, for the three statuses that report it.
 func upstreamStatus(r call.Refusal, status int) string {
 	switch status {
 	case http.StatusBadRequest, http.StatusBadGateway, http.StatusGatewayTimeout:
@@ -209,7 +209,7 @@ func upstreamStatus(r call.Refusal, status int) string {
 	return ""
 }
 
-// upstreamDetail is the provider's own words, on a 400 only.
+// upstreamDetail returns the provider's message, for a 400 only.
 func upstreamDetail(r call.Refusal, status int) string {
 	if status != http.StatusBadRequest {
 		return ""
@@ -217,7 +217,7 @@ func upstreamDetail(r call.Refusal, status int) string {
 	return headerText(r.UpstreamDetail)
 }
 
-// setReplayed marks an answer of an idempotency record; v1 has no such header.
+// setReplayed marks an answer that repeats the result of an idempotency key. v1 has no such header.
 func setReplayed(c *gin.Context, replayed bool) {
 	if replayed && versionOf(c.Request.URL.Path) == call.V2 {
 		c.Header("Idempotent-Replayed", "true")
@@ -240,10 +240,10 @@ func positive(n int) string {
 	return strconv.Itoa(n)
 }
 
-// maxHeaderText bounds a provider's words in a header.
+// maxHeaderText bounds a provider's message in a header.
 const maxHeaderText = 1024
 
-// headerText makes a provider's words fit for a header: visible ASCII and spaces.
+// headerText converts a provider's message for a header: visible ASCII and spaces.
 func headerText(text string) string {
 	clean := strings.Map(func(r rune) rune {
 		switch {

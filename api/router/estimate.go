@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// estimate is what a call would cost in US dollars.
+// estimate is the estimated cost of a call in US dollars.
 type estimate struct {
 	Source    catalog.Source `json:"source"`
 	Currency  string         `json:"currency"`
@@ -22,8 +22,8 @@ type estimate struct {
 	AsOf      string         `json:"pricing_as_of,omitempty"`
 }
 
-// postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is
-// checked as a run's, nothing is charged and no price is promised.
+// postEstimate prices a call without running it: POST /v2/models/{provider}/{model}/estimate. The body is checked as
+// for a run. Nothing is charged, and the price is not guaranteed.
 func (s *Surface) postEstimate(c *gin.Context) error {
 	memory := s.bodies.Reserve(edge.Caller(c).Account)
 	defer memory.Release()
@@ -37,7 +37,7 @@ func (s *Surface) postEstimate(c *gin.Context) error {
 	}
 	if offer.Unpriced {
 		c.Header("Cache-Control", "no-store")
-		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{Source: catalog.PriceUnknown, Reason: "the price list does not cover this body; at most $" + credit.Dollars(offer.Reserve) + " is held for it"}))
+		c.PureJSON(http.StatusOK, estimateOf(catalog.Estimate{Source: catalog.PriceUnknown, Reason: "the price list does not cover this body; at most $" + credit.Dollars(offer.Reserve) + " is reserved for the call"}))
 		return nil
 	}
 	m, err := s.Models.FindAny(inv.Model, inv.Access)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// queuedRequest is a request of the queued delivery as clients see it.
+// queuedRequest is the status of a request of the queued delivery.
 type queuedRequest struct {
 	ID        call.ID `json:"request_id"`
 	Status    string  `json:"status"`
@@ -34,7 +34,7 @@ func (s *Surface) request(c *gin.Context, id call.ID) queuedRequest {
 	return queuedRequest{ID: id, StatusURL: base + "/status", ResultURL: base, CancelURL: base + "/cancel"}
 }
 
-// canonical returns the id of the model that an id or an alias names; an unknown one stays as it is.
+// canonical returns the id of the model with an id or an alias. An unknown id stays unchanged.
 func (s *Surface) canonical(id string) string {
 	if m, ok := s.Models.Snapshot().Find(id); ok {
 		return m.ID
@@ -42,18 +42,18 @@ func (s *Surface) canonical(id string) string {
 	return id
 }
 
-// handle returns the request that the path names. An id in another spelling is nobody's.
+// handle returns the request that the path names. Ids have one spelling; other spellings are not found.
 func (s *Surface) handle(c *gin.Context) (call.Handle, error) {
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
-		return call.Handle{}, s.unknownRequest(c, call.Refuse(fault.NotFound, call.RequestNotFound, "there is no such request"))
+		return call.Handle{}, s.unknownRequest(c, call.Refuse(fault.NotFound, call.RequestNotFound, "this request does not exist"))
 	}
 	return call.Handle{Account: edge.Caller(c).Account, Call: id, Model: s.canonical(modelID(c))}, nil
 }
 
-// unknownRequest is err, or what is wrong with the model in the path where there is no such request. A
-// request of the caller's own stays collectable when its model is gone or no longer the caller's: it was
-// paid for.
+// unknownRequest returns err, or the error of the model in the path if the request does not exist. The result of the
+// caller's own request can be collected even if its model was removed or is no longer allowed: the request was paid
+// for.
 func (s *Surface) unknownRequest(c *gin.Context, err error) error {
 	var r *call.Refusal
 	if errors.As(err, &r) && r.Type == call.RequestNotFound && r.Code == "" {
@@ -106,7 +106,7 @@ func (s *Surface) progress(c *gin.Context, status int, p call.Progress) {
 	c.PureJSON(status, body)
 }
 
-// getResult returns the answer of a request, or 202 while there is none: GET …/requests/{id}.
+// getResult returns the answer of a request, or 202 while it has none: GET …/requests/{id}.
 func (s *Surface) getResult(c *gin.Context) error {
 	h, err := s.handle(c)
 	if err != nil {
@@ -123,7 +123,7 @@ func (s *Surface) getResult(c *gin.Context) error {
 	return s.answer(c, res)
 }
 
-// putCancel asks a request to stop, best effort: PUT …/requests/{id}/cancel.
+// putCancel requests that a request stop, best effort: PUT …/requests/{id}/cancel.
 func (s *Surface) putCancel(c *gin.Context) error {
 	h, err := s.handle(c)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package router serves the model router: the catalog of partner models, calls that are waited for, calls that are
-// queued, and estimates, in both versions of its contract. It promises the error types of that contract and no other.
-// Calls are run by package call.
+// Package router serves the model router: the catalog of partner models, calls that the client waits for, queued
+// calls, and estimates, in both versions of its contract. It promises that every error has a type of that contract.
+// Package call runs the calls.
 package router
 
 import (
@@ -21,57 +21,57 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// Models is the catalog as callers may use it; router.Offers implements it.
+// Models is the catalog with the access rules of callers; router.Offers implements it.
 type Models interface {
-	// Snapshot returns the catalog as it is now.
+	// Snapshot returns the current catalog.
 	Snapshot() *catalog.Snapshot
-	// Find returns a model that the caller may run, or the *call.Refusal that it deserves: 404 or 403.
+	// Find returns a model that the caller may run, or a *call.Refusal with 404 or 403.
 	Find(id string, access account.Access) (*catalog.Model, error)
 	// FindAny is Find for models with and without a credential.
 	FindAny(id string, access account.Access) (*catalog.Model, error)
-	// Runnable reports whether the operator has given the model's credential.
+	// Runnable reports whether the operator has set the credential of the model's provider.
 	Runnable(m *catalog.Model) bool
-	// Missing returns the names of the variables that the operator would have to set for the model.
+	// Missing returns the names of the variables that the operator must set for the model.
 	Missing(m *catalog.Model) []string
-	// Offer returns how a call would run, or the *call.Refusal that it deserves.
+	// Offer returns how a call would run, or the *call.Refusal that it would get.
 	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
 }
 
-// Calls runs models; call.Service implements it. Its errors are shown as call.RefusalOf says.
+// Calls runs models; call.Service implements it. call.RefusalOf converts its errors for clients.
 type Calls interface {
 	// Run runs a model and waits for its answer.
 	Run(ctx context.Context, inv call.Invocation) (*call.Result, error)
-	// Enqueue accepts a call whose answer is polled for.
+	// Enqueue accepts a call whose client polls for the answer.
 	Enqueue(ctx context.Context, inv call.Invocation) (call.Enqueued, error)
 	// Status returns the status of a queued call.
 	Status(ctx context.Context, h call.Handle) (call.Progress, error)
 	// Result returns the answer of a queued call, or its progress while it is unfinished.
 	Result(ctx context.Context, h call.Handle) (*call.Result, *call.Progress, error)
-	// Cancel asks a queued call to stop; false means that it had ended.
+	// Cancel requests that a queued call stop. It returns false for a call that has ended.
 	Cancel(ctx context.Context, h call.Handle, requestID string) (bool, error)
 }
 
 // Authenticator checks credentials.
 type Authenticator interface {
-	// Authenticate returns the identity behind the secret, else Unauthenticated.
+	// Authenticate returns the identity of the secret's owner, or Unauthenticated.
 	Authenticate(ctx context.Context, secret string) (account.Identity, error)
 }
 
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
-	Models  Models // nil = there is no router: its paths have no routes, and answer in its words
+	Models  Models // nil = there is no router: its paths answer with the router's 404
 	Calls   Calls
-	Tokens  Authenticator // of JSON Web Tokens; nil = none is accepted
+	Tokens  Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors
 }
 
 // Options are the tunables of the surface.
 type Options struct {
 	Off          bool          // no account may use the router
-	NoFallback   bool          // no other server takes over a call
+	NoFallback   bool          // a call never falls back to another server
 	MaxModelBody int64         // bytes of a model's input
-	ModelBodies  int64         // bytes of all models' inputs that are read at once
+	ModelBodies  int64         // bytes of all inputs of models that are read at the same time
 	UploadIdle   time.Duration // longest pause of a client in the middle of an input
 }
 
@@ -82,7 +82,7 @@ type Surface struct {
 	bodies *limit.Memory
 }
 
-// New returns the surface, which is added to deps.Edge.
+// New returns the surface and adds its dialect to deps.Edge.
 func New(deps Deps, opts Options) *Surface {
 	s := &Surface{Deps: deps, opts: opts, bodies: limit.NewMemory(opts.ModelBodies)}
 	deps.Edge.Add(s)
@@ -91,7 +91,7 @@ func New(deps Deps, opts Options) *Surface {
 
 var _ edge.Dialect = (*Surface)(nil)
 
-// Routes returns the routes of both versions. The second version has the queued delivery and estimates, too.
+// Routes returns the routes of both versions. Only the second version has the queued delivery and estimates.
 func (s *Surface) Routes() []edge.Route {
 	if s.Models == nil {
 		return nil
@@ -114,7 +114,7 @@ func (s *Surface) Routes() []edge.Route {
 	))
 }
 
-// withVariants adds to the routes of a model those of its variants.
+// withVariants adds the routes of a model's variants.
 func withVariants(routes []edge.Route) []edge.Route {
 	const model = "/:provider/:model"
 	for _, r := range routes[:len(routes):len(routes)] {
@@ -126,7 +126,7 @@ func withVariants(routes []edge.Route) []edge.Route {
 		r.Path = before + model + "/:variant" + after
 		r.Handle = func(c *gin.Context) error {
 			switch c.Param("variant") {
-			case "requests", "estimate", "openapi.json": // routes of the model itself, by other methods
+			case "requests", "estimate", "openapi.json": // routes of the model itself, with other methods
 				return httperr.NoSuchPath()
 			}
 			return handle(c)
@@ -136,9 +136,8 @@ func withVariants(routes []edge.Route) []edge.Route {
 	return routes
 }
 
-// Unrouted answers a path of the router that no route has. It asks for a credential as every route does,
-// and a third segment is read as the variant of a model, none of which is in the catalog:
-// the refusal then names what may have been meant.
+// Unrouted answers a path of the router that no route has. It needs a credential, as every route does. A third
+// segment is read as the variant of a model that the catalog does not have; the refusal then suggests similar ids.
 func (s *Surface) Unrouted(c *gin.Context) error {
 	if err := s.Edge.Authorize(c, edge.Read); err != nil {
 		return err
@@ -153,7 +152,7 @@ func (s *Surface) Unrouted(c *gin.Context) error {
 	return httperr.NoSuchPath()
 }
 
-// versionOf returns the version of the router that a path belongs to.
+// versionOf returns the version of the router that serves a path.
 func versionOf(path string) call.Version {
 	if strings.HasPrefix(path, "/v1/") {
 		return call.V1
@@ -161,7 +160,7 @@ func versionOf(path string) call.Version {
 	return call.V2
 }
 
-// modelID returns the id that the path names, whether or not there is such a model.
+// modelID returns the id that the path names, even if the model does not exist.
 func modelID(c *gin.Context) string {
 	id := c.Param("provider") + "/" + c.Param("model")
 	if variant := c.Param("variant"); variant != "" {
@@ -175,7 +174,7 @@ func (*Surface) Serves(path string) bool {
 	return strings.HasPrefix(path, "/v1/") || strings.HasPrefix(path, "/v2/") && path != "/v2/userdata" || path == "/v1" || path == "/v2"
 }
 
-// Begin implements edge.Dialect: it puts the request's id into the headers that each answer of the router has.
+// Begin implements edge.Dialect: it sets the headers with the request's id.
 func (*Surface) Begin(c *gin.Context) {
 	c.Header("X-Service-Request-Id", edge.RequestID(c))
 	c.Header("X-Comfy-Request-Id", edge.RequestID(c))
@@ -190,9 +189,9 @@ func (s *Surface) Identify(c *gin.Context) (account.Identity, error) {
 	return id, err
 }
 
-// authenticate checks the credential of a request to the router. A v1
-// request shows a token as its bearer. In v2 the header X-API-Key decides where it is sent; what follows the word Bearer
-// is a token by its form, and a key otherwise.
+// authenticate checks the credential of a request to the router. A v1 request has a token as its bearer credential.
+// In v2 the header X-API-Key takes precedence; a bearer credential is a JSON Web Token if it has the form of one,
+// otherwise a key.
 func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
 	ctx, r := c.Request.Context(), c.Request
 	if s.Edge.Mode() == account.ModeNone || s.Models == nil {
@@ -208,7 +207,8 @@ func (s *Surface) authenticate(c *gin.Context) (account.Identity, error) {
 	return s.Edge.Auth.Authenticate(ctx, keyOf(r, bearer))
 }
 
-// authenticateV1 checks the bearer of a v1 request: a JSON Web Token or, where the operator has set one, the static token.
+// authenticateV1 checks the bearer of a v1 request: a JSON Web Token or, if the operator has set one, the static
+// token.
 func (s *Surface) authenticateV1(ctx context.Context, bearer string) (account.Identity, error) {
 	switch {
 	case s.Tokens != nil && isToken(bearer):
@@ -219,7 +219,7 @@ func (s *Surface) authenticateV1(ctx context.Context, bearer string) (account.Id
 	return account.Identity{}, call.Refuse(fault.Unauthenticated, call.Unauthorized, "a JSON Web Token is required: Authorization: Bearer <token>")
 }
 
-// keyOf returns the API key of a v2 request; X-API-Key decides also when it is the wrong one, or empty.
+// keyOf returns the API key of a v2 request. X-API-Key takes precedence even if it is wrong or empty.
 func keyOf(r *http.Request, bearer string) string {
 	if keys := r.Header.Values("X-API-Key"); len(keys) > 0 {
 		return keys[0]
@@ -227,18 +227,18 @@ func keyOf(r *http.Request, bearer string) string {
 	return bearer
 }
 
-// withoutKey is r as one without the header X-API-Key.
+// withoutKey returns r without the header X-API-Key.
 func withoutKey(r *http.Request) *http.Request {
 	return &http.Request{URL: r.URL, Header: http.Header{"Authorization": r.Header.Values("Authorization")}}
 }
 
-// isToken reports whether a bearer credential is a JSON Web Token; keys of the hosted service tell by their
-// beginning that they are none.
+// isToken reports whether a bearer credential is a JSON Web Token. Keys of the hosted service have a prefix by which
+// they are recognised.
 func isToken(bearer string) bool {
 	return webtoken.Shaped(bearer) && !strings.HasPrefix(bearer, "comfyui-")
 }
 
-// checkEnabled refuses callers for whom the router is not switched on.
+// checkEnabled refuses callers who may not use the router.
 func (s *Surface) checkEnabled(id account.Identity) error {
 	if s.opts.Off || id.Access.Off {
 		return call.Refuse(fault.Denied, call.NotEnabled, "the model router is not enabled for this account")

@@ -35,9 +35,8 @@ func (s *Surface) postRun(c *gin.Context) error {
 	return s.answer(c, res)
 }
 
-// invocation reads a request to run a model. What the model and its schema say is left to the service,
-// which asks first whether the account can pay. The body takes memory, which is freed as
-// soon as the service has stored it.
+// invocation parses a request to run a model. The service checks the model and its schema, after it has checked that
+// the account can pay. The body uses the memory budget until the service has stored it.
 func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.Invocation, error) {
 	r := c.Request
 	key, err := callKey(r)
@@ -64,11 +63,11 @@ func (s *Surface) invocation(c *gin.Context, memory *limit.Reservation) (call.In
 	}, nil
 }
 
-// maxFormType bounds the content type of a form, whose boundary has 70 characters at most.
+// maxFormType bounds the content type of a form. Its boundary has at most 70 characters.
 const maxFormType = 256
 
-// kindOf is the body's content type: a form's as it came, since its boundary is needed to read it. Anything
-// else is read as JSON, whatever it is called.
+// kindOf returns the content type of the body: a form's type unchanged, because its boundary is needed to parse the
+// form. Every other body is read as JSON.
 func kindOf(r *http.Request) string {
 	if kind := r.Header.Get("Content-Type"); len(kind) <= maxFormType && catalog.IsForm(kind) {
 		return kind
@@ -76,10 +75,10 @@ func kindOf(r *http.Request) string {
 	return "application/json"
 }
 
-// maxKeyBytes bounds an Idempotency-Key before it is read as text; 255 characters are no more.
+// maxKeyBytes bounds an Idempotency-Key before it is decoded as text: 255 characters are not longer.
 const maxKeyBytes = 255 * utf8.UTFMax
 
-// callKey reads the header: one value of 1 to 255 characters, or none.
+// callKey parses the header Idempotency-Key: one value of 1 to 255 characters, or no header.
 func callKey(r *http.Request) (string, error) {
 	keys := r.Header.Values("Idempotency-Key")
 	if len(keys) == 0 {
@@ -91,8 +90,8 @@ func callKey(r *http.Request) (string, error) {
 	return keys[0], nil
 }
 
-// callOptions reads the query parameters of a run. What strict_mode forwards is
-// not looked at, so reject_unknown_fields says nothing beside it.
+// callOptions parses the query parameters of a run. strict_mode forwards the body unchecked, so that
+// reject_unknown_fields has no effect with it.
 func (s *Surface) callOptions(c *gin.Context) (call.Options, error) {
 	strict, err := boolean(c, "strict_mode")
 	if err != nil {
@@ -119,7 +118,7 @@ func boolean(c *gin.Context, name string) (bool, error) {
 	return false, call.Refuse(fault.Invalid, call.InvalidInput, "%s must be true or false", name)
 }
 
-// modelBody reads the body, which wrap bounds in size. A client may take its time, but not stop.
+// modelBody reads the body, whose size wrap bounds. The client may be slow but must not pause.
 func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, error) {
 	conn, r := http.NewResponseController(c.Writer), c.Request
 	body, err := memory.ReadAll(r.Context(), request.IdleReader{Reader: r.Body, Conn: conn, Idle: s.opts.UploadIdle}, r.ContentLength, s.opts.MaxModelBody)
@@ -132,25 +131,26 @@ func (s *Surface) modelBody(c *gin.Context, memory *limit.Reservation) ([]byte, 
 	return body, nil
 }
 
-// memoryRefusal refuses an input for which there is no memory; other errors stay as they are.
+// memoryRefusal returns the refusal of an input for which the memory budget has no space. It returns other errors
+// unchanged.
 func memoryRefusal(err error) error {
 	switch {
 	case errors.Is(err, limit.ErrOwnBudget):
 		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit,
 			"the inputs of this account's calls that are being read have reached their limit; send the request again when one of them has been accepted")
 	case errors.Is(err, limit.ErrBudget):
-		r := call.Refuse(fault.Unavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the same request again")
+		r := call.Refuse(fault.Unavailable, call.ServiceUnavailable, "the service has no memory for this input now; send the request again later")
 		r.RetryAfter = 1
 		return r
 	}
 	return err
 }
 
-// deliveredWithin bounds the recording of a delivery.
+// deliveredWithin bounds the time to record a delivery.
 const deliveredWithin = 5 * time.Second
 
-// answer streams a model's answer as its provider gave it. It may be any
-// bytes, a page included, which a browser must not take for one of ours.
+// answer streams a model's answer unchanged. Its headers keep a browser from running the bytes as a page of this
+// origin.
 func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	body, err := res.Open(c.Request.Context())
 	if err != nil {
@@ -168,7 +168,7 @@ func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	setResultHeaders(c, res)
 	c.Status(res.Status)
 	if _, err := io.Copy(c.Writer, body); err != nil {
-		return err // the length promised more: net/http ends the connection
+		return err // the body is shorter than Content-Length: net/http ends the connection
 	}
 	if err := http.NewResponseController(c.Writer).Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -181,8 +181,8 @@ func (s *Surface) answer(c *gin.Context, res *call.Result) error {
 	return nil
 }
 
-// setResultHeaders says what the answer cost and how it came about; v1 says neither. A
-// replay cost nothing, so it names no cost.
+// setResultHeaders sets the headers with the cost and the origin of the answer, in v2 only. A replay costs nothing,
+// so it has no cost header.
 func setResultHeaders(c *gin.Context, res *call.Result) {
 	if versionOf(c.Request.URL.Path) == call.V1 {
 		return

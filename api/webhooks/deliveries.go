@@ -18,7 +18,7 @@ import (
 // defaultListed is the size of a page of deliveries.
 const defaultListed = 20
 
-// listing makes the cursors of deliveries: positions in the order in which they were made.
+// listing makes the cursors of deliveries, which are positions in the order of creation.
 var listing = cursor.Listing[int64]{Kind: "w"}
 
 // deliveryBody is a delivery. Its id is the webhook-id header of every attempt.

@@ -1,5 +1,5 @@
-// Package webhooks serves the endpoints of an account and the deliveries to them, an addition of this service to the v2
-// surface. It promises that the secret of an endpoint is shown once. Messages are made and sent by package webhook.
+// Package webhooks serves the endpoints of an account and the deliveries to them, an addition of Millrace to the v2
+// surface. It promises that the secret of an endpoint is shown once. Package webhook makes and sends the messages.
 package webhooks
 
 import (
@@ -28,7 +28,7 @@ type Commands interface {
 	Replay(ctx context.Context, account string, id webhook.ID, only *uuid.UUID, by webhook.By) (int, error)
 }
 
-// DeliveryReader reads what became of messages; webhookstore.Store implements it.
+// DeliveryReader reads deliveries; webhookstore.Store implements it.
 type DeliveryReader interface {
 	Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, error)
 	Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error)
@@ -63,7 +63,7 @@ func (s *Surface) Routes() []edge.Route {
 	)
 }
 
-// webhookBody is an endpoint as its owner sees it. Secret is there once: when it is made.
+// webhookBody is an endpoint as its owner sees it. Secret is set only when the secret is made.
 type webhookBody struct {
 	ID          webhook.ID    `json:"id"`
 	URL         string        `json:"url"`
@@ -86,7 +86,7 @@ func renderWebhook(w webhook.EndpointWithURL) webhookBody {
 
 func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
 
-// by says in events who asked.
+// by returns the actor of a change for its event.
 func by(c *gin.Context) webhook.By {
 	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 }
@@ -123,7 +123,7 @@ func (s *Surface) postWebhook(c *gin.Context) error {
 		return err
 	}
 	if req.Enabled != nil {
-		return httperr.Invalidf("leave enabled out: a new webhook is always enabled")
+		return httperr.Invalidf("a new webhook is always enabled: leave enabled out")
 	}
 	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.change(), by(c))
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *Surface) webhook(c *gin.Context) (webhook.EndpointWithURL, error) {
 	return s.Endpoints.Endpoint(c.Request.Context(), edge.Caller(c).Account, id)
 }
 
-// patchWebhook changes what the body names: PATCH /api/v2/webhooks/{id}.
+// patchWebhook changes the fields that the body names: PATCH /api/v2/webhooks/{id}.
 func (s *Surface) patchWebhook(c *gin.Context) error {
 	id, err := webhookID(c)
 	if err != nil {
@@ -172,7 +172,7 @@ func (s *Surface) patchWebhook(c *gin.Context) error {
 	return nil
 }
 
-// deleteWebhook takes an endpoint away with its deliveries: DELETE /api/v2/webhooks/{id}.
+// deleteWebhook deletes an endpoint and its deliveries: DELETE /api/v2/webhooks/{id}.
 func (s *Surface) deleteWebhook(c *gin.Context) error {
 	id, err := webhookID(c)
 	if err == nil {
@@ -185,8 +185,8 @@ func (s *Surface) deleteWebhook(c *gin.Context) error {
 	return nil
 }
 
-// rotateWebhook makes a new secret, shown once; the old one signs too for a while: POST
-// /api/v2/webhooks/{id}/secret.
+// rotateWebhook makes a new secret, which is shown once: POST /api/v2/webhooks/{id}/secret. The old secret keeps
+// signing for a while.
 func (s *Surface) rotateWebhook(c *gin.Context) error {
 	id, err := webhookID(c)
 	if err != nil {

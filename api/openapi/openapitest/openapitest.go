@@ -1,6 +1,6 @@
-// Package openapitest checks HTTP answers against the OpenAPI document of the service: that the
-// operation and its status are documented, and that content type and body are what the document
-// says. It stands around a handler or inside a client, and is for tests only.
+// Package openapitest checks HTTP answers against the OpenAPI document of the service: the operation and its status
+// must be documented, and the content type and body must match the document. It wraps a handler or the transport of a
+// client, and is for tests only.
 package openapitest
 
 import (
@@ -43,7 +43,7 @@ var Load = sync.OnceValues(func() (*Document, error) {
 	for path, item := range doc.Paths.Map() {
 		d.paths = append(d.paths, templates(path, item)...)
 	}
-	// The most literal template decides, as a router has it: /jobs/cancel before /jobs/{id}.
+	// The most literal template matches first, as in a router: /jobs/cancel before /jobs/{id}.
 	slices.SortFunc(d.paths, func(a, b template) int {
 		return strings.Compare(a.order(), b.order())
 	})
@@ -52,7 +52,7 @@ var Load = sync.OnceValues(func() (*Document, error) {
 
 // template is a path of the document below one of its prefixes.
 type template struct {
-	path     string // as the document has it
+	path     string // as in the document
 	segments []string
 	item     *openapi3.PathItem
 }
@@ -78,7 +78,7 @@ func (t template) order() string {
 
 func isParameter(segment string) bool { return strings.HasPrefix(segment, "{") }
 
-// matches reports whether an escaped path is one of the template.
+// matches reports whether an escaped path matches the template.
 func (t template) matches(path string) bool {
 	segments := strings.Split(path, "/")
 	if len(segments) != len(t.segments) {
@@ -94,8 +94,8 @@ func (t template) matches(path string) bool {
 
 // Operation is one method of one path.
 type Operation struct {
-	Method, Path string   // of the document
-	Routes       []string // the paths at which it is served, parameters in braces
+	Method, Path string   // as in the document
+	Routes       []string // the paths that serve it, with parameters in braces
 	Public       bool
 	op           *openapi3.Operation
 }
@@ -140,7 +140,7 @@ func (d *Document) Operations() []Operation {
 	return all
 }
 
-// find returns the operation that serves a request, nil when the document has none.
+// find returns the operation that serves a request, or nil if the document has none.
 func (d *Document) find(method, path string) (known bool, at string, op *openapi3.Operation) {
 	for _, t := range d.paths {
 		if t.matches(path) {
@@ -150,7 +150,7 @@ func (d *Document) find(method, path string) (known bool, at string, op *openapi
 	return false, "", nil
 }
 
-// Answer is an HTTP answer that was read.
+// Answer is a received HTTP answer.
 type Answer struct {
 	Method, Path string // Path is escaped, as it was sent
 	Status       int
@@ -159,24 +159,25 @@ type Answer struct {
 	Partial      bool // the body was not read to its end
 }
 
-// isPage reports whether pages for people stand at a path, or files of an editor, which are no API.
+// isPage reports whether a path belongs to the pages for people or to the files of an editor, which are not part of
+// the API.
 func isPage(path string) bool {
 	for _, pages := range []string{"/console", "/editor", "/assets"} {
 		if path == pages || strings.HasPrefix(path, pages+"/") {
 			return true
 		}
 	}
-	return path == "/" || path == "" // of the prefix below which all stands
+	return path == "/" || path == "" // the root, with or without the prefix of the service
 }
 
-// Check returns what is wrong with an answer, nil when the document foresees it.
+// Check returns the difference between an answer and the document, or nil.
 func (d *Document) Check(a Answer) error {
 	if isPage(a.Path) || isPreflight(a) {
 		return nil
 	}
 	known, at, op := d.find(a.Method, a.Path)
 	if op == nil && a.Method == http.MethodHead && a.Status != http.StatusMethodNotAllowed {
-		known, at, op = d.find(http.MethodGet, a.Path) // HEAD is GET without its body
+		known, at, op = d.find(http.MethodGet, a.Path) // HEAD is documented as GET
 	}
 	if op == nil {
 		return d.checkUnknown(known, a)
@@ -194,12 +195,12 @@ func (d *Document) Check(a Answer) error {
 	return nil
 }
 
-// isPreflight recognises the answer to a browser that asks whether a page may call; it is no operation's.
+// isPreflight reports whether an answer is to a preflight request of a browser, which belongs to no operation.
 func isPreflight(a Answer) bool {
 	return a.Method == http.MethodOptions && a.Status == http.StatusNoContent && len(a.Body) == 0
 }
 
-// checkUnknown allows what a request for something that is not there may be answered.
+// checkUnknown accepts the errors that a request for an unknown path or method may have.
 func (d *Document) checkUnknown(known bool, a Answer) error {
 	want := http.StatusNotFound
 	if known {
@@ -277,7 +278,7 @@ func checkEvents(media *openapi3.MediaType, body []byte) error {
 		event, data, ok := strings.Cut(frame, "\ndata: ")
 		name, named := strings.CutPrefix(event, "event: ")
 		if !ok || !named {
-			continue // a comment, or a frame that was cut off
+			continue // a comment or an incomplete frame
 		}
 		schema := doc.doc.Components.Schemas[strings.TrimPrefix(refs[name].Ref, "#/components/schemas/")]
 		if schema == nil {
@@ -295,13 +296,13 @@ func excerpt(body []byte) string {
 	return string(body[:min(most, len(body))])
 }
 
-// Reporter receives the wrong answers; *testing.T is one.
+// Reporter receives the wrong answers; *testing.T implements it.
 type Reporter interface {
 	Errorf(format string, args ...any)
 }
 
-// Transport returns a transport that checks every answer that base brings and reports wrong ones.
-// Event streams and upgrades are passed on with their status checked only.
+// Transport returns a transport that checks every answer of base and reports wrong ones. Of event streams and
+// upgrades, only the status is checked.
 func Transport(r Reporter, base http.RoundTripper) http.RoundTripper {
 	return transport{r, base}
 }
@@ -335,7 +336,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 		res.Body = io.NopCloser(bytes.NewReader(a.Body))
 	}
 	if res.Header.Get("Content-Encoding") != "" {
-		a.Partial = true // compressed: only status and type are checked
+		a.Partial = true // compressed: check only the status and the type
 	}
 	if err := doc.Check(a); err != nil {
 		t.report.Errorf("answer against the OpenAPI document: %s", err)
@@ -343,7 +344,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// Handler returns next with every answer checked, below the path prefix mount. Wrong ones are reported.
+// Handler returns next with a check of every answer, below the path prefix mount. Wrong answers are reported.
 func Handler(r Reporter, mount string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		rec := &recorder{ResponseWriter: w, status: http.StatusOK}

@@ -7,11 +7,10 @@ import (
 	"net/http"
 )
 
-// maxRecorded is how much of a body is kept for the check; a longer one is checked by its status
-// and type only.
+// maxRecorded bounds the part of a body that is recorded. Of a longer body, only the status and the type are checked.
 const maxRecorded = 8 << 20
 
-// recorder passes an answer on and keeps a copy.
+// recorder passes an answer on and records a copy.
 type recorder struct {
 	http.ResponseWriter
 	status   int
@@ -44,7 +43,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Flush implements http.Flusher, for those who do not unwrap.
+// Flush implements http.Flusher, for callers that do not unwrap.
 func (r *recorder) Flush() {
 	if err := http.NewResponseController(r.ResponseWriter).Flush(); err != nil {
 		r.cut = true

@@ -57,7 +57,7 @@ func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error)
 func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 	c, err := s.Store.Load(ctx, h.Account, h.Call)
 	if fault.Is(err, fault.NotFound) || err == nil && (c.Mode != Queued || h.Model != "" && h.Model != c.Model) {
-		return Call{}, Refuse(fault.NotFound, RequestNotFound, "there is no such request")
+		return Call{}, Refuse(fault.NotFound, RequestNotFound, "this request does not exist")
 	}
 	if err != nil {
 		return Call{}, err

@@ -39,7 +39,7 @@ func (c *Cursors) Make(lastID string) string {
 // Read returns the model id a cursor continues after. A malformed, forged or expired cursor is
 // fault.Invalid with code invalid_input.
 func (c *Cursors) Read(cursor string) (string, error) {
-	refused := fault.New(fault.Invalid, fault.CodeInvalidInput, "the cursor is malformed or expired; start again without one")
+	refused := fault.New(fault.Invalid, fault.CodeInvalidInput, "the cursor is malformed or expired; repeat the request without a cursor")
 	if !cursorPattern.MatchString(cursor) {
 		return "", refused
 	}
