@@ -27,6 +27,7 @@ func run(ctx context.Context) (err error) {
 	clients := flag.Int("clients", 20, "clients at once; uploads have 8")
 	idle := flag.Duration("idle", 10*time.Second, "how long the idle service is measured")
 	profile := flag.String("profile", "", "file for a CPU profile of the service under all kinds of work; nothing is measured then")
+	statements := flag.Int("statements", 0, "print so many of the most frequent statements of each kind of work")
 	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
 	flag.Parse()
 	s, err := harness.StartCounted(ctx)
@@ -71,11 +72,20 @@ func run(ctx context.Context) (err error) {
 	}
 	costs = append(costs, nothing)
 	for _, k := range kinds {
+		if err := m.ForgetStatements(ctx); err != nil {
+			return err
+		}
 		cost, err := m.Measure(ctx, k.name, *units, func() error { return harness.Times(ctx, *units, k.clients, k.one) })
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.name, err)
 		}
 		costs = append(costs, cost)
+		if *statements > 0 {
+			fmt.Printf("statements for one %s\n", k.name)
+			if err := m.PrintStatements(ctx, os.Stdout, *units, *statements); err != nil {
+				return err
+			}
+		}
 	}
 	fmt.Println("per unit; databases in the order of their names: millrace, temporal, temporal_visibility")
 	if err := harness.Print(os.Stdout, costs...); err != nil {

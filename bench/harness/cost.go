@@ -264,3 +264,33 @@ func total(figures map[string]float64) (sum float64) {
 	}
 	return sum
 }
+
+// ForgetStatements begins the counts of PrintStatements anew.
+func (m *Meter) ForgetStatements(ctx context.Context) error {
+	_, err := m.db.Exec(ctx, `select pg_stat_statements_reset()`)
+	return err
+}
+
+// PrintStatements writes the most frequent statements since ForgetStatements: how often each ran for one of some units,
+// in which database, and the bytes that it wrote to the log for one unit.
+func (m *Meter) PrintStatements(ctx context.Context, w io.Writer, units, limit int) error {
+	rows, err := m.db.Query(ctx, `select d.datname, s.calls, s.wal_bytes::bigint, regexp_replace(s.query, '\s+', ' ', 'g')
+		from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname <> $1 order by s.calls desc limit $2`, adminDatabase, limit)
+	if err != nil {
+		return err
+	}
+	var database, query string
+	var calls, wal int64
+	_, err = pgx.ForEachRow(rows, []any{&database, &calls, &wal, &query}, func() error {
+		_, err := fmt.Fprintf(w, "%6.2f %7.0f B  %-10s %s\n", float64(calls)/float64(units), float64(wal)/float64(units), database, shorten(query))
+		return err
+	})
+	return err
+}
+
+// shorten keeps the beginning of a statement.
+func shorten(query string) string {
+	const most = 130
+	query = strings.TrimSpace(query)
+	return query[:min(len(query), most)]
+}
