@@ -30,7 +30,7 @@ type Kind[U any] struct {
 	Sums    map[string]string // further counters, each with its aggregate over slots
 	Carried []string          // columns that a unit takes from the queue to its slot
 	Place   string            // column of the queue beside them, and
-	PlaceAt string            // its expression of the argument $3
+	PlaceAt string            // its expression of the value {place}
 	Order   string            // of the queue
 	Open    string            // condition on an account's counters for its queue to move
 
@@ -50,21 +50,24 @@ type Admission[U any] struct {
 // New returns the admission of one kind.
 func New[U any](k Kind[U]) *Admission[U] {
 	carried, values := "", ""
-	for i, column := range k.Carried {
+	for _, column := range k.Carried {
 		carried += ", " + column
-		values += fmt.Sprintf(", $%d", i+4)
+		values += ", u." + column
 	}
 	sql := strings.NewReplacer("{lanes}", k.Name+"_lanes", "{slots}", k.Name+"_slots", "{queue}", k.Name+"_queue", "{id}", k.Name+"_id", "{name}", k.Name,
-		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{place}", k.Place, "{placed}", k.PlaceAt,
+		"{running}", k.Running, "{queued}", k.Queued, "{carried}", carried, "{values}", values, "{placing}", k.Place, "{placed}", strings.ReplaceAll(k.PlaceAt, "{place}", "(i.unit ->> 'place')"),
 		"{order}", k.Order, "{open}", k.Open, "{+entered}", k.moved("+", "entered"), "{-freed}", k.moved("-", "freed")).Replace
 	return &Admission[U]{
 		kind: k,
-		enter: sql(`with entered as (insert into {slots} ({id}, account, run{carried}) values ($1, $2, $3{values}) returning *)
-			update {lanes} set {+entered} where account = $2`),
-		wait: sql(`with waiting as (insert into {queue} ({id}, account, {place}{carried}) values ($1, $2, {placed}{values}) returning 1)
-			update {lanes} set {queued} = {queued} + (select count(*) from waiting) where account = $2`),
-		leave: sql(`with freed as (delete from {slots} where {id} = $1 and account = $2 returning *),
-				lane as (update {lanes} set {-freed} where account = $2)
+		enter: sql(`with entered as (insert into {slots} ({id}, account, run{carried})
+				select u.{id}, $1, u.run{values} from jsonb_populate_recordset(null::{slots}, $2) u returning *)
+			update {lanes} set {+entered} where account = $1`),
+		wait: sql(`with waiting as (insert into {queue} ({id}, account, {placing}{carried}) select u.{id}, $1, {placed}{values}
+				from jsonb_array_elements($2) with ordinality i (unit, n), jsonb_populate_record(null::{queue}, i.unit) u
+				order by i.n returning 1)
+			update {lanes} set {queued} = {queued} + (select count(*) from waiting) where account = $1`),
+		leave: sql(`with freed as (delete from {slots} where {id} = any($2::uuid[]) and account = $1 returning *),
+				lane as (update {lanes} set {-freed} where account = $1)
 			select {id}::text, account, run{carried} from freed`),
 		withdraw: sql(`with gone as (delete from {queue} where account = $1 and {id} = any($2::uuid[]) returning *),
 				lane as (update {lanes} set {queued} = {queued} - (select count(*) from gone) where account = $1)
@@ -89,39 +92,74 @@ func (k Kind[U]) moved(sign, rows string) string {
 	return all
 }
 
+// Placed is a unit with its place in the queue.
+type Placed[U any] struct {
+	Unit  U
+	Place any // a number, or a text that PostgreSQL reads
+}
+
 // Place queues the statements that give a new unit its slot, with the intent to start it, or its place in the queue. The
 // ids of the intents are known when the batch is closed.
 func (a *Admission[U]) Place(q *pgx.Batch, u U, admit bool, place any) []outbox.Intent {
+	_, account, _, _ := a.kind.Row(u)
 	if !admit {
-		a.Wait(q, u, place)
+		a.Wait(q, account, Placed[U]{u, place})
 		return nil
 	}
 	intents := []outbox.Intent{a.kind.Start(u)}
-	a.Enter(q, u)
+	a.Enter(q, account, u)
 	outboxstore.Queue(q, intents)
 	return intents
 }
 
-// Enter queues the statement that gives a unit a slot.
-func (a *Admission[U]) Enter(q *pgx.Batch, u U) {
-	id, account, run, carried := a.kind.Row(u)
-	q.Queue(a.enter, append([]any{id, account, run}, carried...)...)
+// Enter queues the statement that gives units of one account a slot each.
+func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) {
+	rows := make([]map[string]any, len(units))
+	for i, u := range units {
+		rows[i] = a.row(u)
+	}
+	q.Queue(a.enter, account, rows)
 }
 
-// Wait queues the statement that puts a unit in the queue.
-func (a *Admission[U]) Wait(q *pgx.Batch, u U, place any) {
-	id, account, _, carried := a.kind.Row(u)
-	q.Queue(a.wait, append([]any{id, account, place}, carried...)...)
+// Wait queues the statement that puts units of one account in the queue.
+func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
+	rows := make([]map[string]any, len(units))
+	for i, u := range units {
+		rows[i] = a.row(u.Unit)
+		rows[i]["place"] = u.Place
+	}
+	q.Queue(a.wait, account, rows)
+}
+
+// row is a unit as the statements above read it.
+func (a *Admission[U]) row(u U) map[string]any {
+	id, _, run, carried := a.kind.Row(u)
+	row := map[string]any{a.kind.Name + "_id": id, "run": run}
+	for i, column := range a.kind.Carried {
+		row[column] = carried[i]
+	}
+	return row
 }
 
 // Leave queues the statement that frees a unit's slot; freed is set to the unit if it had one.
 func (a *Admission[U]) Leave(q *pgx.Batch, account, id string, freed **U) {
 	*freed = nil
-	q.Queue(a.leave, id, account).Query(func(rows pgx.Rows) error {
-		all, err := pgx.CollectRows(rows, a.kind.Scan)
+	a.leaving(q, account, []string{id}, func(all []U) {
 		for i := range all {
 			*freed = &all[i]
 		}
+	})
+}
+
+// LeaveAll queues the statement that frees the slots of units of one account; freed is set to those that had one.
+func (a *Admission[U]) LeaveAll(q *pgx.Batch, account string, ids []string, freed *[]U) {
+	a.leaving(q, account, ids, func(all []U) { *freed = all })
+}
+
+func (a *Admission[U]) leaving(q *pgx.Batch, account string, ids []string, freed func([]U)) {
+	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) error {
+		all, err := pgx.CollectRows(rows, a.kind.Scan)
+		freed(all)
 		return err
 	})
 }

@@ -29,7 +29,7 @@ const account, slots = "local", 4
 
 var kind = admission.Kind[unit]{
 	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)"},
-	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "seq", Open: "true",
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "seq", Open: "true",
 	Row: func(u unit) (string, string, int, []any) { return u.id, account, 1, []any{u.held, false, "{}"} },
 	Scan: func(row pgx.CollectableRow) (u unit, err error) {
 		err = row.Scan(&u.id, nil, nil, &u.held, nil, nil)

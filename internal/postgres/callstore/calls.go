@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -55,7 +56,7 @@ type unit struct {
 // kind is calls as the admission sees them: those of jobs run first, and the oldest of either sort.
 var kind = admission.Kind[unit]{
 	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
-	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + $3::interval", Order: "of_job desc, seq", Open: "true",
+	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "of_job desc, seq", Open: "true",
 	Row: func(u unit) (string, string, int, []any) {
 		return string(u.id), u.account, u.run, []any{u.held, u.costly, u.payload}
 	},
@@ -253,7 +254,7 @@ func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent
 	if n.Accepted.Mode == call.Node {
 		within = nodeQueueFor
 	}
-	return s.slots.Place(q, u, admit, within)
+	return s.slots.Place(q, u, admit, fmt.Sprintf("%d microseconds", within.Microseconds()))
 }
 
 // nodeQueueFor is how long the call of a node may wait for a place: longer than any job runs. It ends with its job.

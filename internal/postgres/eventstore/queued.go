@@ -21,17 +21,30 @@ func IsRefused(err error) bool {
 
 // Queued is an append that was queued in a batch. Its result is known when the batch is closed.
 type Queued struct {
-	*batch
+	batch
 	placed map[uuid.UUID]eventlog.Recorded
 }
 
 // QueueAppend queues an append that fails the batch unless it is placed whole.
 func (s *Store) QueueAppend(q *pgx.Batch, appends []eventlog.Append) (*Queued, error) {
-	b, err := s.encode(appends)
+	b, err := s.prepareAll(appends)
 	if err != nil {
 		return nil, err
 	}
-	a := &Queued{batch: b, placed: make(map[uuid.UUID]eventlog.Recorded, len(b.data))}
+	return b.queue(q), nil
+}
+
+// QueuePrepared is QueueAppend of appends that are prepared.
+func (s *Store) QueuePrepared(q *pgx.Batch, appends []*Prepared) (*Queued, error) {
+	b := batch(appends)
+	if err := b.check(); err != nil {
+		return nil, err
+	}
+	return b.queue(q), nil
+}
+
+func (b batch) queue(q *pgx.Batch) *Queued {
+	a := &Queued{batch: b, placed: make(map[uuid.UUID]eventlog.Recorded, b.events())}
 	q.Queue(`select * from append_events_or_fail($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`, b.args()...).
 		Query(func(rows pgx.Rows) error {
 			var rec eventlog.Recorded
@@ -41,8 +54,11 @@ func (s *Store) QueueAppend(q *pgx.Batch, appends []eventlog.Append) (*Queued, e
 			})
 			return err
 		})
-	return a, nil
+	return a
 }
 
 // Recorded returns the events as the log has them.
 func (a *Queued) Recorded() []eventlog.Recorded { return a.collect(a.placed, nil) }
+
+// RecordedOf returns those of one of the appends.
+func (a *Queued) RecordedOf(p *Prepared) []eventlog.Recorded { return batch{p}.collect(a.placed, nil) }

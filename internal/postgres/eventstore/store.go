@@ -76,7 +76,7 @@ func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []ev
 	if len(appends) == 0 {
 		return nil, nil
 	}
-	b, err := s.encode(appends)
+	b, err := s.prepareAll(appends)
 	if err != nil {
 		return nil, err
 	}
@@ -99,64 +99,104 @@ const appendLockClass = 0x6d696c6c
 // appendStatement places events; the function, its order and its reasons are in schema/0101_log.sql.
 const appendStatement = `select * from append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
-// batch is one or more appends, encoded as the arrays of appendStatement.
-type batch struct {
-	appends []eventlog.Append
-	metas   []string
-	data    []string // of all events, in order
+// Prepared is an append whose events are encoded.
+type Prepared struct {
+	eventlog.Append
+	meta string
+	data []string // of the events, in order
+	size int
 }
 
-func (s *Store) encode(appends []eventlog.Append) (*batch, error) {
-	b := &batch{appends: appends}
-	seen := make(map[string]bool, len(appends))
-	for _, a := range appends {
-		if a.Stream == "" || a.Account == "" || len(a.Events) == 0 || a.Expected < eventlog.AnyVersion || seen[a.Stream] {
-			return nil, fault.New(fault.Invalid, "", "an append to stream %q lacks stream, account or events, or names a stream twice", a.Stream)
-		}
-		seen[a.Stream] = true
-		meta, err := json.Marshal(a.Meta)
-		if err != nil {
-			return nil, fmt.Errorf("encode meta: %w", err)
-		}
-		b.metas = append(b.metas, string(meta))
-		for _, e := range a.Events {
-			data, err := s.registry.Encode(e)
-			if err != nil {
-				return nil, err
-			}
-			b.data = append(b.data, string(data))
-		}
+// Size returns about how many bytes the append writes.
+func (p *Prepared) Size() int { return p.size }
+
+// eventOverhead is about what an event takes beside its data: its row, and its entries in indexes.
+const eventOverhead = 256
+
+// Prepare encodes an append. Whoever appends under a lock prepares before it takes the lock.
+func (s *Store) Prepare(a eventlog.Append) (*Prepared, error) {
+	if a.Stream == "" || a.Account == "" || len(a.Events) == 0 || a.Expected < eventlog.AnyVersion {
+		return nil, fault.New(fault.Invalid, "", "an append to stream %q lacks stream, account or events", a.Stream)
 	}
-	return b, nil
+	meta, err := json.Marshal(a.Meta)
+	if err != nil {
+		return nil, fmt.Errorf("encode meta: %w", err)
+	}
+	p := &Prepared{Append: a, meta: string(meta), data: make([]string, 0, len(a.Events)), size: len(meta)}
+	for _, e := range a.Events {
+		data, err := s.registry.Encode(e)
+		if err != nil {
+			return nil, err
+		}
+		p.data = append(p.data, string(data))
+		p.size += len(data) + eventOverhead
+	}
+	return p, nil
 }
 
-func (b *batch) args() []any {
-	var streams, accounts, types []string
+func (s *Store) prepareAll(appends []eventlog.Append) (batch, error) {
+	b := make(batch, len(appends))
+	for i, a := range appends {
+		p, err := s.Prepare(a)
+		if err != nil {
+			return nil, err
+		}
+		b[i] = p
+	}
+	return b, b.check()
+}
+
+// batch is one or more appends to distinct streams.
+type batch []*Prepared
+
+func (b batch) check() error {
+	seen := make(map[string]bool, len(b))
+	for _, p := range b {
+		if seen[p.Stream] {
+			return fault.New(fault.Invalid, "", "appends name stream %q twice", p.Stream)
+		}
+		seen[p.Stream] = true
+	}
+	return nil
+}
+
+// events returns how many events the appends have.
+func (b batch) events() (n int) {
+	for _, p := range b {
+		n += len(p.data)
+	}
+	return n
+}
+
+// args returns the arguments of appendStatement.
+func (b batch) args() []any {
+	var streams, accounts, types, metas, data []string
 	var expected, sizes, ns, ks []int64
 	var firsts, ids []uuid.UUID
 	var closes, reopens []bool
-	for i, a := range b.appends {
-		streams, accounts = append(streams, a.Stream), append(accounts, a.Account)
-		expected, sizes = append(expected, a.Expected), append(sizes, int64(len(a.Events)))
-		firsts, closes, reopens = append(firsts, a.Events[0].ID), append(closes, a.Close), append(reopens, a.Reopen)
-		for k, e := range a.Events {
+	for i, p := range b {
+		streams, accounts, metas = append(streams, p.Stream), append(accounts, p.Account), append(metas, p.meta)
+		expected, sizes = append(expected, p.Expected), append(sizes, int64(len(p.Events)))
+		firsts, closes, reopens = append(firsts, p.Events[0].ID), append(closes, p.Close), append(reopens, p.Reopen)
+		for k, e := range p.Events {
 			ns, ks = append(ns, int64(i+1)), append(ks, int64(k+1))
 			ids, types = append(ids, e.ID), append(types, e.Type)
 		}
+		data = append(data, p.data...)
 	}
 	return []any{
-		appendLockClass, streams, accounts, expected, sizes, firsts, closes, reopens, b.metas,
-		ns, ks, ids, types, b.data,
+		appendLockClass, streams, accounts, expected, sizes, firsts, closes, reopens, metas,
+		ns, ks, ids, types, data,
 	}
 }
 
 // append runs the statement and returns what is recorded under the events' ids.
-func (b *batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
+func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
 	rows, err := db.Query(ctx, appendStatement, b.args()...)
 	if err != nil {
 		return nil, b.classify(err)
 	}
-	placed := make(map[uuid.UUID]eventlog.Recorded, len(b.data))
+	placed := make(map[uuid.UUID]eventlog.Recorded, b.events())
 	var rec eventlog.Recorded
 	_, err = pgx.ForEachRow(rows, []any{&rec.Position, &rec.Version, &rec.ID, &rec.RecordedAt}, func() error {
 		placed[rec.ID] = rec
@@ -165,36 +205,34 @@ func (b *batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Rec
 	if err != nil {
 		return nil, b.classify(err)
 	}
-	if len(placed) == len(b.data) {
+	if len(placed) == b.events() {
 		return b.collect(placed, nil), nil
 	}
 	return b.explain(ctx, db, placed)
 }
 
 // collect completes new events with what was sent, and puts recorded repeats in their place.
-func (b *batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventlog.Recorded {
-	out := make([]eventlog.Recorded, 0, len(b.data))
-	n := 0
-	for _, a := range b.appends {
-		for _, e := range a.Events {
+func (b batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventlog.Recorded {
+	out := make([]eventlog.Recorded, 0, b.events())
+	for _, p := range b {
+		for i, e := range p.Events {
 			if rec, ok := placed[e.ID]; ok {
-				rec.Stream, rec.Type, rec.Account = a.Stream, e.Type, a.Account
-				rec.Data, rec.Meta, rec.RecordedAt = json.RawMessage(b.data[n]), a.Meta, rec.RecordedAt.UTC()
+				rec.Stream, rec.Type, rec.Account = p.Stream, e.Type, p.Account
+				rec.Data, rec.Meta, rec.RecordedAt = json.RawMessage(p.data[i]), p.Meta, rec.RecordedAt.UTC()
 				out = append(out, rec)
 			} else if rec, ok := repeats[e.ID]; ok {
 				out = append(out, rec)
 			}
-			n++
 		}
 	}
 	return out
 }
 
 // explain finds out why the statement placed less than it was given: repeats, or a refusal.
-func (b *batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded) ([]eventlog.Recorded, error) {
+func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded) ([]eventlog.Recorded, error) {
 	var missing []uuid.UUID
-	for _, a := range b.appends {
-		for _, e := range a.Events {
+	for _, p := range b {
+		for _, e := range p.Events {
 			if _, ok := placed[e.ID]; !ok {
 				missing = append(missing, e.ID)
 			}
@@ -212,13 +250,13 @@ func (b *batch) explain(ctx context.Context, db postgres.Queryer, placed map[uui
 	for _, rec := range found {
 		repeats[rec.ID] = rec
 	}
-	for _, a := range b.appends {
-		first := a.Events[0].ID
+	for _, p := range b {
+		first := p.Events[0].ID
 		if _, ok := placed[first]; ok {
 			continue
 		}
-		if rec, ok := repeats[first]; !ok || rec.Stream != a.Stream || rec.Account != a.Account {
-			return nil, refusal(ctx, db, a, ok)
+		if rec, ok := repeats[first]; !ok || rec.Stream != p.Stream || rec.Account != p.Account {
+			return nil, refusal(ctx, db, p.Append, ok)
 		}
 	}
 	return b.collect(placed, repeats), nil
@@ -249,12 +287,12 @@ func refusal(ctx context.Context, db postgres.Queryer, a eventlog.Append, taken 
 	}
 }
 
-func (b *batch) classify(err error) error {
+func (b batch) classify(err error) error {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation && strings.HasPrefix(pg.ConstraintName, "events_") {
-		return eventlog.Refuse(fmt.Errorf("%w: %w", eventlog.ErrDuplicate, err), b.appends[0], 0)
+		return eventlog.Refuse(fmt.Errorf("%w: %w", eventlog.ErrDuplicate, err), b[0].Append, 0)
 	}
-	return postgres.Classify(err, "append to "+b.appends[0].Stream)
+	return postgres.Classify(err, "append to "+b[0].Stream)
 }
 
 // SelectEvents is the start of every query for events; ScanRecorded reads its rows.

@@ -5,14 +5,11 @@
 package jobstore
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
@@ -24,8 +21,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
+	"github.com/millrace-dev/millrace/internal/postgres/committer"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
 // Store implements job.Store. Every transaction locks the account's admission state first, and
@@ -35,18 +32,21 @@ type Store struct {
 	events  *eventstore.Store
 	credits *accountstore.Credits
 	slots   *admission.Admission[job.RunRef]
+	changes *committer.Committer[*change]
 }
 
 var _ job.Store = (*Store)(nil)
 
 // New returns the job store in pool's database that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
-	return &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events), slots: admission.New(kind)}
+	s := &Store{pool: pool, events: events, credits: accountstore.NewCredits(pool, events), slots: admission.New(kind)}
+	s.changes = committer.New(committer.Options{}, s.commit)
+	return s
 }
 
 // kind is jobs as the admission sees them: the lowest number runs first, then the oldest.
 var kind = admission.Kind[job.RunRef]{
-	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "$3", Order: "number, seq",
+	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "{place}::double precision", Order: "number, seq",
 	Open: `mode in ('open', 'draining') and not exists (select from job_lanes where account = '*' and mode in ('paused', 'stopped'))`,
 	Row:  func(ref job.RunRef) (string, string, int, []any) { return string(ref.Job), ref.Account, ref.Run, nil },
 	Scan: func(row pgx.CollectableRow) (ref job.RunRef, err error) {
@@ -73,9 +73,10 @@ type admissionState struct {
 	credit                  *int64 // available, in micros; nil: the account is not metered
 }
 
-// lockAdmissionState locks and reads an account's admission state. The account's own mode is read from the
+// lockAdmissionState locks and reads an account's admission state, and advances its counter by $2 jobs, the first of which ever
+// has the number 0. The account's own mode is read from the
 // locked row; the mode of all accounts and the credit are as of the start of the statement.
-const lockAdmissionState = `insert into job_lanes (account) values ($1)
+const lockAdmissionState = `insert into job_lanes (account, last_number) values ($1, greatest($2::bigint - 1, 0))
 	on conflict (account) do update set last_number = job_lanes.last_number + $2
 	returning last_number, queued, running, mode,
 		coalesce((select a.mode from job_lanes a where a.account = '*'), 'open'),
@@ -110,6 +111,18 @@ func (l admissionState) refusal(b job.Bounds, hold int64) error {
 	return nil
 }
 
+// enter counts a job that is accepted, and what it reserves.
+func (l *admissionState) enter(admitted bool, hold int64) {
+	if admitted {
+		l.running++
+	} else {
+		l.queued++
+	}
+	if l.credit != nil {
+		*l.credit -= hold
+	}
+}
+
 // queueLockAdmission queues the statement that locks the account's admission state and advances its counter by step.
 func queueLockAdmission(q *pgx.Batch, account string, step int, l *admissionState) {
 	q.Queue(lockAdmissionState, account, step).QueryRow(func(row pgx.Row) error {
@@ -129,7 +142,9 @@ func lockAdmission(ctx context.Context, tx postgres.Tx, account string) (admissi
 func (s *Store) Submit(ctx context.Context, n job.NewJob) (out job.Admission, err error) {
 	first := uuid.New()
 	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
-		out, err = s.submit(ctx, n, first)
+		made := &submission{NewJob: n, first: first}
+		err := s.changes.Do(ctx, n.Account, made.size(), &change{submission: made})
+		out = made.out
 		return err
 	})
 	if err != nil {
@@ -148,104 +163,6 @@ func (s *Store) admission(ctx context.Context, id job.ID) (job.Admission, error)
 	return job.Admission{Job: state}, err
 }
 
-// submit is one attempt at a submission, whose first event is first.
-func (s *Store) submit(ctx context.Context, n job.NewJob, first uuid.UUID) (job.Admission, error) {
-	var l admissionState
-	var out job.Admission
-	var queued *eventstore.Queued
-	look := func(q *pgx.Batch) {
-		queueLockAdmission(q, n.Account, 1, &l)
-		queueChoice(q, n)
-		queueClaims(q, n)
-	}
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
-		if err := l.refusal(n.Bounds, n.Price.Hold()); err != nil {
-			return err
-		}
-		held, err := s.reserve(ctx, db, l, &n)
-		if err != nil {
-			return err
-		}
-		admit := l.admits(n.Bounds.Slots)
-		n.Submitted.Number = settleNumber(n, l.number)
-		queueRows(q, n)
-		out.Intents = s.slots.Place(q, job.RunRef{Job: n.ID, Account: n.Account, Run: firstRun}, admit, n.Submitted.Number)
-		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{submission(n, first, admit)}, held...))
-		return err
-	})
-	if err != nil {
-		return job.Admission{}, err
-	}
-	s.events.Wake()
-	own := slices.DeleteFunc(queued.Recorded(), func(rec eventlog.Recorded) bool { return rec.Stream != n.ID.Stream() })
-	out.Job, err = s.fold(job.Job{}, own)
-	return out, err
-}
-
-// settleNumber picks the queue number: the client's own, else the counter, negative for front.
-func settleNumber(n job.NewJob, counter int64) float64 {
-	switch {
-	case n.Number != nil:
-		return *n.Number
-	case n.Front:
-		return -float64(counter)
-	default:
-		return float64(counter)
-	}
-}
-
-// queueClaims queues the statements that pin the files a job loads and claim its idempotency key.
-func queueClaims(q *pgx.Batch, n job.NewJob) {
-	if len(n.Pins) > 0 {
-		q.Queue(holdAssets, n.Account, n.ID, n.Pins).Exec(func(tag pgconn.CommandTag) error {
-			if tag.RowsAffected() == int64(len(n.Pins)) {
-				return nil
-			}
-			return fault.New(fault.Invalid, fault.CodeMissingAsset, "a file that the workflow loads was deleted meanwhile")
-		})
-	}
-	if n.IdempotencyKey != "" {
-		q.Queue(claimKey, n.Account, n.Operation, n.IdempotencyKey, n.ID).Exec(claimed)
-	}
-}
-
-// takenID finds a job of the account that clients know by an id that nobody chose: the id that a client chooses now.
-const takenID = `select exists (select from streams where id = $1 and account = $2)
-	and not exists (select from job_public_ids where job_id = $3)`
-
-// queueChoice queues the statements that record the public id that a client chose. Where the account has chosen it
-// before, the append that follows runs into the stream of that job.
-func queueChoice(q *pgx.Batch, n job.NewJob) {
-	chosen := n.Submitted.PublicID
-	if chosen == "" {
-		return
-	}
-	q.Queue(takenID, job.ID(chosen).Stream(), n.Account, chosen).QueryRow(func(row pgx.Row) error {
-		var taken bool
-		if err := row.Scan(&taken); err != nil || !taken {
-			return err
-		}
-		return duplicateJob(nil)
-	})
-	q.Queue(`insert into job_public_ids (account, public_id, job_id) values ($1, $2, $3) on conflict do nothing`,
-		n.Account, chosen, n.ID)
-}
-
-// queueRows queues the statements that write a job's rows beside its slot: its credential, and what it is a retry of.
-func queueRows(q *pgx.Batch, n job.NewJob) {
-	if n.Sealed != nil {
-		q.Queue(`insert into sealed_credentials (job_id, sealed) values ($1, $2)`, n.ID, n.Sealed)
-	}
-	if o := n.Submitted.Origin; o != nil {
-		q.Queue(`insert into job_retries (job_id, origin) values ($1, $2)`, n.ID, o.Job)
-	}
-}
-
-// holdAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
-// concurrent deletion.
-const holdAssets = `insert into asset_holds (asset_id, job_id)
-	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
-
 const firstRun = 1
 
 // intentOf returns the intent to start a run.
@@ -257,20 +174,6 @@ func intentOf(start job.Start) outbox.Intent {
 	return outbox.Intent{WorkflowID: start.Job.WorkflowID(start.Run), Kind: outbox.StartRunGraph, Payload: payload}
 }
 
-// submission is the append that begins a job. Its first event has an id of this one request: a second
-// submission under a client's chosen job id must run into the stream's version and be refused, not
-// be taken for a repetition of the first, which may be another account's.
-func submission(n job.NewJob, first uuid.UUID, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: first, Type: job.TypeSubmitted, Data: n.Submitted}}
-	if admit {
-		events = append(events, admitted(n.ID))
-	}
-	return eventlog.Append{
-		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
-		Meta: eventlog.Meta{Actor: cmp.Or(n.Actor, n.Account), RequestID: n.RequestID, Reason: n.Reason},
-	}
-}
-
 func admitted(id job.ID) eventlog.Event {
 	return eventlog.Event{
 		ID: job.EventID(id, firstRun, "", 0, job.TypeAdmitted), Type: job.TypeAdmitted, Data: job.AdmittedV1{Run: firstRun},
@@ -280,45 +183,23 @@ func admitted(id job.ID) eventlog.Event {
 // End implements job.Store. Of concurrent calls the one that closes the stream first wins; the others change
 // nothing.
 func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
-	var l admissionState
-	var freed *job.RunRef
-	var intents []outbox.Intent
-	leased := false
-	look := func(q *pgx.Batch) {
-		queueLockAdmission(q, e.Account, 0, &l)
-		s.slots.Leave(q, e.Account, string(e.ID), &freed)
-		q.Queue(`delete from sealed_credentials where job_id = $1`, e.ID)
-		if e.Lease != nil {
-			serverstore.QueueEnd(q, e, &leased)
-		}
+	prepared, err := s.events.Prepare(ending(e))
+	if err != nil {
+		return job.Ended{}, err
 	}
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		if e.Lease != nil && !leased {
-			return serverstore.ErrLeaseLost
-		}
-		if freed != nil {
-			l.running--
-		}
-		admitted, started, err := s.slots.Admit(ctx, db, q, e.Account, l.free(e.Bounds.Slots), fits)
-		if err != nil {
-			return err
-		}
-		intents = started
-		charged, err := s.charge(ctx, db, l, e)
-		if err != nil {
-			return err
-		}
-		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{ending(e)}, admitted, charged))
-		return err
-	})
+	last := &end{Ending: e, append: prepared}
+	if e.Lease != nil { // its transaction locks rows of servers, which several ends would lock in any order
+		err = s.commit(context.WithoutCancel(ctx), e.Account, []*change{{end: last}})[0]
+	} else {
+		err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
+	}
 	switch {
 	case eventstore.IsRefused(err):
 		return s.refusedEnd(ctx, e)
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
 	}
-	s.events.Wake()
-	return job.Ended{Applied: true, Intents: intents}, nil
+	return job.Ended{Applied: true, Intents: last.intents}, nil
 }
 
 // refusedEnd finds out why the log refused the end of a job.
@@ -349,15 +230,6 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
 func endingID(e job.Ending) uuid.UUID { return job.EventID(e.ID, e.Run, "", 0, e.Type) }
-
-func ending(e job.Ending) eventlog.Append {
-	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Data}
-	return eventlog.Append{
-		Stream: e.ID.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: true,
-		Events: append(slices.Clip(e.Before), end),
-		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
-	}
-}
 
 // fold applies freshly recorded events to a state.
 func (s *Store) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {

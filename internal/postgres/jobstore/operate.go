@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/admission"
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
@@ -159,9 +160,9 @@ func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([
 		}
 		batch, ref := &pgx.Batch{}, job.RunRef{Job: j.ID, Account: j.Account, Run: j.Run}
 		if j.Run == 0 {
-			s.slots.Wait(batch, ref, j.Number)
+			s.slots.Wait(batch, j.Account, admission.Placed[job.RunRef]{Unit: ref, Place: j.Number})
 		} else {
-			s.slots.Enter(batch, ref)
+			s.slots.Enter(batch, j.Account, ref)
 			intents = []outbox.Intent{intentOf(job.Start{RunRef: ref, Again: true})}
 			outboxstore.Queue(batch, intents)
 		}

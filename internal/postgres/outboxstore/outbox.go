@@ -29,8 +29,10 @@ var _ outbox.Store = (*Store)(nil)
 // New returns the outbox in pool's database.
 func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 
+// putStatement inserts in the order of its arguments: the ids ascend in it.
 const putStatement = `insert into outbox (workflow_id, kind, payload, due_at)
-	values ($1, $2, $3, now() + $4::interval) returning id`
+	select i.workflow, i.kind, i.payload::jsonb, now() + $4::interval
+	from unnest($1::text[], $2::text[], $3::text[]) with ordinality as i (workflow, kind, payload, n) order by i.n returning id`
 
 // Put records intents in tx and returns them with their ids.
 func Put(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
@@ -75,15 +77,24 @@ func (o *Store) Retry(ctx context.Context, id int64, delay time.Duration, cause 
 	return err
 }
 
-// Queue queues statements that record the intents. Their ids are set once the batch was sent.
+// Queue queues the statement that records the intents. Their ids are set once the batch was sent.
 func Queue(batch *pgx.Batch, intents []outbox.Intent) {
+	if len(intents) == 0 {
+		return
+	}
+	workflows, kinds, payloads := make([]string, len(intents)), make([]string, len(intents)), make([]string, len(intents))
 	for i := range intents {
 		in := &intents[i]
 		if in.Payload == nil {
 			in.Payload = []byte("null")
 		}
-		batch.Queue(putStatement, in.WorkflowID, in.Kind, in.Payload, grace).QueryRow(func(row pgx.Row) error {
-			return row.Scan(&in.ID)
-		})
+		workflows[i], kinds[i], payloads[i] = in.WorkflowID, string(in.Kind), string(in.Payload)
 	}
+	batch.Queue(putStatement, workflows, kinds, payloads, grace).Query(func(rows pgx.Rows) error {
+		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
+		for i, id := range ids {
+			intents[i].ID = id
+		}
+		return err
+	})
 }
