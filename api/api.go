@@ -4,6 +4,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"time"
@@ -258,31 +259,13 @@ func (o Options) live() live.Options {
 }
 
 func (o *Options) setDefaults() {
-	if o.MaxPrompt == 0 {
-		o.MaxPrompt = defaultMaxPrompt
-	}
-	if o.MaxUpload == 0 {
-		o.MaxUpload = defaultMaxUpload
-	}
-	if o.MaxImage == 0 {
-		o.MaxImage = defaultMaxImage
-	}
-	if o.MaxModelBody == 0 {
-		o.MaxModelBody = defaultMaxModel
-	}
-	if o.ModelBodies == 0 {
-		o.ModelBodies = 8 * o.MaxModelBody
-	}
-	if o.MaxSockets == 0 {
-		o.MaxSockets = defaultSockets
-	}
-	if o.MaxStreams == 0 {
-		o.MaxStreams = defaultStreams
-	}
-	if o.UploadIdle == 0 {
-		o.UploadIdle = defaultIdle
-	}
-	if o.JobRetention == 0 {
-		o.JobRetention = defaultRetention
-	}
+	o.MaxPrompt = cmp.Or(o.MaxPrompt, defaultMaxPrompt)
+	o.MaxUpload = cmp.Or(o.MaxUpload, defaultMaxUpload)
+	o.MaxImage = cmp.Or(o.MaxImage, defaultMaxImage)
+	o.MaxModelBody = cmp.Or(o.MaxModelBody, defaultMaxModel)
+	o.ModelBodies = cmp.Or(o.ModelBodies, 8*o.MaxModelBody)
+	o.MaxSockets = cmp.Or(o.MaxSockets, defaultSockets)
+	o.MaxStreams = cmp.Or(o.MaxStreams, defaultStreams)
+	o.UploadIdle = cmp.Or(o.UploadIdle, defaultIdle)
+	o.JobRetention = cmp.Or(o.JobRetention, defaultRetention)
 }

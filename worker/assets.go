@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,18 +34,12 @@ type AssetOptions struct {
 }
 
 func (o *AssetOptions) setDefaults() {
-	if o.TaskQueue == "" {
-		o.TaskQueue = "millrace"
-	}
+	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
 	if o.Concurrent == 0 {
 		o.Concurrent = max(1, runtime.NumCPU()/2)
 	}
-	if o.SweepEvery == 0 {
-		o.SweepEvery = 10 * time.Minute
-	}
-	if o.StopAfter == 0 {
-		o.StopAfter = 10 * time.Second
-	}
+	o.SweepEvery = cmp.Or(o.SweepEvery, 10*time.Minute)
+	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
 }
 
 // AssetWorker ingests uploads and runs retention sweeps.

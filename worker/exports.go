@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -31,12 +32,8 @@ type ExportWorker struct{ build func() service }
 
 // NewExports returns a worker on the client's namespace. Run starts it.
 func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Downloads, opts ExportOptions) *ExportWorker {
-	if opts.TaskQueue == "" {
-		opts.TaskQueue = "millrace"
-	}
-	if opts.Concurrent == 0 {
-		opts.Concurrent = 4
-	}
+	opts.TaskQueue = cmp.Or(opts.TaskQueue, "millrace")
+	opts.Concurrent = cmp.Or(opts.Concurrent, 4)
 	build := func() service {
 		w := worker.New(c, ExportQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize: opts.Concurrent,

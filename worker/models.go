@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -36,18 +37,10 @@ type ModelOptions struct {
 }
 
 func (o *ModelOptions) setDefaults() {
-	if o.TaskQueue == "" {
-		o.TaskQueue = "millrace"
-	}
-	if o.Concurrent == 0 {
-		o.Concurrent = 1000
-	}
-	if o.Hosting == 0 {
-		o.Hosting = 4
-	}
-	if o.StopAfter == 0 {
-		o.StopAfter = 10 * time.Second
-	}
+	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
+	o.Concurrent = cmp.Or(o.Concurrent, 1000)
+	o.Hosting = cmp.Or(o.Hosting, 4)
+	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
 }
 
 // ModelWorker runs model calls.

@@ -4,6 +4,7 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime"
@@ -34,21 +35,15 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.TaskQueue == "" {
-		o.TaskQueue = "millrace"
-	}
+	o.TaskQueue = cmp.Or(o.TaskQueue, "millrace")
 	if o.Nodes == 0 {
 		o.Nodes = runtime.NumCPU()
 	}
 	if o.Cheap == 0 {
 		o.Cheap = 8 * runtime.NumCPU()
 	}
-	if o.Pollers == 0 {
-		o.Pollers = 4
-	}
-	if o.StopAfter == 0 {
-		o.StopAfter = 10 * time.Second
-	}
+	o.Pollers = cmp.Or(o.Pollers, 4)
+	o.StopAfter = cmp.Or(o.StopAfter, 10*time.Second)
 }
 
 // Worker executes workflows and activities of one task queue and of its queue of short batches.

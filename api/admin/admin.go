@@ -4,6 +4,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -272,9 +273,7 @@ func (s *server) fail(w http.ResponseWriter, id string, err error) {
 	if code == fault.CodeInvalidServer {
 		status = http.StatusUnprocessableEntity
 	}
-	if code == "" {
-		code = fault.CodeInvalidRequest
-	}
+	code = cmp.Or(code, fault.CodeInvalidRequest)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
 	}

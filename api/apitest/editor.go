@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -51,9 +52,7 @@ func NewSealer(t *testing.T) edge.Sealer {
 // StartEditor starts the API with an editor, for accounts with keys unless opts say otherwise.
 func StartEditor(t *testing.T, opts api.Options) *Harness {
 	t.Helper()
-	if opts.Mode == "" {
-		opts.Mode = account.ModeKeys
-	}
+	opts.Mode = cmp.Or(opts.Mode, account.ModeKeys)
 	sealer := NewSealer(t)
 	return StartWith(t, opts, func(d *api.Deps) {
 		d.Editor = &api.Editor{Files: EditorFiles(t), Sealer: sealer}

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -54,9 +55,7 @@ func (s *library) postURL(c *gin.Context) error {
 	if err := request.JSON(c, &req); err != nil {
 		return err
 	}
-	if req.URL == "" {
-		req.URL = req.SourceURL
-	}
+	req.URL = cmp.Or(req.URL, req.SourceURL)
 	u, err := s.remote(req.URL)
 	if err != nil {
 		return err

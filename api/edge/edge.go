@@ -4,6 +4,7 @@
 package edge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -36,15 +37,9 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.Mode == "" {
-		o.Mode = account.ModeNone
-	}
-	if o.MaxBody == 0 {
-		o.MaxBody = defaultMaxBody
-	}
-	if o.Recheck == 0 {
-		o.Recheck = defaultRecheck
-	}
+	o.Mode = cmp.Or(o.Mode, account.ModeNone)
+	o.MaxBody = cmp.Or(o.MaxBody, defaultMaxBody)
+	o.Recheck = cmp.Or(o.Recheck, defaultRecheck)
 }
 
 // Authenticator checks credentials.

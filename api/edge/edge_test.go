@@ -1,6 +1,7 @@
 package edge_test
 
 import (
+	"cmp"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -148,9 +149,7 @@ func TestAbsoluteLinksUseThePublicURL(t *testing.T) {
 			t.Parallel()
 			h := apitest.Start(t, c.opts)
 			want := c.want
-			if want == "" {
-				want = h.URL
-			}
+			want = cmp.Or(want, h.URL)
 			got := h.Do(t, "POST", "/api/v2/jobs", `{"workflow":{}}`, append(forwarded, "X-API-Key", "s3cret")...).JSON(t)
 			id, _ := got["id"].(string)
 			require.Equal(t, map[string]any{

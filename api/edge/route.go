@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 
@@ -75,9 +76,7 @@ func withHeads(all []Route) []Route {
 // error.
 func (e *Edge) wrap(r Route) gin.HandlerFunc {
 	limit := r.Limit
-	if limit == 0 {
-		limit = e.opts.MaxBody
-	}
+	limit = cmp.Or(limit, e.opts.MaxBody)
 	cookies := r.Browser && e.Cookies != nil && e.opts.Mode != account.ModeNone
 	return func(c *gin.Context) {
 		if cookies {

@@ -2,6 +2,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -246,9 +247,7 @@ func (s *Surface) original(c *gin.Context, f *request.Form) (files.Entry, error)
 		return files.Entry{}, httperr.Invalidf("original_ref must be a JSON object with the filename of the original image")
 	}
 	folder := node.Folder(ref.Type)
-	if folder == "" {
-		folder = node.FolderOutput
-	}
+	folder = cmp.Or(folder, node.FolderOutput)
 	name := ref.Filename
 	if ref.Subfolder != "" {
 		name = ref.Subfolder + "/" + name

@@ -5,6 +5,7 @@ package media
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -154,9 +155,7 @@ func viewed(c *gin.Context) (asset.Place, error) {
 		return asset.Place{}, httperr.Invalidf("the parameter filename is required")
 	}
 	folder := node.Folder(c.DefaultQuery("type", string(node.FolderOutput)))
-	if folder == "" {
-		folder = node.FolderOutput
-	}
+	folder = cmp.Or(folder, node.FolderOutput)
 	if sub := c.Query("subfolder"); sub != "" {
 		if err := files.CheckPath(path.Clean(sub)); err != nil {
 			return asset.Place{}, err

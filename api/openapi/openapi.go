@@ -4,6 +4,7 @@
 package openapi
 
 import (
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -176,9 +177,7 @@ func servers(mount string, prefixes ...any) []any {
 	list := make([]any, 0, len(prefixes))
 	for _, prefix := range prefixes {
 		url := mount + fmt.Sprint(prefix)
-		if url == "" {
-			url = "/"
-		}
+		url = cmp.Or(url, "/")
 		list = append(list, object{"url": url})
 	}
 	return list

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -133,9 +134,7 @@ func (in *Instance) operates() func(secret string) bool {
 // price is what runs of metered accounts cost.
 func (in *Instance) price() job.Price {
 	p := in.cfg.Prices
-	if p.Reserve == 0 {
-		p.Reserve = 60 * p.NodeSecond
-	}
+	p.Reserve = cmp.Or(p.Reserve, 60*p.NodeSecond)
 	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
 }
 

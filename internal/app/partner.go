@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
@@ -47,9 +48,7 @@ func (in *Instance) partners() (*activities.Partners, error) {
 		Calls: in.service, Base: in.cfg.PublicURL, Log: in.log,
 		Content: answerContent{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
 	}
-	if p.Base == "" {
-		p.Base = "http://" + in.cfg.Addr
-	}
+	p.Base = cmp.Or(p.Base, "http://"+in.cfg.Addr)
 	if in.cfg.Auth != account.ModeKeys {
 		return p, nil
 	}

@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"testing"
@@ -19,9 +20,7 @@ const runnable = `{"prompt":{
 func (s *site) ended(t *testing.T, id job.ID, account string, first job.SubmittedV1, end string, event any) {
 	t.Helper()
 	first.Surface, first.Targets, first.NodesTotal = job.SurfaceV2, []string{"9"}, 2
-	if first.Document.Inline == "" {
-		first.Document.Inline = runnable
-	}
+	first.Document.Inline = cmp.Or(first.Document.Inline, runnable)
 	s.append(t, id, account, job.TypeSubmitted, first)
 	s.append(t, id, account, job.TypeAdmitted, job.AdmittedV1{Run: 1})
 	s.append(t, id, account, job.TypeNodeStarted, job.NodeStartedV1{Run: 1, Node: "9", Class: "SaveImage"})

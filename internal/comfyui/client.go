@@ -2,6 +2,7 @@ package comfyui
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -73,12 +74,8 @@ func New(address string, opts Options) (*Client, error) {
 		base: base, header: opts.Header.Clone(), silence: opts.Silence, timeout: opts.Timeout,
 		secrets: redact.New(credentials(opts.Header)...), noJobs: new(atomic.Bool),
 	}
-	if c.silence == 0 {
-		c.silence = defaultSilence
-	}
-	if c.timeout == 0 {
-		c.timeout = defaultTimeout
-	}
+	c.silence = cmp.Or(c.silence, defaultSilence)
+	c.timeout = cmp.Or(c.timeout, defaultTimeout)
 	certificates := &tls.Config{RootCAs: opts.RootCAs, MinVersion: tls.VersionTLS12}
 	dialer := &net.Dialer{Timeout: dialTimeout}
 	c.http = &http.Client{

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -73,15 +74,9 @@ func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []st
 }
 
 func (b Bounds) filled() Bounds {
-	if b.Bytes == 0 {
-		b.Bytes = defaultBytes
-	}
-	if b.Total == 0 {
-		b.Total = defaultTotal
-	}
-	if b.Stall == 0 {
-		b.Stall = defaultStall
-	}
+	b.Bytes = cmp.Or(b.Bytes, defaultBytes)
+	b.Total = cmp.Or(b.Total, defaultTotal)
+	b.Stall = cmp.Or(b.Stall, defaultStall)
 	return b
 }
 

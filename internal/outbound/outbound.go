@@ -6,6 +6,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -50,13 +51,9 @@ const (
 // New returns a client that reaches public addresses only.
 func New(opts Options) *Client {
 	timeout := opts.DialTimeout
-	if timeout == 0 {
-		timeout = dialTimeout
-	}
+	timeout = cmp.Or(timeout, dialTimeout)
 	agent := opts.UserAgent
-	if agent == "" {
-		agent = "millrace"
-	}
+	agent = cmp.Or(agent, "millrace")
 	guarded := &net.Dialer{Timeout: timeout, Resolver: opts.Resolver, ControlContext: guard}
 	plain := &net.Dialer{Timeout: timeout, Resolver: opts.Resolver}
 	return &Client{public: transport(guarded), open: transport(plain), agent: agent}

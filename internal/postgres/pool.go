@@ -40,9 +40,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	if o.ConnectTimeout <= 0 {
 		o.ConnectTimeout = 5 * time.Second
 	}
-	if o.Name == "" {
-		o.Name = "millrace"
-	}
+	o.Name = cmp.Or(o.Name, "millrace")
 	return o
 }
 

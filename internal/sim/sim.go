@@ -7,6 +7,7 @@
 package sim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -40,9 +41,7 @@ const defaultDelay = 300 * time.Millisecond
 
 // New returns a simulator. Close releases it.
 func New(opts Options) *Server {
-	if opts.Delay == 0 {
-		opts.Delay = defaultDelay
-	}
+	opts.Delay = cmp.Or(opts.Delay, defaultDelay)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -40,9 +41,7 @@ func (b *browser) shows(page string, s state) {
 	b.visit(page + s.address)
 	status := eval[int](b, `performance.getEntriesByType("navigation")[0].responseStatus`)
 	want := s.status
-	if want == 0 {
-		want = http.StatusOK
-	}
+	want = cmp.Or(want, http.StatusOK)
 	require.Equal(b.t, want, status, "%s%s: %s", page, s.address, b.text())
 	require.Contains(b.t, eval[string](b, `document.title + " " + document.getElementById("main").innerText`), s.says, "%s%s", page, s.address)
 	b.fits(page + s.address)

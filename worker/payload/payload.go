@@ -5,6 +5,7 @@
 package payload
 
 import (
+	"cmp"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -103,9 +104,7 @@ func (r *Ring) add(entry string) error {
 	if r.keys[id], err = cipher.NewGCM(block); err != nil {
 		return fmt.Errorf("key %q for Temporal: %w", id, err)
 	}
-	if r.first == "" {
-		r.first = id
-	}
+	r.first = cmp.Or(r.first, id)
 	return nil
 }
 

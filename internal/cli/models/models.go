@@ -59,9 +59,7 @@ func checkModels(s *shell.Shell) *cobra.Command {
 func load(s *shell.Shell, dirs []string) (*catalog.Snapshot, error) {
 	r := s.Config.Router
 	simulator := r.Simulator
-	if simulator == "" {
-		simulator = "http://127.0.0.1"
-	}
+	simulator = cmp.Or(simulator, "http://127.0.0.1")
 	c, err := catalog.Load(catalog.Options{Dirs: append(append([]string{}, r.Catalog...), dirs...), Bases: r.Bases, Simulator: simulator})
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,15 +43,11 @@ func (s *Shell) findServers() error {
 	if err := json.Unmarshal(raw, &a); err != nil {
 		return fmt.Errorf("%s: %w", localstack.AddressFile(s.Config.DataDir), err)
 	}
-	if s.Config.DatabaseURL == "" {
-		s.Config.DatabaseURL = a.DatabaseURL
-	}
+	s.Config.DatabaseURL = cmp.Or(s.Config.DatabaseURL, a.DatabaseURL)
 	if s.Config.TemporalAddress == "" { // a private server has neither TLS nor credentials
 		s.Config.TemporalAddress, s.Config.Temporal = a.TemporalAddress, s.Config.Temporal.Private()
 	}
-	if s.Config.Router.Simulator == "" {
-		s.Config.Router.Simulator = a.Simulator
-	}
+	s.Config.Router.Simulator = cmp.Or(s.Config.Router.Simulator, a.Simulator)
 	return nil
 }
 

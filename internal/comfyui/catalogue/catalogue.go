@@ -5,6 +5,7 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -59,9 +60,7 @@ type listing struct {
 
 // New returns an empty catalogue of the servers that members returns. Run fills it.
 func New(members func() []Member, opts Options) *Catalogue {
-	if opts.Every == 0 {
-		opts.Every = defaultEvery
-	}
+	opts.Every = cmp.Or(opts.Every, defaultEvery)
 	if opts.Log == nil {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}

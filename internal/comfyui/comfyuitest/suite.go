@@ -5,6 +5,7 @@
 package comfyuitest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,9 +34,7 @@ const patience = 4 * time.Minute
 // Run tests the servers that newServer returns.
 func Run(t *testing.T, newServer func(testing.TB) comfyui.Server, opts Options) {
 	t.Helper()
-	if opts.Steps == 0 {
-		opts.Steps = 200
-	}
+	opts.Steps = cmp.Or(opts.Steps, 200)
 	for _, group := range []map[string]func(*testing.T, *bench){inspection, prompts, following, cancelling, files} {
 		for name, test := range group {
 			t.Run(name, func(t *testing.T) {

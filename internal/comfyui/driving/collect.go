@@ -2,6 +2,7 @@ package driving
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -56,9 +57,7 @@ func (d *Driver) copy(ctx context.Context, r *Run, c *compiled, files NodeFiles,
 	if f.Type == comfyui.FolderTemp {
 		save.Folder = node.FolderTemp
 	}
-	if save.ContentType == "" {
-		save.ContentType = "application/octet-stream"
-	}
+	save.ContentType = cmp.Or(save.ContentType, "application/octet-stream")
 	save.Width, save.Height = pngSize(content.Reader)
 	saved, err := files.Save(ctx, save, func(w io.Writer) error { return c.copyFile(w, content) })
 	return saved, tooLarge(err, f, d.opts.MaxOutput)

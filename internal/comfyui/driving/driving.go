@@ -5,6 +5,7 @@
 package driving
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -100,21 +101,11 @@ type Options struct {
 }
 
 func (o *Options) setDefaults() {
-	if o.MaxOutput == 0 {
-		o.MaxOutput = 4 << 30
-	}
-	if o.MaxPixels == 0 {
-		o.MaxPixels = raster.DefaultMaxPixels
-	}
-	if o.LostAfter == 0 {
-		o.LostAfter = 2 * time.Second
-	}
-	if o.Poll == 0 {
-		o.Poll = 2 * time.Second
-	}
-	if o.Quiet == 0 {
-		o.Quiet = 10 * time.Second
-	}
+	o.MaxOutput = cmp.Or(o.MaxOutput, 4<<30)
+	o.MaxPixels = cmp.Or(o.MaxPixels, raster.DefaultMaxPixels)
+	o.LostAfter = cmp.Or(o.LostAfter, 2*time.Second)
+	o.Poll = cmp.Or(o.Poll, 2*time.Second)
+	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
 }
 
 // Driver runs segments.

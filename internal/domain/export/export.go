@@ -4,6 +4,7 @@
 package export
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -96,9 +97,7 @@ const (
 // Normalize checks a request and brings it to one form, in which equal requests are equal: ids in lower case and
 // each once, no filters of jobs that are not asked for.
 func (r Request) Normalize() (Request, error) {
-	if r.Naming == "" {
-		r.Naming = ByJobTime
-	}
+	r.Naming = cmp.Or(r.Naming, ByJobTime)
 	if !slices.Contains([]Naming{ByJobID, ByJobTime, Preserve, ByAsset}, r.Naming) {
 		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy, "naming_strategy is group_by_job_id, group_by_job_time, preserve or asset_id")
 	}

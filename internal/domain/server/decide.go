@@ -327,9 +327,7 @@ func (p *Pool) loading(id ID, models []string) time.Duration {
 	var total time.Duration
 	for _, m := range models {
 		d := p.Load(id, m)
-		if d == 0 {
-			d = firstLoad
-		}
+		d = cmp.Or(d, firstLoad)
 		total = max(total, d)
 	}
 	return total

@@ -5,6 +5,7 @@
 package server
 
 import (
+	"cmp"
 	"net/netip"
 	"net/url"
 	"path"
@@ -195,9 +196,7 @@ func (r *Registration) Check() (err error) {
 	if r.Labels, err = ParseLabels(r.Labels); err != nil {
 		return err
 	}
-	if r.Slots == 0 {
-		r.Slots = 1
-	}
+	r.Slots = cmp.Or(r.Slots, 1)
 	if r.Slots < 0 || r.Slots > 64 || r.ExpiresIn < 0 {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a server runs 1 to 64 segments at once, and expires after a positive time")
 	}

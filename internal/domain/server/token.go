@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -80,9 +81,7 @@ const (
 
 // checkToken completes a registration that a token makes: it expires, and the actor is the token.
 func (r *Registration) checkToken() error {
-	if r.ExpiresIn == 0 {
-		r.ExpiresIn = expiresByDefault
-	}
+	r.ExpiresIn = cmp.Or(r.ExpiresIn, expiresByDefault)
 	if r.ExpiresIn > maxExpiry {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token expires within %s: renew it by registering again", maxExpiry)
 	}
@@ -91,8 +90,6 @@ func (r *Registration) checkToken() error {
 	}
 	r.Price = r.Token.Price
 	r.By.Actor = "token:" + r.Token.Name
-	if r.By.Reason == "" {
-		r.By.Reason = "registered by its machine"
-	}
+	r.By.Reason = cmp.Or(r.By.Reason, "registered by its machine")
 	return nil
 }

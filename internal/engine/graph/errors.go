@@ -2,6 +2,7 @@ package graph
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -123,9 +124,7 @@ func missingType(n *Node) *PromptError {
 
 func unknownType(n *Node) *PromptError {
 	title := n.Title
-	if title == "" {
-		title = n.Class
-	}
+	title = cmp.Or(title, n.Class)
 	return &PromptError{
 		Type: TypeMissingType, Details: fmt.Sprintf("Node ID '#%s'", n.ID),
 		Message:   fmt.Sprintf("Node '%s' not found. The custom node may not be installed.", title),

@@ -5,6 +5,7 @@
 package graph
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -20,18 +21,10 @@ type Limits struct {
 }
 
 func (l Limits) withDefaults() Limits {
-	if l.MaxNodes == 0 {
-		l.MaxNodes = 5000
-	}
-	if l.MaxInputs == 0 {
-		l.MaxInputs = 20 * l.MaxNodes
-	}
-	if l.MaxBytes == 0 {
-		l.MaxBytes = 32 << 20
-	}
-	if l.MaxDepth == 0 {
-		l.MaxDepth = 64
-	}
+	l.MaxNodes = cmp.Or(l.MaxNodes, 5000)
+	l.MaxInputs = cmp.Or(l.MaxInputs, 20*l.MaxNodes)
+	l.MaxBytes = cmp.Or(l.MaxBytes, 32<<20)
+	l.MaxDepth = cmp.Or(l.MaxDepth, 64)
 	return l
 }
 

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -231,9 +232,7 @@ func join(class *Class, mapped bool, results []Result) Result {
 	}
 	for _, res := range results {
 		joined.Blocked = joined.Blocked || res.Blocked
-		if joined.Message == "" {
-			joined.Message = res.Message
-		}
+		joined.Message = cmp.Or(joined.Message, res.Message)
 		for key, shown := range res.UI {
 			if joined.UI == nil {
 				joined.UI = map[string][]any{}

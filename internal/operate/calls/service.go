@@ -2,6 +2,7 @@
 package calls
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -104,9 +105,7 @@ func (a Service) Usage(ctx context.Context, account, since string) ([]usage.Day,
 	if err != nil {
 		return nil, err
 	}
-	if since == "" {
-		since = UsageSince
-	}
+	since = cmp.Or(since, UsageSince)
 	return UsedSince(ctx, a.Pool, names, account, since)
 }
 

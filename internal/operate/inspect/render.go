@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -19,9 +20,7 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	rows := make([][]Cell, len(jobs))
 	for i, j := range jobs {
 		name := names[j.Account]
-		if name == "" {
-			name = j.Account
-		}
+		name = cmp.Or(name, j.Account)
 		rows[i] = []Cell{
 			{Text: string(j.ID)},
 			{Text: string(j.State), Style: styleOf(string(j.State))},

@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -107,8 +108,6 @@ func barOf(total, began, took time.Duration) string {
 	column := func(at time.Duration) int { return min(barWidth, max(0, int(float64(at)/float64(total)*barWidth))) }
 	from := min(column(began), barWidth-1)
 	mark := strings.Repeat("█", max(0, column(began+took)-from))
-	if mark == "" {
-		mark = "▏"
-	}
+	mark = cmp.Or(mark, "▏")
 	return strings.Repeat(" ", from) + mark
 }

@@ -3,6 +3,7 @@
 package servers
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -172,9 +173,7 @@ func (o *Service) Usage(ctx context.Context, account, since string) ([]serverusa
 	if err != nil {
 		return nil, err
 	}
-	if since == "" {
-		since = UsageSince
-	}
+	since = cmp.Or(since, UsageSince)
 	from, err := operate.ParseSince(since, now)
 	if err != nil {
 		return nil, err

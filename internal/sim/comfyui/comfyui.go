@@ -10,6 +10,7 @@
 package comfyui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -52,27 +53,15 @@ const (
 )
 
 func (o Options) withDefaults() Options {
-	if o.Version == "" {
-		o.Version = defaultVersion
-	}
+	o.Version = cmp.Or(o.Version, defaultVersion)
 	if o.Checkpoints == nil {
 		o.Checkpoints = []string{defaultCheckpoint}
 	}
-	if o.Step == 0 {
-		o.Step = defaultStep
-	}
-	if o.Load == 0 {
-		o.Load = defaultLoad
-	}
-	if o.Memory == 0 {
-		o.Memory = defaultMemory
-	}
-	if o.MaxUpload == 0 {
-		o.MaxUpload = defaultMaxUpload
-	}
-	if o.LargeFile == 0 {
-		o.LargeFile = defaultLargeFile
-	}
+	o.Step = cmp.Or(o.Step, defaultStep)
+	o.Load = cmp.Or(o.Load, defaultLoad)
+	o.Memory = cmp.Or(o.Memory, defaultMemory)
+	o.MaxUpload = cmp.Or(o.MaxUpload, defaultMaxUpload)
+	o.LargeFile = cmp.Or(o.LargeFile, defaultLargeFile)
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}

@@ -4,6 +4,7 @@
 package webtoken
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -114,12 +115,8 @@ func New(opts Options, accounts Accounts) (*Verifier, error) {
 }
 
 func (o *Options) setDefaults() {
-	if o.Claim == "" {
-		o.Claim = "sub"
-	}
-	if o.Skew == 0 {
-		o.Skew = 30 * time.Second
-	}
+	o.Claim = cmp.Or(o.Claim, "sub")
+	o.Skew = cmp.Or(o.Skew, 30*time.Second)
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -1,6 +1,7 @@
 package classes
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -160,9 +161,7 @@ func joined(kind node.Type, file *tensors.File) (node.Value, error) {
 
 // numbers returns a tensor of a file, by default the one that is the whole value.
 func numbers(file *tensors.File, name string) ([]float32, []int, error) {
-	if name == "" {
-		name = "tensor"
-	}
+	name = cmp.Or(name, "tensor")
 	t, ok := file.Tensors[name]
 	if !ok || len(t.Shape) < 3 {
 		return nil, nil, &Exception{"KeyError", name}

@@ -4,6 +4,7 @@ package blobtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -248,9 +249,7 @@ func removeSparesTouched(t *testing.T, h Harness) {
 // ago must always be there.
 func removeRacesCommit(t *testing.T, h Harness) {
 	raceGrace := h.Grace
-	if raceGrace == 0 {
-		raceGrace = 20 * time.Millisecond // long compared with one put, short enough to end often
-	}
+	raceGrace = cmp.Or(raceGrace, 20*time.Millisecond) // long compared with one put, short enough to end often
 	data := random(t, 64)
 	ref := blob.Sum(data)
 	stop := make(chan struct{})

@@ -1,6 +1,7 @@
 package disk
 
 import (
+	"cmp"
 	"io/fs"
 	"sync"
 	"time"
@@ -27,9 +28,7 @@ type checkedFile struct {
 const maxTrusted = 4096
 
 func newTrust(ttl time.Duration) *trust {
-	if ttl == 0 {
-		ttl = defaultTrust
-	}
+	ttl = cmp.Or(ttl, defaultTrust)
 	return &trust{ttl: ttl, files: map[blob.Ref]checkedFile{}}
 }
 
