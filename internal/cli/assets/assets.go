@@ -56,12 +56,7 @@ func listAssets(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(found)
-			}
-			p := s.Printer()
-			printAssets(p, found, names)
-			return p.Err()
+			return s.Print(asJSON, found, func(p *inspect.Printer) { printAssets(p, found, names) })
 		}),
 	}
 	cmd.Flags().StringVar(&f.State, "status", "", "live, rejected, deleted or expired; default: any")

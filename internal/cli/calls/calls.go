@@ -61,12 +61,8 @@ func listCalls(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(append([]call.Call{}, page.Calls...)) // none is [], not null
-			}
-			p := s.Printer()
-			printCalls(p, page.Calls, names)
-			return p.Err()
+			// None is [], not null.
+			return s.Print(asJSON, append([]call.Call{}, page.Calls...), func(p *inspect.Printer) { printCalls(p, page.Calls, names) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
@@ -187,12 +183,7 @@ func callUsage(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(days)
-			}
-			p := s.Printer()
-			printUsage(p, days, names)
-			return p.Err()
+			return s.Print(asJSON, days, func(p *inspect.Printer) { printUsage(p, days, names) })
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", since, "ended in the last 24h, 720h, …, or after a time (2026-01-02T15:04:05Z)")

@@ -61,20 +61,17 @@ would do.`,
 }
 
 func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
-	if asJSON {
-		return s.PrintJSON(doctor.Examined{Checks: findings})
-	}
-	p := s.Printer()
-	styles := map[string]inspect.Style{doctor.Healthy: inspect.Good, doctor.Warning: inspect.Notice, doctor.Failing: inspect.Bad}
-	var rows [][]inspect.Cell
-	for _, f := range findings {
-		rows = append(rows, []inspect.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
-		if f.Remedy != "" {
-			rows = append(rows, []inspect.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: inspect.Bold}})
+	return s.Print(asJSON, doctor.Examined{Checks: findings}, func(p *inspect.Printer) {
+		styles := map[string]inspect.Style{doctor.Healthy: inspect.Good, doctor.Warning: inspect.Notice, doctor.Failing: inspect.Bad}
+		var rows [][]inspect.Cell
+		for _, f := range findings {
+			rows = append(rows, []inspect.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
+			if f.Remedy != "" {
+				rows = append(rows, []inspect.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: inspect.Bold}})
+			}
 		}
-	}
-	p.Table([]string{"", "CHECK", ""}, rows)
-	return p.Err()
+		p.Table([]string{"", "CHECK", ""}, rows)
+	})
 }
 
 // examine runs every check whose prerequisites hold: without a database, its contents cannot be checked.

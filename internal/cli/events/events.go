@@ -202,15 +202,12 @@ not know. The newest million positions of the log are counted, with --whole all 
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(counts)
-			}
-			p := s.Printer()
-			p.Types(counts.Types)
-			if !counts.Whole {
-				p.Line(fmt.Sprintf("counted from position %d on; all of them with --whole", counts.Low), inspect.Faint)
-			}
-			return p.Err()
+			return s.Print(asJSON, counts, func(p *inspect.Printer) {
+				p.Types(counts.Types)
+				if !counts.Whole {
+					p.Line(fmt.Sprintf("counted from position %d on; all of them with --whole", counts.Low), inspect.Faint)
+				}
+			})
 		}),
 	}
 	cmd.Flags().BoolVar(&whole, "whole", false, "count the whole log, however long")

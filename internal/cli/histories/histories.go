@@ -207,16 +207,8 @@ func printReplayedFiles(s *shell.Shell, all []engine.ReplayedFile, asJSON bool) 
 			rows = append(rows, []inspect.Cell{{}, {Text: r.Detail}})
 		}
 	}
-	if asJSON {
-		if err := s.PrintJSON(all); err != nil {
-			return err
-		}
-	} else {
-		p := s.Printer()
-		p.Table([]string{"", "FILE", "STEP"}, rows)
-		if err := p.Err(); err != nil {
-			return err
-		}
+	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"", "FILE", "STEP"}, rows) }); err != nil {
+		return err
 	}
 	switch {
 	case counts["diverges"] > 0:

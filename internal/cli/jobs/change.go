@@ -173,16 +173,8 @@ func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant
 		}
 		rows = append(rows, []inspect.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {Text: detail}})
 	}
-	if asJSON {
-		if err := s.PrintJSON(all); err != nil {
-			return err
-		}
-	} else {
-		p := s.Printer()
-		p.Table([]string{"JOB", "OUTCOME", ""}, rows)
-		if err := p.Err(); err != nil {
-			return err
-		}
+	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"JOB", "OUTCOME", ""}, rows) }); err != nil {
+		return err
 	}
 	if refused == 1 && meant == 1 && len(all) == 1 {
 		return fmt.Errorf("the job was left as it is: %s", all[0].Detail)

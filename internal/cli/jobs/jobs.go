@@ -9,6 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -50,12 +51,7 @@ time. With --workflow, show its events beside those of its workflow in Temporal.
 			if workflow {
 				return show.Workflow(ctx, s, h, h.Events, engine.ExecutionsOf(h), asJSON)
 			}
-			if asJSON {
-				return s.PrintJSON(h.State())
-			}
-			p := s.Printer()
-			p.State(h, len(whole.Events))
-			return p.Err()
+			return s.Print(asJSON, h.State(), func(p *inspect.Printer) { p.State(h, len(whole.Events)) })
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
@@ -66,64 +62,22 @@ time. With --workflow, show its events beside those of its workflow in Temporal.
 }
 
 func jobEvents(s *shell.Shell) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "events ID", Short: "List every event of a job: when, where in the log, by whom and why", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			h, err := s.Histories(pool).History(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.PrintJSON(h)
-			}
-			p := s.Printer()
-			p.Events(h)
-			return p.Err()
-		}),
-	}
-	shell.JSONFlag(cmd, &asJSON)
-	return cmd
+	return show.Answer(s, "events ID", "List every event of a job: when, where in the log, by whom and why", 1, (*inspect.Printer).Events,
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.History, error) {
+			return s.Histories(pool).History(ctx, args[0])
+		})
 }
 
 func jobTimeline(s *shell.Shell) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "timeline ID", Short: "Show where the time of a job went: waits, nodes, attempts, workers", Args: cobra.ExactArgs(1),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			t, err := s.Histories(pool).Measure(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.PrintJSON(t)
-			}
-			p := s.Printer()
-			p.Timeline(t)
-			return p.Err()
-		}),
-	}
-	shell.JSONFlag(cmd, &asJSON)
-	return cmd
+	return show.Answer(s, "timeline ID", "Show where the time of a job went: waits, nodes, attempts, workers", 1, (*inspect.Printer).Timeline,
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Timeline, error) {
+			return s.Histories(pool).Measure(ctx, args[0])
+		})
 }
 
 func diffJobs(s *shell.Shell) *cobra.Command {
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "diff ID ID", Short: "Show how two jobs differ: graph, course, results, times", Args: cobra.ExactArgs(2),
-		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
-			c, err := s.Histories(pool).Compare(ctx, args[0], args[1])
-			if err != nil {
-				return err
-			}
-			if asJSON {
-				return s.PrintJSON(c)
-			}
-			p := s.Printer()
-			p.Comparison(c)
-			return p.Err()
-		}),
-	}
-	shell.JSONFlag(cmd, &asJSON)
-	return cmd
+	return show.Answer(s, "diff ID ID", "Show how two jobs differ: graph, course, results, times", 2, (*inspect.Printer).Comparison,
+		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Comparison, error) {
+			return s.Histories(pool).Compare(ctx, args[0], args[1])
+		})
 }

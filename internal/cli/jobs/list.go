@@ -7,6 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -30,12 +31,7 @@ func listJobs(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(found)
-			}
-			p := s.Printer()
-			p.Jobs(found, names, now)
-			return p.Err()
+			return s.Print(asJSON, found, func(p *inspect.Printer) { p.Jobs(found, names, now) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")

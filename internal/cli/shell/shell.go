@@ -63,6 +63,16 @@ func (s *Shell) Printer() *inspect.Printer {
 	return &inspect.Printer{Out: s.Out, Colour: colour}
 }
 
+// Print writes v for programs, or what draw makes of it for people.
+func (s *Shell) Print(asJSON bool, v any, draw func(*inspect.Printer)) error {
+	if asJSON {
+		return s.PrintJSON(v)
+	}
+	p := s.Printer()
+	draw(p)
+	return p.Err()
+}
+
 // PrintJSON writes a value indented, without secrets.
 func (s *Shell) PrintJSON(v any) error {
 	raw, err := json.Marshal(v)

@@ -24,15 +24,12 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.E
 	if err != nil {
 		return err
 	}
-	if asJSON {
-		return s.PrintJSON(engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing})
-	}
-	p := s.Printer()
-	p.SideBySide(events, steps)
-	for _, id := range missing {
-		p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
-	}
-	return p.Err()
+	return s.Print(asJSON, engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *inspect.Printer) {
+		p.SideBySide(events, steps)
+		for _, id := range missing {
+			p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
+		}
+	})
 }
 
 // Commands shows the aggregates of one kind, and prints their state.
@@ -106,12 +103,7 @@ func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect
 			if err != nil {
 				return err
 			}
-			if asJSON {
-				return s.PrintJSON(answer)
-			}
-			p := s.Printer()
-			print(p, answer)
-			return p.Err()
+			return s.Print(asJSON, answer, func(p *inspect.Printer) { print(p, answer) })
 		}),
 	}
 	shell.JSONFlag(cmd, &asJSON)

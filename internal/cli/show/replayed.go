@@ -21,16 +21,8 @@ func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 			rows = append(rows, []inspect.Cell{{}, {}, {Text: r.Detail}})
 		}
 	}
-	if asJSON {
-		if err := s.PrintJSON(all); err != nil {
-			return err
-		}
-	} else {
-		p := s.Printer()
-		p.Table([]string{"", "WORKFLOW", "STEP"}, rows)
-		if err := p.Err(); err != nil {
-			return err
-		}
+	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"", "WORKFLOW", "STEP"}, rows) }); err != nil {
+		return err
 	}
 	switch {
 	case counts["diverges"] > 0:

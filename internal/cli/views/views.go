@@ -39,12 +39,7 @@ func listViews(s *shell.Shell) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if asJSON {
-					return s.PrintJSON(shown)
-				}
-				p := s.Printer()
-				printViews(p, shown)
-				return p.Err()
+				return s.Print(asJSON, shown, func(p *inspect.Printer) { printViews(p, shown) })
 			})
 		},
 	}
