@@ -100,18 +100,6 @@ type Operation struct {
 	op           *openapi3.Operation
 }
 
-// Statuses lists the documented statuses.
-func (o Operation) Statuses() []int {
-	var all []int
-	for text := range o.op.Responses.Map() {
-		if status, err := strconv.Atoi(text); err == nil {
-			all = append(all, status)
-		}
-	}
-	slices.Sort(all)
-	return all
-}
-
 // Query lists the names of the documented query parameters, in order.
 func (o Operation) Query() []string {
 	all := []string{}

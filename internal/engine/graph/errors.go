@@ -1,12 +1,11 @@
 package graph
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -60,30 +59,15 @@ type InputError struct {
 
 // MarshalJSON encodes the errors as an object by node id, in order.
 func (ne NodeErrors) MarshalJSON() ([]byte, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
+	object := make(node.Object, len(ne))
 	for i, e := range ne {
-		key, err := json.Marshal(e.Node)
-		if err != nil {
-			return nil, err
-		}
-		body, err := json.Marshal(struct {
+		object[i] = node.Defined{Name: e.Node, Spec: struct {
 			Errors           []InputError `json:"errors"`
 			DependentOutputs []string     `json:"dependent_outputs"`
 			Class            string       `json:"class_type"`
-		}{e.Errors, e.DependentOutputs, e.Class})
-		if err != nil {
-			return nil, err
-		}
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.Write(key)
-		b.WriteByte(':')
-		b.Write(body)
+		}{e.Errors, e.DependentOutputs, e.Class}}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
+	return object.MarshalJSON()
 }
 
 // FieldError is a broken rule as the v2 API reports it.

@@ -100,7 +100,7 @@ type Sections struct {
 	Required, Optional, Hidden []Defined
 }
 
-// Defined is one input of a definition: its name and specification.
+// Defined is one member of an Object, for instance an input of a definition: its name and specification.
 type Defined struct {
 	Name string
 	Spec any
@@ -108,21 +108,21 @@ type Defined struct {
 
 // MarshalJSON implements json.Marshaler. Empty sections are left out, except for the required inputs.
 func (s Sections) MarshalJSON() ([]byte, error) {
-	sections := []Defined{{"required", object(s.Required)}}
+	sections := []Defined{{"required", Object(s.Required)}}
 	if len(s.Optional) > 0 {
-		sections = append(sections, Defined{"optional", object(s.Optional)})
+		sections = append(sections, Defined{"optional", Object(s.Optional)})
 	}
 	if len(s.Hidden) > 0 {
-		sections = append(sections, Defined{"hidden", object(s.Hidden)})
+		sections = append(sections, Defined{"hidden", Object(s.Hidden)})
 	}
-	return object(sections).MarshalJSON()
+	return Object(sections).MarshalJSON()
 }
 
-// object is a JSON object that keeps its order.
-type object []Defined
+// Object is a JSON object that keeps its order.
+type Object []Defined
 
 // MarshalJSON implements json.Marshaler.
-func (o object) MarshalJSON() ([]byte, error) {
+func (o Object) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
 	for i, member := range o {
@@ -151,7 +151,7 @@ type Definitions []Definition
 
 // MarshalJSON implements json.Marshaler.
 func (d Definitions) MarshalJSON() ([]byte, error) {
-	members := make(object, len(d))
+	members := make(Object, len(d))
 	for i := range d {
 		members[i] = Defined{d[i].Name, d[i]}
 	}

@@ -87,7 +87,7 @@ func (c Choice) MarshalJSON() ([]byte, error) {
 			s.Required = append(s.Required, defined)
 		}
 	}
-	return object{{"key", c.Key}, {"inputs", s}}.MarshalJSON()
+	return Object{{"key", c.Key}, {"inputs", s}}.MarshalJSON()
 }
 
 // of returns the inputs of a choice.

@@ -130,7 +130,7 @@ func (s *stripe) slot(y int) []float32 {
 // blur writes row y. Rows must be requested in order.
 func (s *stripe) blur(dst []float32, y int) {
 	for ; s.next <= y+s.radius; s.next++ {
-		s.along(s.slot(s.next), mirror(s.next, s.src.h))
+		s.along(s.slot(s.next), Mirror(s.next, s.src.h))
 	}
 	for i := range s.taps {
 		s.taps[i] = s.slot(y - s.radius + i)
@@ -155,8 +155,8 @@ func (s *stripe) along(dst []float32, y int) {
 	weigh(dst, s.taps, s.kernel)
 }
 
-// mirror reflects a coordinate at the edges of [0, n) without repeating the edge.
-func mirror(i, n int) int {
+// Mirror reflects a coordinate at the edges of [0, n) without repeating the edge.
+func Mirror(i, n int) int {
 	if i < 0 {
 		return -i
 	}

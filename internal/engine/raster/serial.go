@@ -102,19 +102,6 @@ func (e Engine) Read(r io.Reader) (any, error) {
 	return &Image{g}, nil
 }
 
-// ReadImage reads a value that must be an image.
-func (e Engine) ReadImage(r io.Reader) (*Image, error) {
-	v, err := e.Read(r)
-	if err != nil {
-		return nil, err
-	}
-	im, ok := v.(*Image)
-	if !ok {
-		return nil, fault.New(fault.Invalid, fault.CodeRasterKind, "the stored value is a mask, not an image")
-	}
-	return im, nil
-}
-
 func (e Engine) readHeader(r io.Reader) (grid, byte, error) {
 	var h [headerSize]byte
 	if _, err := io.ReadFull(r, h[:]); err != nil {

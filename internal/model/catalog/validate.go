@@ -21,9 +21,6 @@ const maxEcho = 8 << 10
 // maxViolations bounds the violations of one answer.
 const maxViolations = 100
 
-// IsObject reports whether body is one JSON object, which the run route requires.
-func IsObject(body []byte) bool { return jsondoc.IsObject(body) }
-
 // Validate checks a body, one JSON object, against the input schema and the rules of the entry. It returns nil for an
 // accepted body; a model without an input schema accepts every object. Violations are sorted by path.
 func (m *Model) Validate(body []byte) []Violation {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
@@ -23,9 +24,9 @@ func SplitImageWithAlpha() *node.Class {
 		Name: "SplitImageWithAlpha", DisplayName: "Split Image with Alpha", Category: "image/compositing", Module: moduleCompositing,
 		Description:   "Separates an image into colours and a mask that is 1 where it is transparent.",
 		SearchAliases: []string{"extract alpha", "separate transparency", "remove alpha"},
-		Inputs:        []node.Input{images("image", "The images to separate.")},
+		Inputs:        []node.Input{declare.Image("image", "The images to separate.")},
 		Outputs:       []node.Output{{Type: node.Image}, {Type: node.Mask}},
-		Cost:          perPixel(3 * copyNanos),
+		Cost:          declare.PerPixel(3 * copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im := in.Image("image")
@@ -44,39 +45,39 @@ func JoinImageWithAlpha() *node.Class {
 		Description:   "Makes images transparent where a mask is 1.",
 		SearchAliases: []string{"add transparency", "apply alpha", "composite alpha", "RGBA"},
 		Inputs: []node.Input{
-			images("image", "The colours."),
+			declare.Image("image", "The colours."),
 			{Name: "alpha", Type: node.Mask, Tooltip: "What becomes transparent; stretched to the image."},
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(25),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(25),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, alpha := in.Image("image"), in.Mask("alpha")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).JoinAlpha(ctx, im, alpha))
+			return declare.One(engine(call).JoinAlpha(ctx, im, alpha))
 		},
 	}
 }
 
 // PorterDuffImageComposite composes two images with transparency.
 func PorterDuffImageComposite() *node.Class {
-	mode := choice("mode", raster.DuffModes(), "The operation.")
+	mode := declare.Choice("mode", raster.DuffModes(), "The operation.")
 	mode.Default = "DST"
 	return &node.Class{
 		Name: "PorterDuffImageComposite", DisplayName: "Porter-Duff Image Composite", Category: "image/compositing", Module: moduleCompositing,
 		Description:   "Composes a source with a destination by one of the Porter-Duff operations. Masks are 1 where transparent.",
 		SearchAliases: []string{"alpha composite", "blend modes", "layer blend", "transparency blend"},
 		Inputs: []node.Input{
-			images("source", "The image above."),
+			declare.Image("source", "The image above."),
 			{Name: "source_alpha", Type: node.Mask, Tooltip: "Where the source is transparent."},
-			images("destination", "The image below."),
+			declare.Image("destination", "The image below."),
 			{Name: "destination_alpha", Type: node.Mask, Tooltip: "Where the destination is transparent."},
 			mode,
 		},
 		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
-		Cost:    perPixel(60),
+		Cost:    declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			src := raster.Layer{Image: in.Image("source"), Mask: in.Mask("source_alpha")}

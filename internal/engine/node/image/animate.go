@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -17,10 +18,10 @@ func SaveAnimatedPNG() *node.Class {
 		Name: "SaveAnimatedPNG", DisplayName: "Save Animated PNG", Category: "image", Module: moduleImages,
 		Description: "Writes the images of a batch as the frames of one animated PNG file.",
 		Inputs: append([]node.Input{
-			images("images", "The frames."),
+			declare.Image("images", "The frames."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
-			advanced(count("compress_level", 4, 0, 9, "How hard to compress.")),
+			declare.Advanced(declare.Count("compress_level", 4, 0, 9, "How hard to compress.")),
 		}, HiddenMetadata()...),
 		Outputs:    savedOut(),
 		OutputNode: true,

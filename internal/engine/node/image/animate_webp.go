@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -23,12 +24,12 @@ func SaveAnimatedWEBP(lossy LossyWriter) *node.Class {
 		Description: "Writes the images of a batch as the frames of one animated WebP file. " +
 			"A file with losses is written by ffmpeg, without transparency and without the graph that made it.",
 		Inputs: append([]node.Input{
-			images("images", "The frames."),
+			declare.Image("images", "The frames."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file name begins."},
 			number("fps", 6.0, 0.01, 1000.0, 0.01, "Frames per second."),
 			{Name: "lossless", Type: node.Boolean, Default: true, Tooltip: "Whether every pixel is kept."},
-			count("quality", 80, 0, 100, "How good a file with losses is."),
-			choice("method", []string{"default", "fastest", "slowest"}, "How hard to compress."),
+			declare.Count("quality", 80, 0, 100, "How good a file with losses is."),
+			declare.Choice("method", []string{"default", "fastest", "slowest"}, "How hard to compress."),
 		}, HiddenMetadata()...),
 		Outputs:    savedOut(),
 		OutputNode: true,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -17,11 +18,11 @@ func ImageFromBatch() *node.Class {
 		Name: "ImageFromBatch", DisplayName: "Get Image from Batch", Category: "image/batch", Module: moduleImages,
 		Description: "Takes consecutive images out of a batch. A negative index counts from the end.",
 		Inputs: []node.Input{
-			images("image", "The batch."),
-			count("batch_index", 0, -maxSide, maxSide, "The first image to take."),
-			count("length", 1, 1, maxBatch, "How many images to take."),
+			declare.Image("image", "The batch."),
+			declare.Count("batch_index", 0, -maxSide, maxSide, "The first image to take."),
+			declare.Count("length", 1, 1, maxBatch, "How many images to take."),
 		},
-		Outputs: imageOut(),
+		Outputs: declare.Images(""),
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, first, length := in.Image("image"), in.Int("batch_index"), in.Int("length")
@@ -33,7 +34,7 @@ func ImageFromBatch() *node.Class {
 			}
 			first = min(max(first, 0), im.Frames()-1)
 			length = min(max(length, 1), im.Frames()-first)
-			return one(im.Slice(first, length), nil)
+			return declare.One(im.Slice(first, length), nil)
 		},
 	}
 }
@@ -44,11 +45,11 @@ func RepeatImageBatch() *node.Class {
 		Name: "RepeatImageBatch", DisplayName: "Repeat Image Batch", Category: "image/batch", Module: moduleImages,
 		Description: "Repeats all images of a batch.",
 		Inputs: []node.Input{
-			images("image", "The batch."),
-			count("amount", 1, 1, maxBatch, "How often the batch appears in the result."),
+			declare.Image("image", "The batch."),
+			declare.Count("amount", 1, 1, maxBatch, "How often the batch appears in the result."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(copyNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(copyNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			return upstream * max(1, constInt(constants, "amount", maxBatch))
 		},
@@ -58,7 +59,7 @@ func RepeatImageBatch() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Repeat(ctx, im, amount))
+			return declare.One(engine(call).Repeat(ctx, im, amount))
 		},
 	}
 }
@@ -79,8 +80,8 @@ func BatchImagesNode() *node.Class {
 				Each: node.Input{Name: "image", Type: node.Image}, Prefix: "image", Min: 1, Max: maxBatched,
 			}},
 		}},
-		Outputs: imageOut(),
-		Cost:    perPixel(50),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(50),
 		Pixels:  func(_ node.Args, upstream int64) int64 { return upstream * maxBatched },
 		Run:     runBatchImages,
 	}
@@ -114,7 +115,7 @@ func runBatchImages(ctx context.Context, call *node.Call) (node.Result, error) {
 		}
 		parts[i] = im
 	}
-	return one(engine(call).Join(ctx, parts...))
+	return declare.One(engine(call).Join(ctx, parts...))
 }
 
 // RebatchImages cuts a list of batches into batches of equal length.
@@ -124,11 +125,11 @@ func RebatchImages() *node.Class {
 		Description: "Collects all images of a list and hands them on in batches of a given length.",
 		InputIsList: true,
 		Inputs: []node.Input{
-			images("images", "The images to collect."),
-			count("batch_size", 1, 1, maxBatch, "The length of each batch; the last may be shorter."),
+			declare.Image("images", "The images to collect."),
+			declare.Count("batch_size", 1, 1, maxBatch, "The length of each batch; the last may be shorter."),
 		},
 		Outputs: []node.Output{{Type: node.Image, IsList: true}},
-		Cost:    perPixel(copyNanos),
+		Cost:    declare.PerPixel(copyNanos),
 		Run:     runRebatch,
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
@@ -14,13 +15,13 @@ func ImageBlend() *node.Class {
 		Essentials:  "Image Tools",
 		Description: "Mixes a second image into a first; the second is brought to the size of the first.",
 		Inputs: []node.Input{
-			images("image1", "The image below."),
-			images("image2", "The image above."),
+			declare.Image("image1", "The image below."),
+			declare.Image("image2", "The image above."),
 			number("blend_factor", 0.5, 0.0, 1.0, 0.01, "The share of the mixed result."),
-			choice("blend_mode", raster.BlendModes(), "The formula of the mix."),
+			declare.Choice("blend_mode", raster.BlendModes(), "The formula of the mix."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(90),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(90),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			a, b := in.Image("image1"), in.Image("image2")
@@ -28,7 +29,7 @@ func ImageBlend() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Blend(ctx, a, b, mode, factor))
+			return declare.One(engine(call).Blend(ctx, a, b, mode, factor))
 		},
 	}
 }
@@ -40,15 +41,15 @@ func ImageCompositeMasked() *node.Class {
 		Description:   "Puts a source image onto a destination at a position, through a mask if there is one.",
 		SearchAliases: []string{"overlay", "paste image", "layer"},
 		Inputs: []node.Input{
-			images("destination", "The image below."),
-			images("source", "The image to put on top."),
-			integer("x", 0, 0, maxSide, "The left edge of the source."),
-			integer("y", 0, 0, maxSide, "The top edge of the source."),
+			declare.Image("destination", "The image below."),
+			declare.Image("source", "The image to put on top."),
+			declare.Integer("x", 0, 0, maxSide, "The left edge of the source."),
+			declare.Integer("y", 0, 0, maxSide, "The top edge of the source."),
 			{Name: "resize_source", Type: node.Boolean, Default: false, Tooltip: "Stretch the source to the destination first."},
 			{Name: "mask", Type: node.Mask, Section: node.Optional, Tooltip: "Where the source shows; stretched to the source."},
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(60),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(60),
 		Run:     runComposite,
 	}
 }
@@ -64,7 +65,7 @@ func runComposite(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	return one(engine(call).Composite(ctx, destination, source, mask, x, y, fill))
+	return declare.One(engine(call).Composite(ctx, destination, source, mask, x, y, fill))
 }
 
 // ImageBatch puts the frames of two images into one batch.
@@ -74,9 +75,9 @@ func ImageBatch() *node.Class {
 		Description:   "Puts two images into one batch; the second is brought to the size of the first.",
 		SearchAliases: []string{"combine images", "merge images", "stack images"},
 		Deprecated:    true,
-		Inputs:        []node.Input{images("image1", "The first images."), images("image2", "The images that follow.")},
-		Outputs:       imageOut(),
-		Cost:          perPixel(50),
+		Inputs:        []node.Input{declare.Image("image1", "The first images."), declare.Image("image2", "The images that follow.")},
+		Outputs:       declare.Images(""),
+		Cost:          declare.PerPixel(50),
 		Pixels:        func(_ node.Args, upstream int64) int64 { return 2 * upstream },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -84,7 +85,7 @@ func ImageBatch() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Batch(ctx, a, b))
+			return declare.One(engine(call).Batch(ctx, a, b))
 		},
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 )
 
 // maxBatch is the largest number of frames that an input may ask for.
@@ -12,19 +13,19 @@ const maxBatch = 4096
 
 // EmptyImage makes frames of one colour.
 func EmptyImage() *node.Class {
-	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
+	color := declare.Integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
 	color.Display = "color"
 	return &node.Class{
 		Name: "EmptyImage", DisplayName: "Empty Image", Category: "image", Module: moduleNodes,
 		Description: "Makes images of a single colour.",
 		Inputs: []node.Input{
-			integer("width", 512, 1, maxSide, "The width in pixels."),
-			integer("height", 512, 1, maxSide, "The height in pixels."),
-			count("batch_size", 1, 1, maxBatch, "How many images to make."),
+			declare.Integer("width", 512, 1, maxSide, "The width in pixels."),
+			declare.Integer("height", 512, 1, maxSide, "The height in pixels."),
+			declare.Count("batch_size", 1, 1, maxBatch, "How many images to make."),
 			color,
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(4),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(4),
 		Pixels: func(constants node.Args, _ int64) int64 {
 			return constInt(constants, "width", maxSide) * constInt(constants, "height", maxSide) *
 				constInt(constants, "batch_size", maxBatch)
@@ -35,7 +36,7 @@ func EmptyImage() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Solid(ctx, n, h, w, []uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)}))
+			return declare.One(engine(call).Solid(ctx, n, h, w, []uint8{uint8(c >> 16), uint8(c >> 8), uint8(c)}))
 		},
 	}
 }
@@ -47,7 +48,7 @@ func GetImageSize() *node.Class {
 		Description:   "Returns the width, height and number of images; the images pass through elsewhere.",
 		SearchAliases: []string{"dimensions", "resolution", "image info"},
 		Inputs: []node.Input{
-			images("image", "The images to measure."),
+			declare.Image("image", "The images to measure."),
 			{Name: "unique_id", Type: "UNIQUE_ID", Section: node.Hidden},
 		},
 		Outputs: []node.Output{

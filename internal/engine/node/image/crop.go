@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -17,21 +18,21 @@ func ImageCrop() *node.Class {
 		Description: "Cuts a rectangle out of images. What lies outside is left away.",
 		Deprecated:  true,
 		Inputs: []node.Input{
-			images("image", "The images to cut."),
-			integer("width", 512, 1, maxSide, "The width of the rectangle."),
-			integer("height", 512, 1, maxSide, "The height of the rectangle."),
-			integer("x", 0, 0, maxSide, "The left edge."),
-			integer("y", 0, 0, maxSide, "The top edge."),
+			declare.Image("image", "The images to cut."),
+			declare.Integer("width", 512, 1, maxSide, "The width of the rectangle."),
+			declare.Integer("height", 512, 1, maxSide, "The height of the rectangle."),
+			declare.Integer("x", 0, 0, maxSide, "The left edge."),
+			declare.Integer("y", 0, 0, maxSide, "The top edge."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(copyNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, w, h, x, y := in.Image("image"), in.Int("width"), in.Int("height"), in.Int("x"), in.Int("y")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Crop(ctx, im, x, y, w, h))
+			return declare.One(engine(call).Crop(ctx, im, x, y, w, h))
 		},
 	}
 }
@@ -48,14 +49,14 @@ func ImageCropV2() *node.Class {
 		SearchAliases: []string{"trim", "cut out"},
 		Intermediate:  true,
 		Inputs: []node.Input{
-			images("image", "The images to cut."),
+			declare.Image("image", "The images to cut."),
 			{
 				Name: "crop_region", Type: node.BoundingBox, Tooltip: "The rectangle.", Socketless: true,
 				Extra:   map[string]any{"component": "ImageCrop"},
 				Default: map[string]any{"x": 0, "y": 0, "width": 512, "height": 512},
 			},
 		},
-		Outputs: imageOut(),
+		Outputs: declare.Images(""),
 		Cost:    encodeCost,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/palette"
 )
@@ -16,16 +17,16 @@ func ImageInvert() *node.Class {
 		Essentials:    "Image Tools",
 		Description:   "Replaces every value by one minus itself.",
 		SearchAliases: []string{"reverse colors", "negative"},
-		Inputs:        []node.Input{images("image", "The images to invert.")},
-		Outputs:       imageOut(),
-		Cost:          perPixel(10),
+		Inputs:        []node.Input{declare.Image("image", "The images to invert.")},
+		Outputs:       declare.Images(""),
+		Cost:          declare.PerPixel(10),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im := in.Image("image")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Invert(ctx, im))
+			return declare.One(engine(call).Invert(ctx, im))
 		},
 	}
 }
@@ -39,11 +40,11 @@ func ImageBlur() *node.Class {
 		Name: "ImageBlur", DisplayName: "Blur Image", Category: "image/filters", Module: modulePostProcessing,
 		Description: "Softens images with a Gaussian window.",
 		Inputs: []node.Input{
-			images("image", "The images to soften."),
-			integer("blur_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
+			declare.Image("image", "The images to soften."),
+			declare.Integer("blur_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches."),
 			number("sigma", 1.0, 0.1, 10.0, 0.1, "How flat the window is, relative to its radius."),
 		},
-		Outputs: imageOut(),
+		Outputs: declare.Images(""),
 		Cost:    blurCost("blur_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -51,7 +52,7 @@ func ImageBlur() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Blur(ctx, im, radius, sigma))
+			return declare.One(engine(call).Blur(ctx, im, radius, sigma))
 		},
 	}
 }
@@ -63,7 +64,7 @@ func blurCost(input string) func(node.Args, int64) time.Duration {
 		if !ok || radius < 1 || radius > maxRadius {
 			radius = maxRadius
 		}
-		return perPixel(20+6*radius)(nil, pixels)
+		return declare.PerPixel(20+6*radius)(nil, pixels)
 	}
 }
 
@@ -73,12 +74,12 @@ func ImageSharpen() *node.Class {
 		Name: "ImageSharpen", DisplayName: "Sharpen Image", Category: "image/filters", Module: modulePostProcessing,
 		Description: "Sharpens images by subtracting a blurred copy.",
 		Inputs: []node.Input{
-			images("image", "The images to sharpen."),
-			advanced(integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches.")),
-			advanced(number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius.")),
-			advanced(number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is.")),
+			declare.Image("image", "The images to sharpen."),
+			declare.Advanced(declare.Integer("sharpen_radius", 1, 1, maxRadius, "How many pixels to each side the window reaches.")),
+			declare.Advanced(number("sigma", 1.0, 0.1, 10.0, 0.01, "How flat the window is, relative to its radius.")),
+			declare.Advanced(number("alpha", 1.0, 0.0, 5.0, 0.01, "How strong the effect is.")),
 		},
-		Outputs: imageOut(),
+		Outputs: declare.Images(""),
 		Cost:    blurCost("sharpen_radius"),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -87,7 +88,7 @@ func ImageSharpen() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
+			return declare.One(engine(call).Sharpen(ctx, im, radius, sigma, alpha))
 		},
 	}
 }
@@ -99,19 +100,19 @@ func Morphology() *node.Class {
 		Description:   "Shrinks or widens bright areas, or shows the difference such a step makes.",
 		SearchAliases: []string{"erode", "dilate"},
 		Inputs: []node.Input{
-			images("image", "The images to change."),
-			choice("operation", raster.Morphologies(), "The operation."),
-			integer("kernel_size", 3, 3, 999, "The side of the square that each pixel sees."),
+			declare.Image("image", "The images to change."),
+			declare.Choice("operation", raster.Morphologies(), "The operation."),
+			declare.Integer("kernel_size", 3, 3, 999, "The side of the square that each pixel sees."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(1100),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(1100),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, operation, size := in.Image("image"), in.String("operation"), in.Int("kernel_size")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Morph(ctx, im, operation, size))
+			return declare.One(engine(call).Morph(ctx, im, operation, size))
 		},
 	}
 }
@@ -123,19 +124,19 @@ func ImageQuantize() *node.Class {
 		Description:   "Reduces each image to a palette of its own.",
 		SearchAliases: []string{"posterize", "palette", "reduce colors"},
 		Inputs: []node.Input{
-			images("image", "The images to reduce."),
-			integer("colors", 256, 1, 256, "The size of the palette."),
-			choice("dither", palette.Dithers(), "How in-between colours are imitated."),
+			declare.Image("image", "The images to reduce."),
+			declare.Integer("colors", 256, 1, 256, "The size of the palette."),
+			declare.Choice("dither", palette.Dithers(), "How in-between colours are imitated."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(quantizeNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(quantizeNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, colors, dither := in.Image("image"), in.Int("colors"), in.String("dither")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(palette.Quantize(ctx, engine(call), im, colors, dither))
+			return declare.One(palette.Quantize(ctx, engine(call), im, colors, dither))
 		},
 	}
 }

@@ -4,8 +4,6 @@
 package image
 
 import (
-	"time"
-
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
@@ -56,62 +54,9 @@ func progress(live node.Live) func(done, total int) {
 	}
 }
 
-// perPixel returns a cost of the given nanoseconds for each pixel on one slow core. The figures are twice the times
-// of one core of a shared EPYC for RGBA (BenchmarkOperations, BenchmarkPNG).
-func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
-	return func(_ node.Args, pixels int64) time.Duration {
-		return time.Duration(pixels*nanoseconds) + time.Millisecond
-	}
-}
-
-// one returns the result of a class with a single output.
-func one(v node.Value, err error) (node.Result, error) {
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{v}}, nil
-}
-
-// images declares a required image input.
-func images(name, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Image, Tooltip: tooltip}
-}
-
-// integer declares a required integer input in steps of one.
-func integer(name string, def, least, most int, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Int, Default: def, Min: least, Max: most, Step: 1, Tooltip: tooltip}
-}
-
-// count declares a required integer input without a step.
-func count(name string, def, least, most int, tooltip string) node.Input {
-	in := integer(name, def, least, most, tooltip)
-	in.Step = nil
-	return in
-}
-
 // number declares a required float input.
 func number(name string, def, least, most, step float64, tooltip string) node.Input {
 	return node.Input{Name: name, Type: node.Float, Default: def, Min: least, Max: most, Step: step, Tooltip: tooltip}
-}
-
-// choice declares a required combo. Clients preselect its first option.
-func choice(name string, options []string, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Combo, Options: options, Tooltip: tooltip}
-}
-
-// imageOut is the output list of most classes.
-func imageOut() []node.Output { return []node.Output{{Type: node.Image}} }
-
-// advanced marks an input as one that the editor shows only on demand.
-func advanced(in node.Input) node.Input {
-	in.Advanced = true
-	return in
-}
-
-// preset gives an input a default.
-func preset(in node.Input, def any) node.Input {
-	in.Default = def
-	return in
 }
 
 // constInt returns a constant integer, or the value or if the input is linked or absent.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -16,9 +17,9 @@ func ImageRotate() *node.Class {
 		Essentials:    "Image Tools",
 		Description:   "Turns images clockwise.",
 		SearchAliases: []string{"turn", "flip orientation"},
-		Inputs:        []node.Input{images("image", "The images to turn."), choice("rotation", turns, "How far to turn.")},
-		Outputs:       imageOut(),
-		Cost:          perPixel(copyNanos),
+		Inputs:        []node.Input{declare.Image("image", "The images to turn."), declare.Choice("rotation", turns, "How far to turn.")},
+		Outputs:       declare.Images(""),
+		Cost:          declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, turn := in.Image("image"), in.String("rotation")
@@ -27,7 +28,7 @@ func ImageRotate() *node.Class {
 			}
 			for i, name := range turns {
 				if name == turn {
-					return one(engine(call).Rotate(ctx, im, i))
+					return declare.One(engine(call).Rotate(ctx, im, i))
 				}
 			}
 			return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownRotation, "unknown rotation %q", turn)
@@ -43,11 +44,11 @@ func ImageFlip() *node.Class {
 		Description:   "Mirrors images top to bottom or left to right.",
 		SearchAliases: []string{"mirror", "reflect"},
 		Inputs: []node.Input{
-			images("image", "The images to mirror."),
-			choice("flip_method", []string{vertical, horizontal}, "The axis to mirror at."),
+			declare.Image("image", "The images to mirror."),
+			declare.Choice("flip_method", []string{vertical, horizontal}, "The axis to mirror at."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(copyNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(copyNanos),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, method := in.Image("image"), in.String("flip_method")
@@ -56,9 +57,9 @@ func ImageFlip() *node.Class {
 			}
 			switch method {
 			case vertical:
-				return one(engine(call).FlipRows(ctx, im))
+				return declare.One(engine(call).FlipRows(ctx, im))
 			case horizontal:
-				return one(engine(call).FlipColumns(ctx, im))
+				return declare.One(engine(call).FlipColumns(ctx, im))
 			default:
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeUnknownFlip, "unknown flip method %q", method)
 			}
@@ -81,22 +82,22 @@ func ground(color string, channels int, alpha float32) []float32 {
 
 // ImageStitch puts two images side by side or one above the other.
 func ImageStitch() *node.Class {
-	spacing := integer("spacing_width", 0, 0, 1024, "The gap between the images; an odd width grows by one.")
+	spacing := declare.Integer("spacing_width", 0, 0, 1024, "The gap between the images; an odd width grows by one.")
 	spacing.Step = 2
 	return &node.Class{
 		Name: "ImageStitch", DisplayName: "Stitch Images", Category: "image/transform", Module: moduleImages,
 		Description:   "Puts the second image beside, below or above the first. Without a second image the first passes.",
 		SearchAliases: []string{"combine images", "join images", "concatenate images", "side by side"},
 		Inputs: []node.Input{
-			images("image1", "The first image."),
-			preset(choice("direction", []string{"right", "down", "left", "up"}, "Where the second image goes."), "right"),
+			declare.Image("image1", "The first image."),
+			declare.Preset(declare.Choice("direction", []string{"right", "down", "left", "up"}, "Where the second image goes."), "right"),
 			{Name: "match_image_size", Type: node.Boolean, Default: true, Tooltip: "Resize the second image to fit; otherwise pad the smaller one."},
-			advanced(spacing),
-			advanced(preset(choice("spacing_color", []string{"white", "black", "red", "green", "blue"}, "The colour of the gap and the padding."), "white")),
+			declare.Advanced(spacing),
+			declare.Advanced(declare.Preset(declare.Choice("spacing_color", []string{"white", "black", "red", "green", "blue"}, "The colour of the gap and the padding."), "white")),
 			{Name: "image2", Type: node.Image, Section: node.Optional, Tooltip: "The second image."},
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos + 3*copyNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos + 3*copyNanos),
 		Pixels:  func(_ node.Args, upstream int64) int64 { return upstream * 2 * assumedAspect },
 		Run:     runImageStitch,
 	}
@@ -120,13 +121,13 @@ func runImageStitch(ctx context.Context, call *node.Call) (node.Result, error) {
 		color:      in.String("spacing_color"),
 	}
 	if !in.Has("image2") || in.Err() != nil {
-		return one(a, in.Err())
+		return declare.One(a, in.Err())
 	}
 	b := in.Image("image2")
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	return one(s.run(ctx, engine(call), a, b))
+	return declare.One(s.run(ctx, engine(call), a, b))
 }
 
 func (s stitch) run(ctx context.Context, e raster.Engine, a, b *raster.Image) (*raster.Image, error) {
@@ -216,7 +217,7 @@ func (s stitch) bar(ctx context.Context, e raster.Engine, like *raster.Image) (*
 // ImagePadForOutpaint enlarges images with an area to be painted.
 func ImagePadForOutpaint() *node.Class {
 	margin := func(name, side string) node.Input {
-		in := integer(name, 0, 0, maxSide, "Pixels to add "+side+".")
+		in := declare.Integer(name, 0, 0, maxSide, "Pixels to add "+side+".")
 		in.Step = 8
 		return in
 	}
@@ -225,12 +226,12 @@ func ImagePadForOutpaint() *node.Class {
 		Description:   "Adds grey margins to images, and returns a mask of them that fades into the image.",
 		SearchAliases: []string{"extend canvas", "expand image"},
 		Inputs: []node.Input{
-			images("image", "The images to enlarge."),
+			declare.Image("image", "The images to enlarge."),
 			margin("left", "on the left"), margin("top", "above"), margin("right", "on the right"), margin("bottom", "below"),
-			advanced(integer("feathering", 40, 0, maxSide, "How far the mask fades into the image.")),
+			declare.Advanced(declare.Integer("feathering", 40, 0, maxSide, "How far the mask fades into the image.")),
 		},
 		Outputs: []node.Output{{Type: node.Image}, {Type: node.Mask}},
-		Cost:    perPixel(3 * copyNanos),
+		Cost:    declare.PerPixel(3 * copyNanos),
 		Pixels:  outpaintPixels,
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()

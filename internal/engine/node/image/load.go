@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
@@ -149,7 +150,7 @@ func LoadImageMask() *node.Class {
 				Name: "image", Type: node.Combo, Folder: node.FolderInput,
 				Tooltip: "The uploaded file to read.", Extra: map[string]any{"image_upload": true},
 			},
-			choice("channel", []string{"alpha", "red", "green", "blue"}, "The channel to use."),
+			declare.Choice("channel", []string{"alpha", "red", "green", "blue"}, "The channel to use."),
 		},
 		Outputs:     []node.Output{{Type: node.Mask}},
 		Cost:        decodeCost,
@@ -190,11 +191,11 @@ func runLoadImageMask(ctx context.Context, call *node.Call) (node.Result, error)
 	}
 	switch channel {
 	case "red":
-		return one(engine(call).Channel(ctx, pic.Image, 0))
+		return declare.One(engine(call).Channel(ctx, pic.Image, 0))
 	case "green":
-		return one(engine(call).Channel(ctx, pic.Image, 1))
+		return declare.One(engine(call).Channel(ctx, pic.Image, 1))
 	case "blue":
-		return one(engine(call).Channel(ctx, pic.Image, 2))
+		return declare.One(engine(call).Channel(ctx, pic.Image, 2))
 	}
-	return one(maskOf(ctx, pic))
+	return declare.One(maskOf(ctx, pic))
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 )
@@ -29,7 +30,7 @@ func SaveImage() *node.Class {
 		Description:   "Writes the images as PNG files into the output folder, together with the graph that made them.",
 		SearchAliases: []string{"export image", "write image", "image output", "download"},
 		Inputs: append([]node.Input{
-			images("images", "The images to write."),
+			declare.Image("images", "The images to write."),
 			{
 				Name: "filename_prefix", Type: node.String, Default: "ComfyUI",
 				Tooltip: "How the file names begin. May hold a folder and tokens such as %year% or %width%.",
@@ -56,7 +57,7 @@ func PreviewImage() *node.Class {
 		Essentials:    "Basics",
 		Description:   "Shows the images without keeping them in the output folder.",
 		SearchAliases: []string{"preview", "show image", "view image", "display image"},
-		Inputs:        append([]node.Input{images("images", "The images to show.")}, HiddenMetadata()...),
+		Inputs:        append([]node.Input{declare.Image("images", "The images to show.")}, HiddenMetadata()...),
 		Outputs:       savedOut(),
 		OutputNode:    true,
 		Cost:          encodeCost,

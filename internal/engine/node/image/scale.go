@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
@@ -23,14 +24,14 @@ func ImageScale() *node.Class {
 		Description:   "Resizes images to a width and height. A side of 0 follows from the other and the aspect ratio.",
 		SearchAliases: []string{"resize", "resize image", "scale image", "image resize", "zoom"},
 		Inputs: []node.Input{
-			images("image", "The images to resize."),
-			choice("upscale_method", methods(), "How new pixels are computed."),
-			integer("width", 512, 0, maxSide, "The new width; 0 keeps the aspect ratio."),
-			integer("height", 512, 0, maxSide, "The new height; 0 keeps the aspect ratio."),
-			choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."),
+			declare.Image("image", "The images to resize."),
+			declare.Choice("upscale_method", methods(), "How new pixels are computed."),
+			declare.Integer("width", 512, 0, maxSide, "The new width; 0 keeps the aspect ratio."),
+			declare.Integer("height", 512, 0, maxSide, "The new height; 0 keeps the aspect ratio."),
+			declare.Choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			w, h := constInt(constants, "width", maxSide), constInt(constants, "height", maxSide)
 			if w == 0 || h == 0 {
@@ -57,7 +58,7 @@ func runImageScale(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	if width == 0 && height == 0 {
-		return one(im, nil)
+		return declare.One(im, nil)
 	}
 	if width == 0 {
 		width = max(1, round(float64(im.Width()*height)/float64(im.Height())))
@@ -77,9 +78,9 @@ func resized(ctx context.Context, call *node.Call, im *raster.Image, width, heig
 		return node.Result{}, err
 	}
 	if center {
-		return one(engine(call).Cover(ctx, im, width, height, m))
+		return declare.One(engine(call).Cover(ctx, im, width, height, m))
 	}
-	return one(engine(call).Resize(ctx, im, width, height, m))
+	return declare.One(engine(call).Resize(ctx, im, width, height, m))
 }
 
 // ImageScaleBy resizes by a factor.
@@ -89,12 +90,12 @@ func ImageScaleBy() *node.Class {
 		Essentials:  "Image Tools",
 		Description: "Resizes images by a factor on both sides.",
 		Inputs: []node.Input{
-			images("image", "The images to resize."),
-			choice("upscale_method", methods(), "How new pixels are computed."),
+			declare.Image("image", "The images to resize."),
+			declare.Choice("upscale_method", methods(), "How new pixels are computed."),
 			number("scale_by", 1.0, 0.01, 8.0, 0.01, "The factor for both sides."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			by, ok := constants["scale_by"].(float64)
 			if !ok {
@@ -121,13 +122,13 @@ func ImageScaleToTotalPixels() *node.Class {
 		Module:      modulePostProcessing,
 		Description: "Resizes images to about so many megapixels (of 1024 × 1024) and keeps the aspect ratio.",
 		Inputs: []node.Input{
-			images("image", "The images to resize."),
-			choice("upscale_method", methods(), "How new pixels are computed."),
+			declare.Image("image", "The images to resize."),
+			declare.Choice("upscale_method", methods(), "How new pixels are computed."),
 			number("megapixels", 1.0, 0.01, 16.0, 0.01, "The size to reach."),
-			advanced(count("resolution_steps", 1, 1, 256, "Both sides become multiples of this.")),
+			declare.Advanced(declare.Count("resolution_steps", 1, 1, 256, "Both sides become multiples of this.")),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			mp, ok := constants["megapixels"].(float64)
 			if !ok {
@@ -161,13 +162,13 @@ func ImageScaleToMaxDimension() *node.Class {
 		Module:      moduleImages,
 		Description: "Resizes images so that the longer side has the given length.",
 		Inputs: []node.Input{
-			images("image", "The images to resize."),
-			choice("upscale_method", []string{"area", "lanczos", "bilinear", "nearest-exact", "bilinear", "bicubic"},
+			declare.Image("image", "The images to resize."),
+			declare.Choice("upscale_method", []string{"area", "lanczos", "bilinear", "nearest-exact", "bilinear", "bicubic"},
 				"How new pixels are computed."),
-			integer("largest_size", 512, 0, maxSide, "The length of the longer side."),
+			declare.Integer("largest_size", 512, 0, maxSide, "The length of the longer side."),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			side := constInt(constants, "largest_size", maxSide)
 			return max(upstream, side*side)
@@ -196,14 +197,14 @@ func ResizeAndPadImage() *node.Class {
 		Description:   "Fits images into a width and height without cutting and fills the rest with a colour.",
 		SearchAliases: []string{"fit to size", "letterbox"},
 		Inputs: []node.Input{
-			images("image", "The images to fit in."),
-			integer("target_width", 512, 1, maxSide, "The width of the result."),
-			integer("target_height", 512, 1, maxSide, "The height of the result."),
-			advanced(choice("padding_color", []string{"white", "black"}, "The colour of the rest.")),
-			advanced(choice("interpolation", []string{"area", "bicubic", "nearest-exact", "bilinear", "lanczos"}, "How new pixels are computed.")),
+			declare.Image("image", "The images to fit in."),
+			declare.Integer("target_width", 512, 1, maxSide, "The width of the result."),
+			declare.Integer("target_height", 512, 1, maxSide, "The height of the result."),
+			declare.Advanced(declare.Choice("padding_color", []string{"white", "black"}, "The colour of the rest.")),
+			declare.Advanced(declare.Choice("interpolation", []string{"area", "bicubic", "nearest-exact", "bilinear", "lanczos"}, "How new pixels are computed.")),
 		},
-		Outputs: imageOut(),
-		Cost:    perPixel(scaleNanos + copyNanos),
+		Outputs: declare.Images(""),
+		Cost:    declare.PerPixel(scaleNanos + copyNanos),
 		Pixels: func(constants node.Args, upstream int64) int64 {
 			return max(upstream, constInt(constants, "target_width", maxSide)*constInt(constants, "target_height", maxSide))
 		},
@@ -235,12 +236,12 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 	w, h := int(float64(im.Width())*by), int(float64(im.Height())*by)
 	fill := ground(color, im.Channels(), colors()[color][0])
 	if m == raster.Area && (w == 0 || h == 0) { // there are no pixels to average: the frame stays empty
-		return one(engine(call).Solid(ctx, im.Frames(), height, width, bytesOf(fill)))
+		return declare.One(engine(call).Solid(ctx, im.Frames(), height, width, bytesOf(fill)))
 	}
 	if im, err = engine(call).Resize(ctx, im, w, h, m); err != nil {
 		return node.Result{}, err
 	}
-	return one(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
+	return declare.One(engine(call).Place(ctx, im, (width-w)/2, (height-h)/2, width, height, fill))
 }
 
 // kontextSizes are the sizes with which the Kontext models of Flux were trained, narrow ones first.
@@ -269,9 +270,9 @@ func FluxKontextImageScale() *node.Class {
 	return &node.Class{
 		Name: "FluxKontextImageScale", Category: "model/conditioning/flux", Module: "comfy_extras.nodes_flux",
 		Description: "Cuts and resizes images to the size, of those that Flux Kontext knows, whose aspect ratio is nearest.",
-		Inputs:      []node.Input{images("image", "The images to resize.")},
-		Outputs:     imageOut(),
-		Cost:        perPixel(scaleNanos),
+		Inputs:      []node.Input{declare.Image("image", "The images to resize.")},
+		Outputs:     declare.Images(""),
+		Cost:        declare.PerPixel(scaleNanos),
 		Pixels:      func(_ node.Args, upstream int64) int64 { return max(upstream, megapixel+megapixel/16) },
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -282,7 +283,7 @@ func FluxKontextImageScale() *node.Class {
 			ratio := float64(im.Width()) / float64(im.Height())
 			far := func(size [2]int) float64 { return math.Abs(ratio - float64(size[0])/float64(size[1])) }
 			size := slices.MinFunc(kontextSizes, func(a, b [2]int) int { return cmp.Compare(far(a), far(b)) })
-			return one(engine(call).Cover(ctx, im, size[0], size[1], raster.Lanczos))
+			return declare.One(engine(call).Cover(ctx, im, size[0], size[1], raster.Lanczos))
 		},
 	}
 }

@@ -95,31 +95,7 @@ func argumentsOf(text string) (node.Args, error) {
 		return refused()
 	}
 	for name, value := range args {
-		args[name] = plain(value)
+		args[name] = node.PlainJSON(value)
 	}
 	return args, nil
-}
-
-// plain returns decoded JSON as values; whole numbers become integers.
-func plain(value any) node.Value {
-	switch v := value.(type) {
-	case json.Number:
-		if i, err := v.Int64(); err == nil {
-			return i
-		}
-		f, err := v.Float64()
-		if err != nil {
-			return v.String()
-		}
-		return f
-	case map[string]any:
-		for key, member := range v {
-			v[key] = plain(member)
-		}
-	case []any:
-		for i, member := range v {
-			v[i] = plain(member)
-		}
-	}
-	return value
 }

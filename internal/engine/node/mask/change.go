@@ -6,16 +6,13 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 )
 
 // maxSide is the largest width, height or distance that an input may ask for.
 const maxSide = 16384
-
-func integer(name string, def, least, most int, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Int, Default: def, Min: least, Max: most, Step: 1, Tooltip: tooltip}
-}
 
 func unit(name string, def float64, tooltip string) node.Input {
 	return node.Input{Name: name, Type: node.Float, Default: def, Min: 0.0, Max: 1.0, Step: 0.01, Tooltip: tooltip}
@@ -28,11 +25,11 @@ func SolidMask() *node.Class {
 		Description: "Makes a mask with the same value everywhere.",
 		Inputs: []node.Input{
 			unit("value", 1.0, "The value."),
-			integer("width", 512, 1, maxSide, "The width in pixels."),
-			integer("height", 512, 1, maxSide, "The height in pixels."),
+			declare.Integer("width", 512, 1, maxSide, "The width in pixels."),
+			declare.Integer("height", 512, 1, maxSide, "The height in pixels."),
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(4),
+		Cost:    declare.PerPixel(4),
 		Pixels: func(constants node.Args, _ int64) int64 {
 			side := func(name string) int64 {
 				if v, ok := constants[name].(int64); ok {
@@ -48,7 +45,7 @@ func SolidMask() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).SolidMask(ctx, 1, h, w, float32(value)))
+			return declare.One(declare.Engine(call).SolidMask(ctx, 1, h, w, float32(value)))
 		},
 	}
 }
@@ -59,14 +56,14 @@ func CropMask() *node.Class {
 		Name: "CropMask", DisplayName: "Crop Mask", Category: category, Module: moduleMask,
 		Description: "Cuts a rectangle out of a mask; what lies outside makes the result smaller.",
 		Inputs: []node.Input{
-			masks("mask", "The mask to cut."),
-			integer("x", 0, 0, maxSide, "The left edge."),
-			integer("y", 0, 0, maxSide, "The top edge."),
-			integer("width", 512, 1, maxSide, "The width of the rectangle."),
-			integer("height", 512, 1, maxSide, "The height of the rectangle."),
+			declare.Mask("mask", "The mask to cut."),
+			declare.Integer("x", 0, 0, maxSide, "The left edge."),
+			declare.Integer("y", 0, 0, maxSide, "The top edge."),
+			declare.Integer("width", 512, 1, maxSide, "The width of the rectangle."),
+			declare.Integer("height", 512, 1, maxSide, "The height of the rectangle."),
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(4),
+		Cost:    declare.PerPixel(4),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m, x, y, w, h := in.AnyMask("mask"), in.Int("x"), in.Int("y"), in.Int("width"), in.Int("height")
@@ -74,9 +71,9 @@ func CropMask() *node.Class {
 				return node.Result{}, err
 			}
 			if x >= m.Width() || y >= m.Height() {
-				return one(raster.EmptyMask(m.Frames(), min(h, max(0, m.Height()-y)), min(w, max(0, m.Width()-x))), nil)
+				return declare.One(raster.EmptyMask(m.Frames(), min(h, max(0, m.Height()-y)), min(w, max(0, m.Width()-x))), nil)
 			}
-			return one(engine(call).CropMask(ctx, m, x, y, w, h))
+			return declare.One(declare.Engine(call).CropMask(ctx, m, x, y, w, h))
 		},
 	}
 }
@@ -87,14 +84,14 @@ func MaskComposite() *node.Class {
 		Name: "MaskComposite", DisplayName: "Combine Masks", Category: category, Module: moduleMask,
 		Description: "Applies an operation where a source mask lies over a destination mask.",
 		Inputs: []node.Input{
-			masks("destination", "The mask below."),
-			masks("source", "The mask above."),
-			integer("x", 0, 0, maxSide, "The left edge of the source."),
-			integer("y", 0, 0, maxSide, "The top edge of the source."),
+			declare.Mask("destination", "The mask below."),
+			declare.Mask("source", "The mask above."),
+			declare.Integer("x", 0, 0, maxSide, "The left edge of the source."),
+			declare.Integer("y", 0, 0, maxSide, "The top edge of the source."),
 			{Name: "operation", Type: node.Combo, Options: raster.MaskModes(), Tooltip: "The operation."},
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(20),
+		Cost:    declare.PerPixel(20),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			dst, src, mode := in.Mask("destination"), in.Mask("source"), in.String("operation")
@@ -102,7 +99,7 @@ func MaskComposite() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).CombineMasks(ctx, dst, src, x, y, mode))
+			return declare.One(declare.Engine(call).CombineMasks(ctx, dst, src, x, y, mode))
 		},
 	}
 }
@@ -113,14 +110,14 @@ func FeatherMask() *node.Class {
 		Name: "FeatherMask", DisplayName: "Feather Mask", Category: category, Module: moduleMask,
 		Description: "Fades a mask towards its edges.",
 		Inputs: []node.Input{
-			masks("mask", "The mask to fade."),
-			integer("left", 0, 0, maxSide, "How far the left edge fades."),
-			integer("top", 0, 0, maxSide, "How far the top edge fades."),
-			integer("right", 0, 0, maxSide, "How far the right edge fades."),
-			integer("bottom", 0, 0, maxSide, "How far the bottom edge fades."),
+			declare.Mask("mask", "The mask to fade."),
+			declare.Integer("left", 0, 0, maxSide, "How far the left edge fades."),
+			declare.Integer("top", 0, 0, maxSide, "How far the top edge fades."),
+			declare.Integer("right", 0, 0, maxSide, "How far the right edge fades."),
+			declare.Integer("bottom", 0, 0, maxSide, "How far the bottom edge fades."),
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(6),
+		Cost:    declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m := in.Mask("mask")
@@ -128,7 +125,7 @@ func FeatherMask() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Feather(ctx, m, edge))
+			return declare.One(declare.Engine(call).Feather(ctx, m, edge))
 		},
 	}
 }
@@ -140,8 +137,8 @@ func GrowMask() *node.Class {
 		Description:   "Widens a mask by some pixels, or narrows it when the number is negative.",
 		SearchAliases: []string{"expand mask", "shrink mask"},
 		Inputs: []node.Input{
-			masks("mask", "The mask to change."),
-			integer("expand", 0, -maxSide, maxSide, "By how many pixels."),
+			declare.Mask("mask", "The mask to change."),
+			declare.Integer("expand", 0, -maxSide, maxSide, "By how many pixels."),
 			{Name: "tapered_corners", Type: node.Boolean, Default: true, Advanced: true, Tooltip: "Leave diagonal neighbours out."},
 		},
 		Outputs: maskOut(),
@@ -152,7 +149,7 @@ func GrowMask() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).Grow(ctx, m, steps, tapered))
+			return declare.One(declare.Engine(call).Grow(ctx, m, steps, tapered))
 		},
 	}
 }
@@ -176,23 +173,23 @@ func ThresholdMask() *node.Class {
 		Name: "ThresholdMask", DisplayName: "Threshold Mask", Category: category, Module: moduleMask,
 		Description:   "Selects fully what is above a value and nothing else.",
 		SearchAliases: []string{"binary mask"},
-		Inputs:        []node.Input{masks("mask", "The mask to change."), unit("value", 0.5, "The value to be above.")},
+		Inputs:        []node.Input{declare.Mask("mask", "The mask to change."), unit("value", 0.5, "The value to be above.")},
 		Outputs:       maskOut(),
-		Cost:          perPixel(6),
+		Cost:          declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m, value := in.AnyMask("mask"), in.Float("value")
 			if err := in.Err(); err != nil || m.Empty() {
-				return one(m, err)
+				return declare.One(m, err)
 			}
-			return one(engine(call).Threshold(ctx, m, value))
+			return declare.One(declare.Engine(call).Threshold(ctx, m, value))
 		},
 	}
 }
 
 // ImageColorToMask selects the pixels of one colour.
 func ImageColorToMask() *node.Class {
-	color := integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
+	color := declare.Integer("color", 0, 0, 0xFFFFFF, "The colour as 0xRRGGBB.")
 	color.Display = "number"
 	return &node.Class{
 		Name: "ImageColorToMask", DisplayName: "Convert Image Color to Mask", Category: category, Module: moduleMask,
@@ -200,14 +197,14 @@ func ImageColorToMask() *node.Class {
 		SearchAliases: []string{"color keying", "chroma key"},
 		Inputs:        []node.Input{{Name: "image", Type: node.Image, Tooltip: "The image to look at."}, color},
 		Outputs:       maskOut(),
-		Cost:          perPixel(12),
+		Cost:          declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, color := in.Image("image"), in.Int("color")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).MatchColor(ctx, im, color))
+			return declare.One(declare.Engine(call).MatchColor(ctx, im, color))
 		},
 	}
 }
@@ -219,7 +216,7 @@ func MaskPreview() *node.Class {
 		Name: "MaskPreview", DisplayName: "Preview Mask", Category: category, Module: moduleMask,
 		Description:   "Shows masks without keeping them in the output folder.",
 		SearchAliases: []string{"show mask", "view mask", "inspect mask"},
-		Inputs:        append([]node.Input{masks("mask", "The masks to show.")}, preview.Inputs[1:]...),
+		Inputs:        append([]node.Input{declare.Mask("mask", "The masks to show.")}, preview.Inputs[1:]...),
 		Outputs:       []node.Output{{Type: node.Mask, Name: "mask"}},
 		OutputNode:    true,
 		Cost:          preview.Cost,
@@ -229,7 +226,7 @@ func MaskPreview() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			im, err := engine(call).MaskImage(ctx, m)
+			im, err := declare.Engine(call).MaskImage(ctx, m)
 			if err != nil {
 				return node.Result{}, err
 			}
@@ -248,18 +245,18 @@ func VOIDQuadmaskPreprocess() *node.Class {
 		Name: "VOIDQuadmaskPreprocess", DisplayName: "VOID Quadmask Preprocessor", Category: category, Module: "comfy_extras.nodes_void",
 		Description: "Brings a mask to the four levels remove, overlap, affected and keep, inverted.",
 		Inputs: []node.Input{
-			masks("mask", "The mask, from 0 to 1 or to 255."),
-			integer("dilate_width", 0, 0, 50, "By how many pixels what is removed becomes wider."),
+			declare.Mask("mask", "The mask, from 0 to 1 or to 255."),
+			declare.Integer("dilate_width", 0, 0, 50, "By how many pixels what is removed becomes wider."),
 		},
 		Outputs: []node.Output{{Type: node.Mask, Name: "quadmask"}},
-		Cost:    perPixel(60),
+		Cost:    declare.PerPixel(60),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m, wider := in.Mask("mask"), in.Int("dilate_width")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(quadmask(ctx, engine(call), m, wider))
+			return declare.One(quadmask(ctx, declare.Engine(call), m, wider))
 		},
 	}
 }

@@ -4,10 +4,9 @@ package mask
 
 import (
 	"context"
-	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/engine/raster"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 )
 
 const (
@@ -23,47 +22,23 @@ func Classes() []*node.Class {
 	}
 }
 
-// engine runs operations within the bounds of a call.
-func engine(call *node.Call) raster.Engine {
-	return raster.Engine{MaxPixels: call.MaxPixels}
-}
-
-// perPixel returns a cost of the given nanoseconds a pixel on one slow core: twice the time of one core of the
-// reference machine.
-func perPixel(nanoseconds int64) func(node.Args, int64) time.Duration {
-	return func(_ node.Args, pixels int64) time.Duration {
-		return time.Duration(pixels*nanoseconds) + time.Millisecond
-	}
-}
-
-func one(v node.Value, err error) (node.Result, error) {
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{v}}, nil
-}
-
 func maskOut() []node.Output { return []node.Output{{Type: node.Mask}} }
-
-func masks(name, tooltip string) node.Input {
-	return node.Input{Name: name, Type: node.Mask, Tooltip: tooltip}
-}
 
 // MaskToImage shows a mask as a grey image.
 func MaskToImage() *node.Class {
 	return &node.Class{
 		Name: "MaskToImage", DisplayName: "Convert Mask to Image", Category: category, Module: moduleMask,
 		Description: "Turns a mask into a grey image.",
-		Inputs:      []node.Input{masks("mask", "The mask to show.")},
+		Inputs:      []node.Input{declare.Mask("mask", "The mask to show.")},
 		Outputs:     []node.Output{{Type: node.Image}},
-		Cost:        perPixel(12),
+		Cost:        declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m := in.Mask("mask")
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(engine(call).MaskImage(ctx, m))
+			return declare.One(declare.Engine(call).MaskImage(ctx, m))
 		},
 	}
 }
@@ -81,7 +56,7 @@ func ImageToMask() *node.Class {
 			{Name: "channel", Type: node.Combo, Options: channels(), Tooltip: "The channel to use."},
 		},
 		Outputs: maskOut(),
-		Cost:    perPixel(12),
+		Cost:    declare.PerPixel(12),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			im, channel := in.Image("image"), in.String("channel")
@@ -90,10 +65,10 @@ func ImageToMask() *node.Class {
 			}
 			for i, name := range channels() {
 				if name == channel {
-					return one(engine(call).Channel(ctx, im, i))
+					return declare.One(declare.Engine(call).Channel(ctx, im, i))
 				}
 			}
-			return one(engine(call).Channel(ctx, im, -1))
+			return declare.One(declare.Engine(call).Channel(ctx, im, -1))
 		},
 	}
 }
@@ -103,16 +78,16 @@ func InvertMask() *node.Class {
 	return &node.Class{
 		Name: "InvertMask", DisplayName: "Invert Mask", Category: category, Module: moduleMask,
 		Description: "Swaps the selected and the unselected area.",
-		Inputs:      []node.Input{masks("mask", "The mask to invert.")},
+		Inputs:      []node.Input{declare.Mask("mask", "The mask to invert.")},
 		Outputs:     maskOut(),
-		Cost:        perPixel(6),
+		Cost:        declare.PerPixel(6),
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			m := in.AnyMask("mask")
 			if err := in.Err(); err != nil || m.Empty() {
-				return one(m, err)
+				return declare.One(m, err)
 			}
-			return one(engine(call).InvertMask(ctx, m))
+			return declare.One(declare.Engine(call).InvertMask(ctx, m))
 		},
 	}
 }

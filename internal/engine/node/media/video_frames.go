@@ -39,20 +39,10 @@ func (f family) VideoTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			start, length := in.Int("start_frame"), in.Int("length")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			video, err := f.read(ctx, call)
-			if err != nil {
-				return node.Result{}, err
-			}
-			total := video.Frames.Frames()
-			start = min(start, total-1)
-			return consecutive(video, start, min(length, total-start))
-		},
+		Run: f.keep(func(in *node.Reader, total int) (start, length int) {
+			start = min(in.Int("start_frame"), total-1)
+			return start, min(in.Int("length"), total-start)
+		}),
 	}
 }
 
@@ -70,21 +60,26 @@ func (f family) VideoRandomTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
-			in := call.Args.Reader()
-			length, seed := in.Int("length"), in.Int("seed")
-			if err := in.Err(); err != nil {
-				return node.Result{}, err
-			}
-			video, err := f.read(ctx, call)
-			if err != nil {
-				return node.Result{}, err
-			}
-			total := video.Frames.Frames()
-			length = min(length, total)
-			start := random.ForNumPy(uint64(seed)).Below(uint32(max(0, total-length)))
-			return consecutive(video, int(start), length)
-		},
+		Run: f.keep(func(in *node.Reader, total int) (start, length int) {
+			length = min(in.Int("length"), total)
+			return int(random.ForNumPy(uint64(in.Int("seed"))).Below(uint32(max(0, total-length)))), length
+		}),
+	}
+}
+
+// keep runs a class that keeps consecutive frames of a video; part names them.
+func (f family) keep(part func(in *node.Reader, total int) (start, length int)) func(context.Context, *node.Call) (node.Result, error) {
+	return func(ctx context.Context, call *node.Call) (node.Result, error) {
+		video, err := f.read(ctx, call)
+		if err != nil {
+			return node.Result{}, err
+		}
+		in := call.Args.Reader()
+		start, length := part(in, video.Frames.Frames())
+		if err := in.Err(); err != nil {
+			return node.Result{}, err
+		}
+		return consecutive(video, start, length)
 	}
 }
 

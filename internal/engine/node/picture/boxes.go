@@ -36,15 +36,20 @@ func CropByBBoxes() *node.Class {
 		},
 		Outputs: declare.Images(""),
 		Cost:    declare.PerPixel(100),
-		Pixels: func(constants node.Args, upstream int64) int64 {
-			w, wide := constants["output_width"].(int64)
-			h, high := constants["output_height"].(int64)
-			if !wide || !high {
-				w, h = 4096, 4096
-			}
-			return max(upstream, w*h)
-		},
-		Run: runBoxes,
+		Pixels:  resultPixels("output_width", "output_height"),
+		Run:     runBoxes,
+	}
+}
+
+// resultPixels is the number of pixels of a class whose inputs width and height give the size of its results.
+func resultPixels(width, height string) func(node.Args, int64) int64 {
+	return func(constants node.Args, upstream int64) int64 {
+		w, wide := constants[width].(int64)
+		h, high := constants[height].(int64)
+		if !wide || !high {
+			w, h = 4096, 4096
+		}
+		return max(upstream, w*h)
 	}
 }
 

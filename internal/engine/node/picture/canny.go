@@ -111,23 +111,13 @@ func kernel() (k [2*blurReach + 1]float32) {
 	return k
 }
 
-func mirror(i, n int) int {
-	if i < 0 {
-		return -i
-	}
-	if i >= n {
-		return 2*(n-1) - i
-	}
-	return i
-}
-
 func (p plane) blurred() plane {
 	across, out, k := newPlane(p.w, p.h), newPlane(p.w, p.h), kernel()
 	for y := range p.h {
 		for x := range p.w {
 			var sum float32
 			for i, weight := range k {
-				sum += weight * p.v[y*p.w+mirror(x+i-blurReach, p.w)]
+				sum += weight * p.v[y*p.w+raster.Mirror(x+i-blurReach, p.w)]
 			}
 			across.v[y*p.w+x] = sum
 		}
@@ -136,7 +126,7 @@ func (p plane) blurred() plane {
 		for x := range p.w {
 			var sum float32
 			for i, weight := range k {
-				sum += weight * across.v[mirror(y+i-blurReach, p.h)*p.w+x]
+				sum += weight * across.v[raster.Mirror(y+i-blurReach, p.h)*p.w+x]
 			}
 			out.v[y*p.w+x] = sum
 		}

@@ -28,15 +28,8 @@ func ImageCropToMask() *node.Class {
 		},
 		Outputs: declare.Images("images"),
 		Cost:    declare.PerPixel(500),
-		Pixels: func(constants node.Args, upstream int64) int64 {
-			w, wide := constants["width"].(int64)
-			h, high := constants["height"].(int64)
-			if !wide || !high {
-				w, h = 4096, 4096
-			}
-			return max(upstream, w*h)
-		},
-		Run: runCutout,
+		Pixels:  resultPixels("width", "height"),
+		Run:     runCutout,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/text/language"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -46,7 +47,7 @@ func StringReplace() *node.Class {
 			if appended := strings.Count(s, find) * (len(by) - len(find)); len(s)+appended > maxLength {
 				return node.Result{}, tooLong()
 			}
-			return one(strings.ReplaceAll(s, find, by), nil)
+			return declare.One(strings.ReplaceAll(s, find, by), nil)
 		},
 	}
 }
@@ -72,9 +73,9 @@ func StringTrim() *node.Class {
 			case trimRight:
 				s = strings.TrimRightFunc(s, python.IsSpace)
 			default:
-				return one(nil, orUnknown(in, mode))
+				return declare.One(nil, orUnknown(in, mode))
 			}
-			return one(s, in.Err())
+			return declare.One(s, in.Err())
 		},
 	}
 }
@@ -108,7 +109,7 @@ func CaseConverter() *node.Class {
 			case titleCase:
 				s = titled(s)
 			default:
-				return one(nil, orUnknown(in, mode))
+				return declare.One(nil, orUnknown(in, mode))
 			}
 			return bounded(s, nil)
 		},

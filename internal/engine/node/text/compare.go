@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 )
 
@@ -31,7 +32,7 @@ func StringSubstring() *node.Class {
 			in := call.Args.Reader()
 			chars, start, end := []rune(in.String("string")), in.Int("start"), in.Int("end")
 			from, to := place(start, len(chars)), place(end, len(chars))
-			return one(string(chars[min(from, to):to]), in.Err())
+			return declare.One(string(chars[min(from, to):to]), in.Err())
 		},
 	}
 }
@@ -53,7 +54,7 @@ func StringLength() *node.Class {
 		Outputs:     []node.Output{{Type: node.Int, Name: "length"}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
-			return one(int64(utf8.RuneCountInString(in.String("string"))), in.Err())
+			return declare.One(int64(utf8.RuneCountInString(in.String("string"))), in.Err())
 		},
 	}
 }
@@ -75,7 +76,7 @@ func StringContains() *node.Class {
 			if !in.Bool("case_sensitive") {
 				s, part = python.Lower(s), python.Lower(part)
 			}
-			return one(strings.Contains(s, part), in.Err())
+			return declare.One(strings.Contains(s, part), in.Err())
 		},
 	}
 }
@@ -100,13 +101,13 @@ func StringCompare() *node.Class {
 			}
 			switch mode {
 			case startsWith:
-				return one(strings.HasPrefix(a, b), in.Err())
+				return declare.One(strings.HasPrefix(a, b), in.Err())
 			case endsWith:
-				return one(strings.HasSuffix(a, b), in.Err())
+				return declare.One(strings.HasSuffix(a, b), in.Err())
 			case equalTexts:
-				return one(a == b, in.Err())
+				return declare.One(a == b, in.Err())
 			default:
-				return one(nil, orUnknown(in, mode))
+				return declare.One(nil, orUnknown(in, mode))
 			}
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/engine/node/python"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -49,7 +50,7 @@ func StringFormat() *node.Class {
 			if err != nil {
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeTemplate, "the template cannot be filled: %s", err)
 			}
-			return one(text, nil)
+			return declare.One(text, nil)
 		},
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dlclark/regexp2"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -59,7 +60,7 @@ func runRegexReplace(ctx context.Context, call *node.Call) (node.Result, error) 
 	if err != nil {
 		return node.Result{}, err
 	}
-	return one(re.replace(ctx, s, parts, count))
+	return declare.One(re.replace(ctx, s, parts, count))
 }
 
 func regexOptions(in *node.Reader) regexp2.RegexOptions {

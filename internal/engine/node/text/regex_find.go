@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -32,13 +33,13 @@ func RegexMatch() *node.Class {
 			}
 			re, err := compile(pattern, options)
 			if err != nil {
-				return one(false, unlessInvalid(err))
+				return declare.One(false, unlessInvalid(err))
 			}
 			match, err := re.FindStringMatch(s)
 			if err != nil {
 				return node.Result{}, tooSlow(err)
 			}
-			return one(match != nil, nil)
+			return declare.One(match != nil, nil)
 		},
 	}
 }
@@ -73,7 +74,7 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 	}
 	re, err := compile(pattern, options)
 	if err != nil {
-		return one("", unlessInvalid(err))
+		return declare.One("", unlessInvalid(err))
 	}
 	most := 0
 	if mode == firstMatch || mode == firstGroup {
@@ -86,10 +87,10 @@ func runRegexExtract(ctx context.Context, call *node.Call) (node.Result, error) 
 		group = min(re.count, 1)
 	case firstGroup, allGroups:
 		if group > re.count || mode == allGroups && re.count == 0 {
-			return one("", nil)
+			return declare.One("", nil)
 		}
 	default:
-		return one(nil, orUnknown(in, mode))
+		return declare.One(nil, orUnknown(in, mode))
 	}
 	found, err := re.find(ctx, s, group, most)
 	return bounded(strings.Join(found, "\n"), err)

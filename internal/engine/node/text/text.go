@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/declare"
 )
 
 // The Python modules of ComfyUI that declare the classes; clients group classes by them.
@@ -47,7 +48,7 @@ func primitive(name, display, essentials string, multiline bool) *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			value := in.String("value")
-			return one(value, in.Err())
+			return declare.One(value, in.Err())
 		},
 	}
 }
@@ -79,18 +80,10 @@ func multiline(name, tooltip string) node.Input {
 
 func textOut() []node.Output { return []node.Output{{Type: node.String}} }
 
-// one returns a single output.
-func one(value node.Value, err error) (node.Result, error) {
-	if err != nil {
-		return node.Result{}, err
-	}
-	return node.Result{Outputs: []node.Value{value}}, nil
-}
-
-// bounded does the work of one for a text that may be too long.
+// bounded returns a single output, for a text that may be too long.
 func bounded(text string, err error) (node.Result, error) {
 	if err == nil && len(text) > maxLength {
 		err = tooLong()
 	}
-	return one(text, err)
+	return declare.One(text, err)
 }
