@@ -107,11 +107,8 @@ func (s *Store) AccountByName(ctx context.Context, name string) (account.Account
 
 // Accounts implements account.Store.
 func (s *Store) Accounts(ctx context.Context) ([]account.Account, error) {
-	rows, err := s.pool.Query(ctx, `select `+accountColumns+` from accounts order by name`)
-	if err != nil {
-		return nil, fmt.Errorf("list accounts: %w", err)
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Account, error) { return scanAccount(row) })
+	return postgres.Collect(ctx, s.pool, "list accounts", func(row pgx.CollectableRow) (account.Account, error) { return scanAccount(row) },
+		`select `+accountColumns+` from accounts order by name`)
 }
 
 // AddKey implements account.Store.
@@ -123,23 +120,19 @@ func addKey(ctx context.Context, db accountDB, key account.Key, hash account.Key
 	_, err := db.Exec(ctx, `insert into api_keys (id, account, hash, prefix, scopes) values ($1, $2, $3, $4, $5)`,
 		key.ID, key.Account, hash[:], key.Prefix, key.Scopes)
 	if err != nil {
-		return fmt.Errorf("add a key of account %s: %w", key.Account, err)
+		return postgres.Classify(err, "add a key")
 	}
 	return nil
 }
 
 // Keys implements account.Store.
 func (s *Store) Keys(ctx context.Context, owner string) ([]account.Key, error) {
-	rows, err := s.pool.Query(ctx, `select id, account, prefix, scopes, created_at, revoked_at, last_used_at from api_keys
-		where account = $1 order by created_at, id`, owner)
-	if err != nil {
-		return nil, fmt.Errorf("list keys of account %s: %w", owner, err)
-	}
-	return pgx.CollectRows(rows, func(row pgx.CollectableRow) (account.Key, error) {
+	return postgres.Collect(ctx, s.pool, "list the keys of an account", func(row pgx.CollectableRow) (account.Key, error) {
 		var k account.Key
 		err := row.Scan(&k.ID, &k.Account, &k.Prefix, &k.Scopes, &k.CreatedAt, &k.RevokedAt, &k.LastUsed)
 		return k, err
-	})
+	}, `select id, account, prefix, scopes, created_at, revoked_at, last_used_at from api_keys
+		where account = $1 order by created_at, id`, owner)
 }
 
 // RevokeKey implements account.Store.
@@ -154,7 +147,7 @@ func revokeKey(ctx context.Context, db accountDB, owner, id string) error {
 	tag, err := db.Exec(ctx, `update api_keys set revoked_at = coalesce(revoked_at, now())
 		where account = $1 and id = $2`, owner, id)
 	if err != nil {
-		return fmt.Errorf("revoke key %s: %w", id, err)
+		return postgres.Classify(err, "revoke a key")
 	}
 	if tag.RowsAffected() == 0 {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "no such key")
