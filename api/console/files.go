@@ -52,8 +52,16 @@ func (s *Surface) file(c *gin.Context, v page.Visitor) error {
 	if err != nil {
 		return err
 	}
-	edge.Redirect(c, jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), o).URL)
-	return nil
+	link := jobio.RenderOutput(s.Links, s.Edge.BaseURL(c.Request), j.PublicID(), o).URL
+	if s.Files == nil {
+		edge.Redirect(c, link)
+		return nil
+	}
+	e, err := s.pack(c.Request.Context(), j, o)
+	if err != nil {
+		return err
+	}
+	return content.Redirect(c, s.Files, content.File{Entry: e.Entry, Name: o.File.Filename}, link)
 }
 
 // thumb answers with a thumbnail of an output: GET /console/jobs/{id}/thumbs/{asset}. An output that is not a
@@ -75,7 +83,7 @@ func (s *Surface) thumb(c *gin.Context, v page.Visitor) error {
 		return s.file(c, v)
 	}
 	if err != nil {
-		return err
+		return content.Unavailable(err)
 	}
 	h := c.Writer.Header()
 	h.Set("Cache-Control", "private, max-age=3600") // the bytes of a file never change
@@ -159,32 +167,53 @@ func archiveName(id job.PublicID, node, filename string) string {
 	return string(id)[:8] + "/" + plain
 }
 
-// write writes an archive. Its files are not compressed again: pictures and films are compressed already.
+// write writes an archive. Its files are not compressed again: pictures and films are compressed already. Files that have
+// lost their bytes are listed in a file of the archive.
 func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) error {
 	archive := zip.NewWriter(w)
 	seen := map[string]int{}
+	var lost []string
 	for _, e := range entries {
 		if seen[e.name]++; seen[e.name] > 1 {
 			folder, name := path.Split(e.name)
 			e.name = fmt.Sprintf("%s%d-%s", folder, seen[e.name], name)
 		}
-		to, err := archive.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Store, Modified: e.at})
-		if err != nil {
+		if err := s.copy(ctx, archive, e); fault.Is(err, fault.NotFound) {
+			lost = append(lost, e.name)
+		} else if err != nil {
 			return err
 		}
-		if err := s.copy(ctx, to, e); err != nil {
-			return err
-		}
+	}
+	if err := listLost(archive, lost); err != nil {
+		return err
 	}
 	return archive.Close()
 }
 
-func (s *Surface) copy(ctx context.Context, to io.Writer, e packed) error {
+// copy adds a file to an archive. One without bytes is NotFound, and nothing of it is added.
+func (s *Surface) copy(ctx context.Context, archive *zip.Writer, e packed) error {
 	r, err := s.Files.Open(ctx, e.Entry)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
+	to, err := archive.CreateHeader(&zip.FileHeader{Name: e.name, Method: zip.Store, Modified: e.at})
+	if err != nil {
+		return err
+	}
 	_, err = io.Copy(to, r)
+	return err
+}
+
+// listLost adds the names of files that are not in an archive, if there are any.
+func listLost(archive *zip.Writer, names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	to, err := archive.Create("MISSING.txt")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(to, "The stored bytes of these files are gone:\n"+strings.Join(names, "\n")+"\n")
 	return err
 }

@@ -187,7 +187,7 @@ func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
 		return content.Serve(c, r.Files, content.File{Entry: entry(a), Name: a.Title()})
 	}
 	if err != nil {
-		return err
+		return content.Unavailable(err)
 	}
 	c.Header("Cache-Control", "private, max-age=3600") // the bytes of an asset never change
 	c.Header("X-Content-Type-Options", "nosniff")

@@ -67,6 +67,7 @@ type follower struct {
 	out     *http.ResponseController
 
 	begun   bool
+	told    bool      // the browser knows that the page is built
 	sent    string    // id of the content that was sent last
 	looked  time.Time // when the page was last built
 	every   time.Duration
@@ -111,8 +112,14 @@ func (f *follower) run() error {
 	}
 }
 
-// ended logs why a page is closed, unless the browser left or the service stops.
+// ended logs why a page is closed, unless the browser left or the service stops. The browser is told that a page cannot be
+// built now: it comes back.
 func (f *follower) ended(err error) {
+	if fault.Is(err, fault.Unavailable) {
+		_, message := f.server.verdict(f.c, err)
+		_ = f.write(awayEvent(message)) // the browser is gone
+		return
+	}
 	var closed *stream.Closed
 	var known *fault.Error
 	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) || errors.As(err, &closed) || errors.As(err, &known) {
@@ -147,8 +154,13 @@ func (f *follower) look() error {
 		return err
 	}
 	if id == f.sent {
-		return nil
+		if f.told {
+			return nil
+		}
+		f.told = true
+		return f.write([]byte("event: same\ndata: 1\n\n"))
 	}
+	f.told = true
 	f.sent = id
 	return f.write(event(id, content.Bytes()))
 }

@@ -164,20 +164,21 @@ func (s *Server) route(method, path string, need Access, handle func(*gin.Contex
 
 // serve runs a handler for the visitor whom the cookie identifies, and turns its error into a page.
 func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Visitor) error) {
-	err := s.sameSite(c.Request)
-	var v Visitor
-	if err == nil {
-		v, err = s.visitor(c, need)
-	}
-	if fault.Is(err, fault.Unauthenticated) {
-		s.Ask(c, http.StatusUnauthorized, false)
+	if err := s.sameSite(c.Request); err != nil {
+		s.Problem(c, err)
 		return
 	}
+	v, err := s.visitor(c, need)
+	var known *Visitor
 	if err == nil {
-		err = handle(c, v)
+		known, err = &v, handle(c, v)
 	}
-	if err != nil {
-		s.Problem(c, err)
+	switch {
+	case err == nil:
+	case known == nil && fault.Is(err, fault.Unauthenticated):
+		s.Ask(c, http.StatusUnauthorized, false)
+	default:
+		s.problem(c, err, known)
 	}
 }
 

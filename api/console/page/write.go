@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -15,9 +14,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
-	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/internal/domain/account"
-	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
@@ -85,22 +82,6 @@ func named(c *gin.Context, v Visitor) string {
 		return "?" + url.Values{"account": {of}}.Encode()
 	}
 	return ""
-}
-
-// Problem shows the public part of an error.
-func (s *Server) Problem(c *gin.Context, err error) {
-	status, message := http.StatusInternalServerError, "The service failed. Its log has the details under request "+edge.RequestID(c)+"."
-	var known *fault.Error
-	var refused *graph.PromptError
-	if errors.As(err, &refused) {
-		status, message = http.StatusBadRequest, "The graph is not accepted: "+refused.Message
-	} else if errors.As(err, &known) && known.Kind != fault.Internal {
-		status, _ = httperr.V2Verdict(known.Kind, known.Code)
-		message = known.Message
-	} else {
-		s.Edge.Logger.Error("page failed", "request_id", edge.RequestID(c), "error", err)
-	}
-	s.Write(c, status, &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Message: message})
 }
 
 // Ask shows the sign-in page; wrong reports that the given key is not valid.

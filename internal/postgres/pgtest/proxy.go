@@ -26,6 +26,7 @@ type Proxy struct {
 	address  string
 	listener net.Listener
 	outage   atomic.Bool
+	stopped  atomic.Bool
 
 	mu    sync.Mutex // guards all below
 	links map[*link]bool
@@ -92,6 +93,14 @@ func (p *Proxy) Outage(on bool) {
 	}
 }
 
+// Stop closes every connection and, while on, each new one at once, as where a server was stopped.
+func (p *Proxy) Stop(on bool) {
+	p.stopped.Store(on)
+	if on {
+		p.Cut()
+	}
+}
+
 // LoseAnswer cuts the next connection on which a statement succeeds whose command tag begins with tag, such as
 // COMMIT, before its client hears of it. The channel is closed when that has happened.
 func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(losing{answer: tag}) }
@@ -134,6 +143,10 @@ func (p *Proxy) serve(running *sync.WaitGroup) {
 		client, err := p.listener.Accept()
 		if err != nil {
 			return
+		}
+		if p.stopped.Load() {
+			_ = client.Close()
+			continue
 		}
 		server, err := net.Dial(p.network, p.address)
 		if err != nil {

@@ -227,6 +227,35 @@ type ProblemPage struct {
 	Frame
 	Status  int
 	Message string
+	Away    bool   // something is not available now
+	Comes   bool   // the browser asks for the page again
+	Again   *Again // a form that could not be acted on, nil = none, or none that can be sent again
+}
+
+// Again is a form with what was sent before.
+type Again struct {
+	Path       string // below the pages, with its query
+	Values     []Sent
+	Credential bool // a credential was sent, which has to be given again
+}
+
+// Sent is a value of a form.
+type Sent struct{ Name, Value string }
+
+// Heading says in few words what kind of problem there is.
+func (p *ProblemPage) Heading() string {
+	switch p.Status {
+	case http.StatusNotFound, http.StatusGone:
+		return "Not found"
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusServiceUnavailable:
+		return "Not available now"
+	}
+	if p.Status >= http.StatusInternalServerError {
+		return "Something went wrong"
+	}
+	return "This cannot be done"
 }
 
 // Template implements Page.

@@ -2,7 +2,7 @@
 // own. The page works without it.
 (function () {
   "use strict";
-  var main = document.getElementById("main"), stream = null, again = 0;
+  var main = document.getElementById("main"), stream = null, again = 0, seen = new Date(), told = false;
 
   // key is the id of a node; an input called "id" takes the place of the property of its form.
   function key(node) { return node.nodeType === 1 && node.getAttribute("id") || ""; }
@@ -76,13 +76,26 @@
     document.dispatchEvent(new CustomEvent("content"));
   }
 
+  // away says why the page does not change any more, or nothing when it does again.
+  function away(why) {
+    var place = document.getElementById("away");
+    main.dataset.state = why ? "away" : "live";
+    if (!why) { place.hidden = true; place.textContent = ""; return; }
+    if (!place.hidden && place.dataset.why === why) return;
+    place.dataset.why = why;
+    place.textContent = why + " This page shows what was so at " + seen.toLocaleTimeString() + ", and goes on by itself.";
+    place.hidden = false;
+  }
+
   function open() {
     if (stream || document.hidden || !window.EventSource) return;
     stream = new EventSource(location.pathname + location.search);
-    stream.addEventListener("content", function (e) { again = 0; main.dataset.state = "live"; show(e.data); });
-    stream.onopen = function () { main.dataset.state = "live"; };
+    stream.addEventListener("content", function (e) { again = 0; seen = new Date(); away(""); show(e.data); });
+    stream.addEventListener("away", function (e) { again = 0; told = true; away(e.data); });
+    stream.addEventListener("same", function () { again = 0; seen = new Date(); away(""); });
     stream.onerror = function () {
-      main.dataset.state = "away";
+      if (!told) away("The service does not answer.");
+      told = false;
       if (!stream || stream.readyState !== EventSource.CLOSED) return; // the browser comes back by itself
       close();
       again = Math.min(again + 1, 6);
