@@ -2,11 +2,14 @@ package postgres
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 )
 
 // A peer that vanishes without closing the connection, for example because its machine lost power, is
@@ -90,4 +93,38 @@ func (c *deadlineConn) atMost(t time.Time) time.Time {
 		return latest
 	}
 	return t
+}
+
+// A connection of a pool that was idle for pingUnsure is tried before it is used, as the driver does by default: a peer
+// elsewhere may be gone without a word. One over a Unix socket is tried after pingLocal only, since the end of its server
+// shows at once; of a service with little to do, every statement would be two.
+const (
+	pingUnsure = time.Second
+	pingLocal  = time.Minute
+)
+
+// doubtful reports whether a connection must be tried before it is used.
+func doubtful(_ context.Context, idle pgxpool.ShouldPingParams) bool {
+	if idle.IdleDuration < pingUnsure || idle.IdleDuration > pingLocal {
+		return idle.IdleDuration > pingLocal
+	}
+	conn := idle.Conn.PgConn().Conn()
+	if bounded, ok := conn.(*deadlineConn); ok {
+		conn = bounded.Conn
+	}
+	local, ok := conn.(*net.UnixConn)
+	return !ok || !silent(local)
+}
+
+// silent reports whether a connection is open and has nothing to read, as one between two statements has.
+func silent(conn *net.UnixConn) (silent bool) {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return false
+	}
+	err = raw.Control(func(fd uintptr) {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		silent = errors.Is(err, syscall.EAGAIN)
+	})
+	return silent && err == nil
 }

@@ -53,7 +53,7 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	}
 	opts = opts.withDefaults()
 	cfg.MaxConns = opts.MaxConns
-	cfg.PingTimeout = opts.ConnectTimeout // of a connection that was not used for a while
+	cfg.ShouldPing, cfg.PingTimeout = doubtful, opts.ConnectTimeout
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
 	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
 	setDefaults(cfg.ConnConfig, serverKeepsAlive)
