@@ -120,9 +120,13 @@ func TestReplicasAreListedWhileTheyLive(t *testing.T) {
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	replicas := livestore.NewReplicas(pool)
 	a, b := peer.Replica{ID: uuid.NewString(), URL: "http://a"}, peer.Replica{ID: uuid.NewString(), URL: "http://b"}
+	var announced []peer.Replica
 	for _, r := range []peer.Replica{a, b, a} {
-		require.NoError(t, replicas.Announce(t.Context(), r))
+		var err error
+		announced, err = replicas.Announce(t.Context(), r)
+		require.NoError(t, err)
 	}
+	require.ElementsMatch(t, []peer.Replica{a, b}, announced)
 	peers, err := replicas.Peers(t.Context())
 	require.NoError(t, err)
 	require.ElementsMatch(t, []peer.Replica{a, b}, peers)

@@ -23,14 +23,17 @@ var _ peer.Directory = (*Replicas)(nil)
 func NewReplicas(pool *pgxpool.Pool) *Replicas { return &Replicas{pool: pool} }
 
 // Announce implements peer.Directory. It also forgets processes that are long gone.
-func (r *Replicas) Announce(ctx context.Context, self peer.Replica) error {
-	_, err := r.pool.Exec(ctx, `with gone as (delete from replicas where heartbeat < now() - interval '1 hour')
-		insert into replicas (id, url, heartbeat) values ($1, $2, now())
-		on conflict (id) do update set url = excluded.url, heartbeat = excluded.heartbeat`, self.ID, self.URL)
+func (r *Replicas) Announce(ctx context.Context, self peer.Replica) ([]peer.Replica, error) {
+	rows, err := r.pool.Query(ctx, `with gone as (delete from replicas where heartbeat < now() - interval '1 hour'), self as (
+			insert into replicas (id, url, heartbeat) values ($1, $2, now())
+			on conflict (id) do update set url = excluded.url, heartbeat = excluded.heartbeat returning id, url)
+		select id, url from self union all
+		select id, url from replicas where heartbeat > now() - make_interval(secs => $3) and id <> $1 order by id`,
+		self.ID, self.URL, replicaAlive.Seconds())
 	if err != nil {
-		return fmt.Errorf("announce replica %s: %w", self.ID, err)
+		return nil, fmt.Errorf("announce replica %s: %w", self.ID, err)
 	}
-	return nil
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[peer.Replica])
 }
 
 // Peers implements peer.Directory.

@@ -59,20 +59,21 @@ func (b *Bus) leave(ctx context.Context) {
 func (b *Bus) refresh(ctx context.Context, links *links) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	if b.opts.Self.URL != "" {
-		if err := b.directory.Announce(ctx, b.opts.Self); err != nil {
-			return err
-		}
+	peers, err := b.peers(ctx)
+	if err == nil && b.opts.Interest != nil {
+		links.set(peers, b.opts.Interest.Accounts())
 	}
-	if b.opts.Interest == nil {
-		return nil
+	return err
+}
+
+func (b *Bus) peers(ctx context.Context) ([]Replica, error) {
+	switch {
+	case b.opts.Self.URL != "":
+		return b.directory.Announce(ctx, b.opts.Self)
+	case b.opts.Interest != nil:
+		return b.directory.Peers(ctx)
 	}
-	peers, err := b.directory.Peers(ctx)
-	if err != nil {
-		return err
-	}
-	links.set(peers, b.opts.Interest.Accounts())
-	return nil
+	return nil, nil
 }
 
 // links are the connections to peers. Run's goroutine alone uses them.

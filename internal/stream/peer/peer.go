@@ -26,8 +26,8 @@ type Replica struct {
 
 // Directory knows which processes serve frames.
 type Directory interface {
-	// Announce says that this process lives and serves; it is repeated.
-	Announce(ctx context.Context, self Replica) error
+	// Announce says that this process lives and serves, and returns what Peers would. It is repeated.
+	Announce(ctx context.Context, self Replica) ([]Replica, error)
 	// Peers returns the processes that announced themselves lately, this one included.
 	Peers(ctx context.Context) ([]Replica, error)
 	// Leave says that this process serves no longer.

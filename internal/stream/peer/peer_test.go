@@ -26,11 +26,11 @@ type directory struct {
 
 func newDirectory() *directory { return &directory{peers: map[string]peer.Replica{}} }
 
-func (d *directory) Announce(_ context.Context, r peer.Replica) error {
+func (d *directory) Announce(ctx context.Context, r peer.Replica) ([]peer.Replica, error) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.peers[r.ID] = r
-	return nil
+	d.mu.Unlock()
+	return d.Peers(ctx)
 }
 
 func (d *directory) Peers(context.Context) ([]peer.Replica, error) {
