@@ -121,9 +121,16 @@ func (p *Pool) Notify() {
 const (
 	// refreshEvery is how old the view of the servers may become while servers are registered.
 	refreshEvery = time.Second
-	// idleEvery is how old the view may become while no server is registered.
-	idleEvery = 5 * time.Second
+	// idleEvery is how old the view may become while no server is registered: a registration is an event, at which Notify is called.
+	idleEvery = 15 * time.Second
 )
+
+// some reports whether servers are registered.
+func (p *Pool) some() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.servers) > 0
+}
 
 // Run keeps the view of the servers current until ctx ends.
 func (p *Pool) Run(ctx context.Context) error {

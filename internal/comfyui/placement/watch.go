@@ -38,11 +38,7 @@ func (p *Pool) Watch(ctx context.Context) error {
 	defer tick.Stop()
 	for {
 		w.chores(ctx)
-		due, err := p.store.Claim(ctx, p.opts.Every)
-		if err != nil && ctx.Err() == nil {
-			p.opts.Log.Warn("server claim failed", "error", err)
-		}
-		for _, id := range due {
+		for _, id := range w.due(ctx) {
 			if !p.beginProbe(id) {
 				continue
 			}
@@ -59,6 +55,18 @@ func (p *Pool) Watch(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// due returns the servers that this process is to probe now.
+func (w *watcher) due(ctx context.Context) []server.ID {
+	if !w.some() {
+		return nil
+	}
+	due, err := w.store.Claim(ctx, w.opts.Every)
+	if err != nil && ctx.Err() == nil {
+		w.opts.Log.Warn("server claim failed", "error", err)
+	}
+	return due
 }
 
 func (p *Pool) beginProbe(id server.ID) bool {
@@ -95,7 +103,7 @@ type seenFiles struct {
 
 func (w *watcher) chores(ctx context.Context) {
 	var errs []error
-	if time.Since(w.expired) > expireEvery {
+	if time.Since(w.expired) > expireEvery && w.some() {
 		w.expired = time.Now()
 		errs = append(errs, w.store.Expire(ctx))
 	}
