@@ -83,7 +83,7 @@ func RegisterModelWorkflows(w worker.WorkflowRegistry) {
 
 // heartbeatEvery is the interval of a dispatching process's heartbeats. The process is given up after several missed
 // heartbeats.
-const heartbeatEvery = 2 * time.Second
+const heartbeatEvery = 4 * time.Second
 
 // Run works until ctx ends. Then it gives running conversations until StopAfter to finish.
 func (w *ModelWorker) Run(ctx context.Context) error {

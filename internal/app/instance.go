@@ -117,6 +117,9 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)
+	if len(in.roles) == 0 {
+		in.wake = eventstore.NewCommandWake(in.pool)
+	}
 	in.tail = eventstore.NewTailer(in.pool, in.cfg.SessionURL(), in.wake, eventstore.TailerOptions{Log: in.log})
 	in.events = eventstore.New(in.pool, in.types, in.wake)
 	in.jobs = jobstore.New(in.pool, in.events)
@@ -135,7 +138,7 @@ const poolSize = 24
 // as long; a connection of which only our end is left would otherwise be waited for for ever.
 const statementSilence = time.Minute
 
-// outboxPoll is the interval between two looks for intents that no process delivered at once.
+// outboxPoll is the interval between two looks for intents that no process delivered at once, while something happens.
 const outboxPoll = time.Second
 
 func (in *Instance) openStores(ctx context.Context) (err error) {
@@ -224,6 +227,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.wake.Run(ctx) })
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
+	group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { in.relay.Wake() }) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
 	if in.has(API) || in.has(Worker) {

@@ -183,13 +183,13 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 	return work(in)
 }
 
-// EventStore is the log of a command that records events. Other processes learn of them by their poll.
+// EventStore is the log of a command that records events.
 func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
 		return nil, err
 	}
-	return eventstore.New(pool, types, nil), nil
+	return eventstore.New(pool, types, eventstore.NewCommandWake(pool)), nil
 }
 
 // Histories reads histories of jobs on a machine that may not have the data directory.

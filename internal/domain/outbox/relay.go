@@ -17,6 +17,10 @@ const deliverTime = 10 * time.Second
 // enough not to overload it.
 var pauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second}
 
+// idleEvery is how often a relay looks for due intents while none is due and nothing happens, as Wake would say. An intent
+// whose process died before its delivery waits as long at most.
+const idleEvery = 15 * time.Second
+
 // Relay delivers intents: those passed to Notify at once, all others by polling the store.
 type Relay struct {
 	*queue.Runner[Intent]
@@ -25,7 +29,8 @@ type Relay struct {
 	done  chan int64
 }
 
-// NewRelay returns a Relay that looks for due intents every so often; Run starts it. Notify may be called before Run.
+// NewRelay returns a Relay that looks for due intents every so often, and less and less often while there are none; Run
+// starts it. Notify may be called before Run.
 func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duration) *Relay {
 	r := &Relay{store: store, log: log, done: make(chan int64, 1024)}
 	r.Runner = queue.NewRunner(queue.Worker[Intent]{
@@ -38,7 +43,7 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 			return queue.Outcome{}
 		},
 		Finish: r.finish,
-	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Timeout: deliverTime, Pauses: pauses, Forever: true, Grace: deliverTime})
+	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Idle: idleEvery, Timeout: deliverTime, Pauses: pauses, Forever: true, Grace: deliverTime})
 	return r
 }
 

@@ -48,7 +48,7 @@ type Options struct {
 	Name     string          // in log lines
 	Parallel int             // items attempted at once
 	Poll     time.Duration   // interval between two looks for due items
-	Idle     time.Duration   // interval that looks without an item come to, until Wake; default Poll
+	Idle     time.Duration   // interval that looks without an item come to, until Wake or an item's pause ends; default Poll
 	Timeout  time.Duration   // of one attempt
 	Pauses   []time.Duration // before the second attempt, the third, …
 	Forever  bool            // the last pause repeats, and no item becomes a dead letter
@@ -67,9 +67,10 @@ type Runner[T any] struct {
 	log     *slog.Logger
 	opts    Options
 	fresh   chan T
-	slots   chan struct{} // one element for each running attempt
-	ended   chan struct{} // capacity 1: the attempt of a claimed item has ended
-	wake    chan struct{} // capacity 1: an item may come soon
+	slots   chan struct{}      // one element for each running attempt
+	ended   chan struct{}      // capacity 1: the attempt of a claimed item has ended
+	wake    chan struct{}      // capacity 1: an item may come soon
+	pauses  chan time.Duration // of items that are due again after them
 	running sync.WaitGroup
 }
 
@@ -77,7 +78,7 @@ type Runner[T any] struct {
 func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	return &Runner[T]{
 		worker: w, log: log.With("queue", opts.Name), opts: opts,
-		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1),
+		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1), pauses: make(chan time.Duration, opts.Parallel),
 	}
 }
 
@@ -107,7 +108,7 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 	defer cut()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(r.opts.Grace, cut) })()
 	defer r.running.Wait()
-	look, soon, pause := time.NewTimer(r.opts.Poll), false, r.opts.Poll
+	look, pause := newAlarm(r.opts.Poll), r.opts.Poll
 	defer look.Stop()
 	for {
 		select {
@@ -116,23 +117,56 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 		case item := <-r.fresh:
 			r.start(ctx, attempts, item, func() {})
 		case <-r.ended:
-			if !soon {
-				look.Reset(claimGap)
-			}
-			soon = true
+			look.within(claimGap)
+		case pause := <-r.pauses:
+			look.after(pause)
 		case <-r.wake:
-			if pause > r.opts.Poll && !soon {
-				look.Reset(r.opts.Poll)
-			}
+			look.within(r.opts.Poll)
 			pause = r.opts.Poll
 		case <-look.C:
 			if pause = min(2*pause, max(r.opts.Idle, r.opts.Poll)); r.claim(ctx, attempts) {
 				pause = r.opts.Poll
 			}
-			look.Reset(pause)
-			soon = false
+			look.next(pause)
 		}
 	}
+}
+
+// alarm is a timer that can be brought forward.
+type alarm struct {
+	*time.Timer
+	at  time.Time
+	due time.Time // the earliest end of an item's pause that is known; zero = none
+}
+
+func newAlarm(d time.Duration) *alarm {
+	return &alarm{Timer: time.NewTimer(d), at: time.Now().Add(d)}
+}
+
+// next sets the alarm for d from now, or for the end of an item's pause before that.
+func (a *alarm) next(d time.Duration) {
+	if left := time.Until(a.due); left <= 0 {
+		a.due = time.Time{}
+	} else {
+		d = min(d, left)
+	}
+	a.at = time.Now().Add(d)
+	a.Reset(d)
+}
+
+// within brings the alarm forward unless it rings within d.
+func (a *alarm) within(d time.Duration) {
+	if time.Until(a.at) > d {
+		a.next(d)
+	}
+}
+
+// after has the alarm ring when the pause of an item ends.
+func (a *alarm) after(pause time.Duration) {
+	if end := time.Now().Add(pause); a.due.IsZero() || end.Before(a.due) {
+		a.due = end
+	}
+	a.within(pause)
 }
 
 // claim starts attempts of due items, at most one for each free slot. It reports whether there may be more soon.
@@ -184,6 +218,13 @@ func (r *Runner[T]) attempt(ctx context.Context, item T) {
 	defer cancel()
 	if err := r.worker.Finish(books, item, o); err != nil {
 		r.log.Warn("outcome not recorded; the item is attempted again when its lease ends", "error", err)
+		o = Outcome{State: Waiting, Pause: r.opts.Timeout + recordTime}
+	}
+	if o.State == Waiting {
+		select {
+		case r.pauses <- o.Pause:
+		default: // looks are frequent while so many items fail
+		}
 	}
 }
 

@@ -220,3 +220,35 @@ func TestAnEmptyQueueIsLookedAtRarelyUntilItIsWoken(t *testing.T) {
 		stop()
 	})
 }
+
+// No notification says that an item comes, or that the pause of one has ended: an item waits as long as Idle says at most,
+// and one that is due again no longer than its pause.
+func TestAnItemIsFoundWithoutANotification(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const idle, pause = 15 * time.Second, 4 * time.Second
+		appears := time.Now().Add(time.Hour)
+		var due time.Time
+		var tried []time.Time
+		r := queue.NewRunner(queue.Worker[*item]{
+			Claim: func(context.Context, int, time.Duration) ([]*item, error) {
+				if len(tried) == 2 || time.Now().Before(appears) || time.Now().Before(due) {
+					return nil, nil
+				}
+				return []*item{{}}, nil
+			},
+			Tried: func(*item) int { return 1 },
+			Attempt: func(context.Context, *item) queue.Outcome {
+				tried = append(tried, time.Now())
+				return queue.Outcome{State: queue.Waiting, Err: errAway}
+			},
+			Finish: func(_ context.Context, _ *item, o queue.Outcome) error { due = time.Now().Add(o.Pause); return nil },
+		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: time.Second, Idle: idle, Timeout: time.Minute, Pauses: []time.Duration{pause}, Forever: true})
+		stop := start(t, r)
+		time.Sleep(time.Until(appears.Add(time.Minute))) //nolint:forbidigo // of the bubble's clock
+		stop()
+		require.Len(t, tried, 2)
+		require.Less(t, tried[0].Sub(appears), idle+time.Second)
+		require.Less(t, tried[1].Sub(tried[0]), pause*6/5+100*time.Millisecond)
+	})
+}

@@ -55,7 +55,7 @@ func (d *Dispatcher) Wake() { d.runner.Wake() }
 // Intervals: how soon a new delivery is seen, and how often deliveries past their retention are removed.
 const (
 	pollEvery  = 300 * time.Millisecond
-	idleEvery  = 2 * time.Second // while nothing is queued, and nothing happens
+	idleEvery  = 15 * time.Second // while nothing is due, and nothing happens
 	pruneEvery = 10 * time.Minute
 )
 

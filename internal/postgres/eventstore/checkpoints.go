@@ -19,7 +19,7 @@ import (
 
 const (
 	standbyPoll = 250 * time.Millisecond // interval at which a waiting process tries to lock a group
-	lockCheck   = 2 * time.Second        // interval at which an idle session is checked
+	lockCheck   = 4 * time.Second        // interval at which an idle session is checked
 )
 
 // Checkpoints keeps the checkpoints of consumer groups in the checkpoints table. A member locks its group
@@ -54,7 +54,7 @@ func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoin
 }
 
 // Patience sets how long each end of the session waits for the other before it takes the session for lost,
-// by default 10 s. The session sends a query every two seconds.
+// by default 10 s. The session sends a query every four seconds.
 func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
 
 // Run keeps the session that locks the groups, until ctx ends. When the session is lost, so are the groups;

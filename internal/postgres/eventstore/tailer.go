@@ -16,6 +16,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
+// Default intervals of reads without a wake-up.
+const (
+	onlyPoll   = time.Second      // where there are no wake-ups
+	safetyPoll = 15 * time.Second // a wake-up is lost with the process that would have sent it
+)
+
 // readLimit is how many events one read takes from the log: the largest batch of a projection.
 const readLimit = 500
 
@@ -23,7 +29,7 @@ const readLimit = 500
 type TailerOptions struct {
 	RingEvents int           // default 8,192: how far a local reader may lag before it reads from the database
 	RingBytes  int           // default 32 MiB of event data in the ring
-	Poll       time.Duration // default 1 s: the longest an event waits when its wake-up is lost
+	Poll       time.Duration // default 15 s, without wake-ups 1 s: the longest an event waits when its wake-up is lost
 	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
 	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
 	OnSlowGap  func(Gap)     // called once for each slow gap; may be nil
@@ -36,9 +42,6 @@ func (o TailerOptions) withDefaults() TailerOptions {
 	}
 	if o.RingBytes <= 0 {
 		o.RingBytes = 32 << 20
-	}
-	if o.Poll <= 0 {
-		o.Poll = time.Second
 	}
 	if o.SlowGap <= 0 {
 		o.SlowGap = 5 * time.Second
@@ -83,6 +86,13 @@ var _ eventlog.Tail = (*Tailer)(nil)
 // wake may be nil: the tailer then only polls. Nothing is read until Run.
 func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *Tailer {
 	opts = opts.withDefaults()
+	switch {
+	case opts.Poll > 0:
+	case wake == nil:
+		opts.Poll = onlyPoll
+	default:
+		opts.Poll = safetyPoll
+	}
 	return &Tailer{
 		pool: pool, dsn: dsn, wake: wake, opts: opts,
 		ring: ring{maxEvents: opts.RingEvents, maxBytes: opts.RingBytes}, changed: make(chan struct{}),

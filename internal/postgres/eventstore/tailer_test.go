@@ -379,6 +379,31 @@ func TestWakeCrossesProcesses(t *testing.T) {
 	}
 }
 
+func TestACommandNotifiesTheProcessesThatRun(t *testing.T) {
+	t.Parallel()
+	reader := startTailing(t, eventstore.TailerOptions{Poll: time.Hour})
+	after := within(t, reader.tail.Settled)
+	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), eventstore.NewCommandWake(reader.pool))
+	got, err := writer.Append(t.Context(), noted("s", 0, "x"))
+	require.NoError(t, err)
+	require.Equal(t, positions(got), positions(reader.next(t, after)))
+}
+
+// The writer was killed between its commit and the notification of others.
+func TestAnEventIsReadAlthoughItsNotificationIsLost(t *testing.T) {
+	t.Parallel()
+	reader := startTailing(t, eventstore.TailerOptions{})
+	after := within(t, reader.tail.Settled)
+	writer := eventstore.New(reader.pool, eventlogtest.Registry(t), nil)
+	got, err := writer.Append(t.Context(), noted("s", 0, "x"))
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 18*time.Second)
+	defer cancel()
+	read, err := reader.tail.Next(ctx, after, 10)
+	require.NoError(t, err)
+	require.Equal(t, positions(got), positions(read))
+}
+
 // A process alone notifies nobody: each notification is a commit. One that begins to listen learns of what comes.
 func TestWakeNotifiesOnlyWhereAnotherProcessListens(t *testing.T) {
 	t.Parallel()

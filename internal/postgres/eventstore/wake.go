@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -37,6 +38,8 @@ type Wake struct {
 	signals  atomic.Int64  // since the last notification
 	notifier atomic.Uint32 // backend pid of our own notifications
 	listener atomic.Uint32 // backend pid of our own LISTEN
+
+	command *pgxpool.Pool // notifies at each signal; nil = Run notifies
 }
 
 // NewWake returns a Wake on the database of dsn, which must not lead through a transaction
@@ -45,13 +48,30 @@ func NewWake(dsn string, log *slog.Logger) *Wake {
 	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
 
+// NewCommandWake returns a Wake for a process that ends soon and has no readers: Signal notifies other processes over pool,
+// and Run is not needed.
+func NewCommandWake(pool *pgxpool.Pool) *Wake {
+	w := NewWake("", nil)
+	w.command = pool
+	return w
+}
+
+// commandNotice bounds how long a command waits for the notification of others.
+const commandNotice = 2 * time.Second
+
 // Patience sets how long the listener waits without a notification before it checks the connection, by
 // default 10 s.
 func (w *Wake) Patience(d time.Duration) { w.silence = d }
 
-// Signal notifies readers that events were committed. It never blocks. A nil Wake does nothing.
+// Signal notifies readers that events were committed. It blocks in a command only. A nil Wake does nothing.
 func (w *Wake) Signal() {
 	if w == nil {
+		return
+	}
+	if w.command != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), commandNotice)
+		defer cancel()
+		_, _ = w.command.Exec(ctx, notifyOthers) // what is committed stays so; readers also poll
 		return
 	}
 	w.signals.Add(1)
@@ -75,6 +95,8 @@ func (w *Wake) Run(ctx context.Context) error {
 	g.Go(func() error { retryForever(ctx, w.log, "listen", w.listen); return nil })
 	return g.Wait()
 }
+
+const notifyOthers = `select pg_notify('millrace_' || current_schema(), '')`
 
 // notify tells other processes of our appends. Losing a notification in a crash costs a reader
 // its poll interval, so the connection does not wait for the disk.
@@ -104,7 +126,7 @@ func (w *Wake) notify(ctx context.Context) error {
 			}
 			looked = time.Now()
 		}
-		if _, err := conn.Exec(ctx, `select pg_notify('millrace_' || current_schema(), '')`); err != nil {
+		if _, err := conn.Exec(ctx, notifyOthers); err != nil {
 			signal(w.dirty)
 			return postgres.Classify(err, "notify")
 		}

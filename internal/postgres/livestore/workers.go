@@ -16,8 +16,8 @@ import (
 // The pace of the signs of life of a process that works, and how old the last one may be: a killed process is missed
 // within ten seconds, and one lost sign changes nothing.
 const (
-	workerPace  = 3 * time.Second
-	workerAlive = 8 * time.Second
+	workerPace  = 4 * time.Second
+	workerAlive = 10 * time.Second
 )
 
 // leaveTimeout bounds how long a process that stops takes to take itself off the list.

@@ -35,7 +35,7 @@ func TestWorkersThatStoppedAreSeen(t *testing.T) {
 	<-ended
 	require.Zero(t, workers(), "it took itself off the list")
 
-	for age, want := range map[string]int{"7 seconds": 1, "9 seconds": 0} { // without a word, as after kill -9
+	for age, want := range map[string]int{"9 seconds": 1, "11 seconds": 0} { // without a word, as after kill -9
 		_, err := pool.Exec(t.Context(), `insert into workers values ('killed', now() - $1::text::interval)
 			on conflict (id) do update set heartbeat = excluded.heartbeat`, age)
 		require.NoError(t, err)
