@@ -179,7 +179,7 @@ func nowhere(path string) *call.Refusal {
 	if isRequests(path) {
 		return call.Refuse(fault.NotFound, call.RequestNotFound, "there is nothing at this path")
 	}
-	return call.Refuse(fault.NotFound, call.ModelNotFound, "there is no model at this path")
+	return call.Refuse(fault.NotFound, call.ModelNotFound, "no model has this path")
 }
 
 func setRefusalHeaders(c *gin.Context, r call.Refusal, status int) {

@@ -71,7 +71,7 @@ func TestIdentifyTellsWhyAServerCannotBeUsed(t *testing.T) {
 	}{
 		"TooOld":          {stats("0.2.1"), fault.CodeServerTooOld, "0.2.1"},
 		"OldByGit":        {stats("v0.3.56-2-g1234567"), fault.CodeServerTooOld, "v0.3.56-2-g1234567"},
-		"VersionMissing":  {stats(""), fault.CodeServerTooOld, "does not tell"},
+		"VersionMissing":  {stats(""), fault.CodeServerTooOld, "of unknown version"},
 		"SomeWebSite":     {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "<html>") }, fault.CodeNotComfyUI, "not ComfyUI"}, // shows
 		"OtherJSON":       {func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"ok":true}`) }, fault.CodeNotComfyUI, ""},       // shows
 		"NothingThere":    {status(http.StatusNotFound), fault.CodeNotComfyUI, ""},

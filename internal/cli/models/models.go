@@ -32,7 +32,7 @@ credential is not in the environment is not enabled.`,
 			m, ok := snapshot.Find(args[0])
 			if !ok {
 				near := snapshot.Suggest(args[0], func(*catalog.Model) bool { return true })
-				return fmt.Errorf("there is no model %q%s", args[0], suggestion(near))
+				return fmt.Errorf("model %q does not exist%s", args[0], suggestion(near))
 			}
 			return describeModel(s.Out, m, config.Credentials(s.Lookup))
 		},

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// Alternate is another server of a model, which a caller chooses by the option model_provider. An entry of its own
-// says how that server is spoken to, and expressions translate bodies and answers between the two.
+// Alternate is another server of a model, which a caller chooses with the option model_provider. The server has its
+// own catalog entry; expressions translate bodies and answers between the two entries.
 type Alternate struct {
 	Server string // its value of model_provider
 	Model  *Model // the entry of the server: protocol, schemas, price
@@ -24,13 +24,13 @@ type Alternate struct {
 	id       string // id of Model
 	line     int    // line of the entry in its file
 	request  map[string]Expr
-	used     map[string]bool // fields of the model's body that the translation reads; nil = all
-	lossy    map[string]Expr // field -> condition under which the translation loses a part of it
+	used     map[string]bool // top-level fields of the body that the translation reads; nil = all
+	lossy    map[string]Expr // field -> condition under which the translation loses a part of the field
 	response Expr
 	fallback Expr
 }
 
-// Servers returns the values of model_provider for servers other than a model's own.
+// Servers returns the values of model_provider that choose an alternate.
 func Servers() []string { return []string{"fal", "wavespeed", "runware", "higgsfield"} }
 
 // Alternate returns the model's alternate of that name.
@@ -43,8 +43,8 @@ func (m *Model) Alternate(server string) (*Alternate, bool) {
 	return nil, false
 }
 
-// PriceAt is Price at a server. For a server that does not serve the model, and for the names of the model's own
-// server, it is the model's own price. strict says that the body is written for that server already.
+// PriceAt returns the price of a call at a server. If the server does not serve the model, or is the model's own
+// server, it returns the model's own price. strict reports that the body is written for that server already.
 func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
 	a, ok := m.Alternate(server)
 	if !ok {
@@ -60,13 +60,13 @@ func (m *Model) PriceAt(server string, strict bool, body []byte) Estimate {
 	return a.Model.Price(body)
 }
 
-// CanReplace reports whether the alternate may serve this body while the model's own server is away.
+// CanReplace reports whether the alternate may serve this body while the model's own server is unavailable.
 func (a *Alternate) CanReplace(body []byte) bool {
 	return !a.fallback.Set() || a.fallback.Holds(Scope{Input: decodeBounded(body)})
 }
 
 // Request translates a body of the model, one JSON object, into a body for the alternate. It also returns the sorted
-// names of the top-level fields that the translation loses, whole or in part. A number beyond 64 bits is rounded.
+// names of the top-level fields that the translation drops, in whole or in part. Numbers beyond 64 bits are rounded.
 func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, err error) {
 	if a.request == nil {
 		return body, nil, nil
@@ -87,7 +87,7 @@ func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, e
 	return translated, a.lost(scope), nil
 }
 
-// lost names the fields that have a value and are not translated whole.
+// lost returns the fields that have a value and are not fully translated.
 func (a *Alternate) lost(s Scope) []string {
 	lost := map[string]bool{}
 	object, _ := s.Input.(map[string]any)
@@ -107,8 +107,8 @@ func (a *Alternate) lost(s Scope) []string {
 // Translates reports whether the alternate's answers have to be translated into the model's format.
 func (a *Alternate) Translates() bool { return a.response.Set() }
 
-// Response translates an answer of the alternate into an answer of the model m and checks it against m's output
-// schema. input is the caller's body; handle is empty for a synchronous alternate.
+// Response translates an answer of the alternate into an answer of the model m and checks the result against m's
+// output schema. input is the caller's body; handle is empty for a synchronous alternate.
 func (a *Alternate) Response(m *Model, input, answer []byte, handle string) ([]byte, error) {
 	caller, err := jsondoc.Whole(input)
 	if err != nil {
@@ -152,7 +152,7 @@ type alternate struct {
 	node               *yaml.Node
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler; it keeps the node, for its line.
+// UnmarshalYAML implements yaml.Unmarshaler. It keeps the node, whose line errors report.
 func (a *alternate) UnmarshalYAML(n *yaml.Node) error {
 	type plain alternate
 	if err := n.Decode((*plain)(a)); err != nil {
@@ -173,7 +173,7 @@ func (a *alternate) compile() (*Alternate, error) {
 	}, nil
 }
 
-// inputsOf returns the top-level fields of the caller's body that the expressions read; nil when an expression reads
+// inputsOf returns the top-level fields of the caller's body that the expressions read, or nil if an expression reads
 // the whole body.
 func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 	found := inputs{fields: map[string]bool{}}
@@ -191,7 +191,7 @@ func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 }
 
 // inputs collects the members of "input" that an expression reads. Every member access mentions "input" once; more
-// mentions than member accesses mean that the whole of it is read.
+// mentions than member accesses mean that the expression reads the whole input.
 type inputs struct {
 	fields         map[string]bool
 	members, whole int
@@ -214,7 +214,7 @@ func (i *inputs) Visit(node *ast.Node) {
 	}
 }
 
-// joinAlternates finds the entries of the model's alternates and tries the translations on the model's example.
+// joinAlternates finds the entries of the model's alternates and checks the translations with the model's example.
 func (m *Model) joinAlternates(models map[string]*Model) []error {
 	var problems []error
 	seen := map[string]bool{}
@@ -225,7 +225,7 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 		case seen[a.Server]:
 			problem = fmt.Sprintf("the server %s is listed twice", a.Server)
 		case a.Model == nil:
-			problem = fmt.Sprintf("there is no model %s", a.id)
+			problem = fmt.Sprintf("model %s does not exist", a.id)
 		case a.Model == m:
 			problem = "a model cannot be an alternate of itself"
 		default:
@@ -239,7 +239,7 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 	return problems
 }
 
-// tried translates the model's example and returns the reason why the alternate would refuse it, or "".
+// tried translates the model's example and returns the reason why the alternate would refuse the result, or "".
 func (a *Alternate) tried(m *Model) string {
 	if m.Example == nil {
 		return ""

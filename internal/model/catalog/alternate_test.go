@@ -87,7 +87,7 @@ func TestAMismatchedAlternateIsReported(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ content, want string }{
 		"unknown server": {one("      - {server: nowhere, model: acme/other}\n"), `a.yaml:10: models[0].alternates[0].server: "nowhere" is not allowed; it takes one of fal`},
-		"unknown model":  {one("      - {server: fal, model: acme/none}\n"), "a.yaml:10: alternates of acme/one: there is no model acme/none"},
+		"unknown model":  {one("      - {server: fal, model: acme/none}\n"), "a.yaml:10: alternates of acme/one: model acme/none does not exist"},
 		"itself":         {one("      - {server: fal, model: acme/one}\n"), "a.yaml:10: alternates of acme/one: a model cannot be an alternate of itself"},
 		"twice":          {one("      - {server: fal, model: acme/other, request: {text: input.prompt}}\n      - {server: fal, model: acme/other}\n"), "a.yaml:11: alternates of acme/one: the server fal is listed twice"},
 		"wrong request":  {one("      - {server: fal, model: acme/other, request: {txt: input.prompt}}\n"), "the translated example does not match the input schema of acme/other at [body text]: Field required"},

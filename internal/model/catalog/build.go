@@ -10,21 +10,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Defaults of fields that an entry leaves out.
+// Defaults of fields that an entry omits.
 const (
-	defaultAnswer    = 2 * time.Minute  // minutes: most synchronous models answer within one
-	defaultStall     = 90 * time.Second // a model is silent while it computes its first byte
+	defaultAnswer    = 2 * time.Minute  // most synchronous models answer within a minute
+	defaultStall     = 90 * time.Second // a model sends nothing while it computes its first byte
 	defaultTotal     = 20 * time.Minute // the slowest video of the catalog takes about ten minutes
 	defaultFirstPoll = time.Second
 	defaultPollEvery = 2 * time.Second
 	defaultBytes     = 256 << 20
-	maxLifetime      = 24 * time.Hour // of hosted results
+	maxLifetime      = 24 * time.Hour // lifetime of hosted results
 )
 
 // simulatorBase is the base of entries that the provider simulator serves.
 const simulatorBase = "simulator"
 
-// address returns the provider's base address, and the private host:port that the operator allows with it.
+// address returns the provider's base address, and the private host:port that the operator has allowed.
 func (f *file) address(opts Options) (base string, allow []string, ok bool) {
 	base, overridden := opts.Bases[f.Provider]
 	if !overridden {
@@ -52,7 +52,7 @@ func hostPort(u *url.URL) string {
 	return u.Hostname() + ":443"
 }
 
-// model makes the i-th model of the file.
+// model makes the model of the i-th entry of the file.
 func (f *file) model(i int, base string) (*Model, error) {
 	node := &f.Models[i]
 	var e entry
@@ -148,7 +148,7 @@ func or[T comparable](value, fallback T) T {
 	return value
 }
 
-// inconsistent returns the first contradiction between fields of the entry, or "".
+// inconsistent returns a description of the first contradiction between fields of the entry, or "".
 func (m *Model) inconsistent() string {
 	polls := m.Protocol == SubmitPoll
 	switch {
@@ -173,7 +173,7 @@ func (m *Model) inconsistent() string {
 	case m.Hosting.Lifetime > maxLifetime:
 		return fmt.Sprintf("hosting.lifetime is at most %s", maxLifetime)
 	case m.price.asOf == "":
-		return "needs price; where the price is not known beforehand, price.unknown gives the reason"
+		return "needs price; if the price is not known beforehand, price.unknown gives the reason"
 	default:
 		return ""
 	}

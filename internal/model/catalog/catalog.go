@@ -14,35 +14,36 @@ const (
 	maxIDLength       = maxProviderLength + 1 + maxNameLength
 )
 
-// Catalog is the current set of models. A reload swaps its snapshot atomically; snapshots and models that were
-// handed out before do not change.
+// Catalog is the current set of models. A reload replaces its snapshot atomically; snapshots and models that were
+// returned before do not change.
 type Catalog struct {
 	current atomic.Pointer[Snapshot]
 	options Options
 
 	mu     sync.Mutex  // guards former
-	former []*Snapshot // newest first: the snapshots that unfinished calls were accepted with
+	former []*Snapshot // newest first: the snapshots with which unfinished calls were accepted
 }
 
-// maxFormer bounds how many former snapshots are kept; a snapshot of 1,000 models takes a few megabytes.
+// maxFormer bounds the number of former snapshots that are kept. A snapshot of 1,000 models takes a few megabytes.
 const maxFormer = 8
 
-// Options configure the sources of models besides the embedded entries.
+// Options configure the sources of models in addition to the embedded entries.
 type Options struct {
-	// Dirs are directories of *.yaml files, read in order. A later entry replaces an earlier one
-	// with the same id.
+	// Dirs are directories of *.yaml files, read in order. A later entry replaces an earlier entry with the same id.
 	Dirs []string
-	// Bases maps a provider to the address that replaces its own: a simulator, a regional endpoint, a proxy. Such an
-	// address may be private.
+	// Bases maps a provider to an address that replaces the provider's own: a simulator, a regional endpoint, a
+	// proxy. This address may be private.
 	Bases map[string]string
-	// Simulator is the address of the provider simulator that serves sim/*; "" leaves these models out.
+	// Simulator is the address of the provider simulator that serves sim/*. If it is "", the catalog does not have
+	// these models.
 	Simulator string
 }
 
-// Snapshot returns the catalog as it is now.
+// Snapshot returns the current snapshot.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// At returns the snapshot of that hash, or the current one when this process does not have it (any more).
+// At returns the snapshot with that hash, or the current one if this process does not have that snapshot or no longer
+// has it.
 func (c *Catalog) At(hash string) *Snapshot {
 	now := c.Snapshot()
 	if hash == "" || hash == now.Hash() {
@@ -58,8 +59,8 @@ func (c *Catalog) At(hash string) *Snapshot {
 	return now
 }
 
-// Find returns a model from the snapshot of that hash. When this process does not have that snapshot, it returns the
-// current model, or the latest former one: a running call still needs its model after it left the catalog.
+// Find returns a model from the snapshot with that hash. If this process does not have that snapshot, Find returns
+// the current model, or the latest former one: a running call needs its model even after the model left the catalog.
 func (c *Catalog) Find(id, hash string) (*Model, bool) {
 	if m, ok := c.At(hash).Find(id); ok {
 		return m, true
@@ -100,7 +101,7 @@ func Load(opts Options) (*Catalog, error) {
 	return c, nil
 }
 
-// Reload reads the files again and swaps the snapshot when they have changed. After an error the old snapshot stays.
+// Reload reads the files again and replaces the snapshot if they have changed. After an error the old snapshot stays.
 func (c *Catalog) Reload() (changed bool, err error) {
 	files, err := readFiles(c.options.Dirs)
 	if err != nil {
@@ -117,8 +118,8 @@ func (c *Catalog) Reload() (changed bool, err error) {
 	return true, nil
 }
 
-// Watch reloads the catalog every so often until ctx ends. It calls report with a nil error after each change, and
-// with the error when a new problem appears, once for each problem.
+// Watch reloads the catalog periodically until ctx ends. It calls report with nil after each change, and with the
+// error when a new problem appears, once for each problem.
 func (c *Catalog) Watch(ctx context.Context, every time.Duration, report func(*Snapshot, error)) {
 	if len(c.options.Dirs) == 0 {
 		return

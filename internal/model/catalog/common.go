@@ -25,7 +25,7 @@ var shared = sync.OnceValues(func() (common, error) {
 	return c, nil
 })
 
-// addCommon appends the rules that all entries share.
+// addCommon appends the common rules.
 func (m *Model) addCommon() error {
 	c, err := shared()
 	if err != nil {

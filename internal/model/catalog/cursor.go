@@ -14,13 +14,14 @@ import (
 // CursorLifetime is how long a page cursor is valid (R-29).
 const CursorLifetime = 24 * time.Hour
 
-// cursorPattern is the form that the router contract gives cursors (R-06).
+// cursorPattern is the form of cursors in the router contract (R-06).
 var cursorPattern = regexp.MustCompile(`^[A-Za-z0-9._~+/=-]{1,512}$`)
 
 const cursorTag = 16 // bytes kept of the HMAC
 
-// Cursors makes and reads the page cursors of the model list. A cursor holds the last id served and its own expiry,
-// authenticated with an HMAC. Since it names an id and no offset, it stays right when the catalog changes.
+// Cursors makes and reads the page cursors of the model list. A cursor contains the last id served and its own
+// expiry, authenticated with an HMAC. Since it contains an id instead of an offset, it stays valid when the catalog
+// changes.
 type Cursors struct {
 	key []byte
 	now func() time.Time
@@ -36,8 +37,8 @@ func (c *Cursors) Make(lastID string) string {
 	return base64.RawURLEncoding.EncodeToString(append(c.tag(payload), payload...))
 }
 
-// Read returns the model id a cursor continues after. A malformed, forged or expired cursor is
-// fault.Invalid with code invalid_input.
+// Read returns the model id after which a cursor continues. A malformed, forged or expired cursor is fault.Invalid
+// with code invalid_input.
 func (c *Cursors) Read(cursor string) (string, error) {
 	refused := fault.New(fault.Invalid, fault.CodeInvalidInput, "the cursor is malformed or expired; repeat the request without a cursor")
 	if !cursorPattern.MatchString(cursor) {

@@ -18,9 +18,9 @@ var english = message.NewPrinter(language.English)
 
 func distance(a, b string) int { return levenshtein.ComputeDistance(a, b) }
 
-// innermost returns the innermost errors of e. Of alternatives (anyOf, oneOf) it follows the one that the value was
-// probably meant for: the one that fails deepest. When no alternative fails deeper than the others, the choice itself
-// is the error.
+// innermost returns the innermost errors of e. Among alternatives (anyOf, oneOf) it follows the one that the caller
+// probably meant: the alternative that fails deepest. If no alternative fails deeper than the others, the error is
+// that of the choice.
 func innermost(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -52,7 +52,7 @@ func chosen(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return []*jsonschema.ValidationError{e}
 }
 
-// wrongKind reports whether the alternative was not meant, because the value itself has another type or is another
+// wrongKind reports whether the caller did not mean the alternative, because the value has another type or is another
 // constant.
 func wrongKind(leaf, of *jsonschema.ValidationError) bool {
 	if len(leaf.InstanceLocation) > len(of.InstanceLocation)+1 {
@@ -67,7 +67,7 @@ func wrongKind(leaf, of *jsonschema.ValidationError) bool {
 	return false
 }
 
-// describe gives an error the message and the type that FastAPI would give it, which clients know.
+// describe gives an error the message and the type of FastAPI, which clients recognise.
 func describe(e *jsonschema.ValidationError) []violation {
 	path := e.InstanceLocation
 	switch k := e.ErrorKind.(type) {
@@ -139,7 +139,7 @@ func describeLength(k jsonschema.ErrorKind) (msg, kindName string, ctx map[strin
 		return fmt.Sprintf("List should have at most %s after validation, not %d", counted(k.Want, "item"), k.Got), "too_long",
 			map[string]any{"field_type": "List", "max_length": k.Want, "actual_length": k.Got}
 	case *kind.AnyOf, *kind.OneOf:
-		return "Value error, it matches none of the allowed forms, or more than one", "value_error", nil
+		return "Value error, the value must match exactly one of the allowed forms", "value_error", nil
 	default:
 		return "Value error, " + k.LocalizedString(english), "value_error", nil
 	}
@@ -177,7 +177,7 @@ func bound(words, kindName, key string, want *big.Rat) (string, string, map[stri
 	return fmt.Sprintf("Input should be %s %s", words, limit), kindName, map[string]any{key: limit}
 }
 
-// alternatives lists values as 'a', 'b' or 'c'.
+// alternatives formats values as 'a', 'b' or 'c'.
 func alternatives(values []any) string {
 	var quoted []string
 	for _, v := range values {

@@ -11,7 +11,7 @@ import (
 // Version is a version of the router API.
 type Version string
 
-// The versions. The document of v1 holds the input schema only.
+// The versions. A document of v1 contains only the input schema.
 const (
 	V1 Version = "v1"
 	V2 Version = "v2"
@@ -34,11 +34,11 @@ type documentKey struct {
 	base    string
 }
 
-// maxCachedBases bounds the cache where the base address comes from requests.
+// maxCachedBases bounds the cache, since base addresses may come from requests.
 const maxCachedBases = 64
 
-// Document returns the OpenAPI 3.0.2 document of the model for a version of the router API that is served at baseURL
-// . The content is shared; callers must not change it.
+// Document returns the OpenAPI 3.0.2 document of the model for a version of the router API at baseURL.
+// Callers must not change the content, which is shared.
 func (m *Model) Document(version Version, baseURL string) (Document, error) {
 	key := documentKey{version, baseURL}
 	m.docs.mu.Lock()
@@ -105,7 +105,7 @@ func (m *Model) operation(version Version) object {
 	}
 }
 
-// bodies are the media types of the input: JSON, and a form where the provider takes forms.
+// bodies returns the media types of the input: JSON, and a form if the provider takes forms.
 func (m *Model) bodies(body object, input any) object {
 	content := object{"application/json": body}
 	if m.TakesForms() {
@@ -114,7 +114,7 @@ func (m *Model) bodies(body object, input any) object {
 	return content
 }
 
-// response describes the 200: in v2 by the output schema and its media type, in v1 as any content.
+// response describes the 200 response: in v2 by the output schema and its media type, in v1 as any content.
 func (m *Model) response(version Version) object {
 	described := object{"description": "The model's own output, unchanged."}
 	switch {

@@ -69,7 +69,7 @@ func TestSchemaDocumentHasInputOutputAndFlags(t *testing.T) {
 	}
 }
 
-// requireDialect fails the test for anything that OpenAPI 3.0 does not know.
+// requireDialect fails the test for any keyword that OpenAPI 3.0 does not have.
 func requireDialect(t *testing.T, id string, node any) {
 	t.Helper()
 	switch v := node.(type) {

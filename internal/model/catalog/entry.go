@@ -20,8 +20,8 @@ type file struct {
 	Models   []yaml.Node
 }
 
-// entry is a model as written in an entry file. The provider's defaults are decoded first, then the model's own
-// fields over them.
+// entry is a model as written in an entry file. The provider's defaults are decoded first; the model's own fields
+// overwrite them.
 type entry struct {
 	Model       string
 	Variant     string
@@ -134,7 +134,7 @@ func (s *size) UnmarshalYAML(n *yaml.Node) error {
 	return &problem{n, "takes a size such as 512KiB or 64MiB"}
 }
 
-// UnmarshalYAML implements yaml.Unmarshaler: it compiles the expression, so that errors name its line.
+// UnmarshalYAML implements yaml.Unmarshaler. It compiles the expression, so that errors contain its line.
 func (e *Expr) UnmarshalYAML(n *yaml.Node) error {
 	compiled, err := compileExpr(n.Value)
 	if err != nil {

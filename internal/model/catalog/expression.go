@@ -14,15 +14,15 @@ import (
 // nil, and a member of nil is nil.
 type Scope struct {
 	Status  int               `expr:"status"`  // HTTP status of the provider's answer
-	Headers map[string]string `expr:"headers"` // of the answer, names in lower case
-	Body    any               `expr:"body"`    // the decoded answer, its long strings cut
+	Headers map[string]string `expr:"headers"` // headers of the answer, names in lower case
+	Body    any               `expr:"body"`    // the decoded answer, with long strings cut
 	Input   any               `expr:"input"`   // the caller's decoded body; nil while polling
-	Handle  string            `expr:"handle"`  // of the submission
+	Handle  string            `expr:"handle"`  // handle of the submission
 	// Settings are the operator's values of the entry's settings, such as a cloud project.
 	Settings map[string]string `expr:"settings"`
 }
 
-// Expr is a compiled expression. The zero value is absent.
+// Expr is a compiled expression. The zero value means no expression.
 type Expr struct {
 	source  string
 	program *vm.Program
@@ -31,7 +31,7 @@ type Expr struct {
 // maxExpression bounds the text of an expression.
 const maxExpression = 2000
 
-// compileExpr compiles source; "" gives the absent expression.
+// compileExpr compiles source. For "" it returns the zero Expr.
 func compileExpr(source string) (Expr, error) {
 	switch {
 	case source == "":
@@ -46,8 +46,8 @@ func compileExpr(source string) (Expr, error) {
 	return Expr{source: source, program: program}, nil
 }
 
-// optionalMembers makes every member access optional, so that a member of nil is nil: providers leave out fields that
-// do not apply.
+// optionalMembers makes every member access optional, so that a member of nil is nil. Providers omit fields that do
+// not apply.
 type optionalMembers struct{}
 
 // Visit implements ast.Visitor.
@@ -66,8 +66,8 @@ func firstLine(s string) string {
 // Set reports whether the entry has this expression.
 func (e Expr) Set() bool { return e.program != nil }
 
-// Eval returns the expression's value. It is nil where the documents lack a value that the expression needs, such as
-// an element of an empty list or a string that is a number.
+// Eval returns the expression's value. It returns nil if the documents lack a value that the expression needs, such
+// as an element of an empty list or a string that contains a number.
 func (e Expr) Eval(s Scope) any {
 	if e.program == nil {
 		return nil
@@ -82,7 +82,8 @@ func (e Expr) Eval(s Scope) any {
 // Holds reports whether the expression is exactly true.
 func (e Expr) Holds(s Scope) bool { return e.Eval(s) == true }
 
-// Text returns the expression's value as text: a string unchanged, a whole number in digits, anything else as "".
+// Text returns the expression's value as text: a string unchanged, a whole number in digits, and "" for anything
+// else.
 func (e Expr) Text(s Scope) string {
 	switch v := e.Eval(s).(type) {
 	case string:

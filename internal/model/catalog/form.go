@@ -13,7 +13,7 @@ import (
 
 const (
 	multipartForm = "multipart/form-data"
-	// maxParts bounds the parts of a form; models take a dozen fields and a few pictures.
+	// maxParts bounds the parts of a form. Models take a dozen fields and a few pictures.
 	maxParts = 256
 )
 
@@ -23,13 +23,13 @@ func IsForm(contentType string) bool {
 	return err == nil && media == multipartForm
 }
 
-// TakesForms reports whether the provider itself takes forms. Callers of such a model may send a form or a JSON
-// object; every other model takes a JSON object only.
+// TakesForms reports whether the provider accepts forms. Callers of such a model may send a form or a JSON object;
+// every other model takes only a JSON object.
 func (m *Model) TakesForms() bool { return m.Encoding == "multipart" }
 
-// FormInput returns the JSON object that a form is equivalent to, for checking and pricing; the form itself is sent
-// to the provider. A field has the type that the input schema gives it, a file is its name, and a repeated field is
-// a list.
+// FormInput returns the JSON object that is equivalent to a form, for checks and prices; the provider receives the
+// form itself. A field has the type that the input schema gives to it, a file becomes its name, and a repeated field
+// becomes a list.
 func (m *Model) FormInput(contentType string, form []byte) (json.RawMessage, error) {
 	_, params, err := mime.ParseMediaType(contentType)
 	if err != nil || params["boundary"] == "" {
@@ -58,7 +58,7 @@ func (m *Model) FormInput(contentType string, form []byte) (json.RawMessage, err
 	return nil, fmt.Errorf("the form has more than %d parts", maxParts)
 }
 
-// joined adds a value to a field: a repeated field becomes a list.
+// joined adds a value to a field; a repeated field becomes a list.
 func joined(before, value any) any {
 	switch v := before.(type) {
 	case nil:
@@ -86,7 +86,7 @@ func (m *Model) fieldValue(name string, part *multipart.Part) (any, error) {
 	return strings.ToValidUTF8(text, "\uFFFD"), nil
 }
 
-// textual reports whether the schema accepts text for a field, or does not describe the field.
+// textual reports whether the schema accepts text for a field or does not describe the field.
 func (m *Model) textual(name string) bool {
 	if m.input == nil {
 		return true

@@ -23,14 +23,14 @@ var embedded embed.FS
 // maxFile bounds an entry file.
 const maxFile = 4 << 20
 
-// source is the content of an entry file. Layer 0 is the embedded catalog; each directory is one layer more.
+// source is the content of an entry file. Layer 0 is the embedded catalog; each directory is a further layer.
 type source struct {
 	name    string
 	layer   int
 	content []byte
 }
 
-// readFiles returns the embedded files followed by those of the directories.
+// readFiles returns the embedded files, followed by those of the directories.
 func readFiles(dirs []string) ([]source, error) {
 	var files []source
 	entries, err := embedded.ReadDir("entries")
@@ -94,7 +94,7 @@ func readBounded(name string) ([]byte, error) {
 func hashFiles(files []source, opts Options) string {
 	h := sha256.New()
 	for _, f := range files {
-		_, _ = fmt.Fprintf(h, "%s\x00%d\x00%d\x00", f.name, f.layer, len(f.content)) // writing to a hash never fails
+		_, _ = fmt.Fprintf(h, "%s\x00%d\x00%d\x00", f.name, f.layer, len(f.content)) // writes to a hash cannot fail
 		h.Write(f.content)
 	}
 	for _, provider := range slices.Sorted(maps.Keys(opts.Bases)) {
@@ -173,7 +173,7 @@ func readModels(f source, opts Options) ([]*Model, error) {
 }
 
 func unjoin(err error) []error {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok { // only errors that this package joined
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { // only errors that this package has joined
 		return joined.Unwrap()
 	}
 	return []error{err}
@@ -192,7 +192,7 @@ func decodeFile(root *yaml.Node, opts Options) ([]*Model, error) {
 	}
 	base, allow, ok := f.address(opts)
 	if !ok {
-		return nil, nil // models of the simulator, and no simulator is set
+		return nil, nil // models of the simulator are left out if no simulator is set
 	}
 	var models []*Model
 	var problems []error

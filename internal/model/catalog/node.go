@@ -4,18 +4,18 @@ import (
 	"strings"
 )
 
-// The ways in which a node writes a linked picture into the body (Model.InputMedia).
+// The forms in which a node writes a linked picture into the body (Model.InputMedia).
 const (
-	MediaData   = "image"        // a data: address; in a form, a file
+	MediaData   = "image"        // a data: URL; in a multipart form, a file
 	MediaBase64 = "image_base64" // base64 alone
 )
 
-// NodeOutputType is the kind of value of a node's output.
+// NodeOutputType is the type of a node's output.
 type NodeOutputType string
 
 // The types of a node's outputs.
 const (
-	NodeImage NodeOutputType = "IMAGE"  // pictures, decoded
+	NodeImage NodeOutputType = "IMAGE"  // decoded pictures
 	NodeFile  NodeOutputType = "FILE"   // a file that is saved for the account; the output is its name
 	NodeText  NodeOutputType = "STRING" // text, or JSON as text
 )
@@ -24,12 +24,12 @@ const (
 type NodeOutput struct {
 	Name string
 	Type NodeOutputType
-	// From are JSON pointers into the answer, with * for "every". The output holds all values that they find. Empty =
-	// the whole answer.
+	// From are JSON pointers into the answer, in which * means every element. The output has all values that they
+	// select. Empty = the whole answer.
 	From []string
 }
 
-// Several reports whether the output may hold more than one value.
+// Several reports whether the output may have more than one value.
 func (o NodeOutput) Several() bool {
 	for _, pointer := range o.From {
 		if strings.Contains(pointer, "*") {
@@ -42,7 +42,7 @@ func (o NodeOutput) Several() bool {
 // NodeRule describes a model's node class.
 type NodeRule struct {
 	Outputs  []NodeOutput // declared by the entry; NodeOutputs fills in the default
-	Uncached bool         // a repeated run with equal inputs calls the model again, and is charged
+	Uncached bool         // a repeated run with equal inputs calls the model again and is charged again
 }
 
 type nodeRule struct {
@@ -52,8 +52,8 @@ type nodeRule struct {
 
 func (r nodeRule) compile() NodeRule { return NodeRule(r) }
 
-// NodeOutputs returns the outputs of the model's node class. Without declared ones: an answer of bytes is a picture
-// or a file by its content type; hosted assets are files; a JSON answer is also a text.
+// NodeOutputs returns the outputs of the model's node class. If the entry declares none, an answer of bytes is a
+// picture or a file, depending on its content type; hosted assets are files; and a JSON answer is also a text.
 func (m *Model) NodeOutputs() []NodeOutput {
 	switch {
 	case len(m.Node.Outputs) > 0:

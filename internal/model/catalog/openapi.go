@@ -11,8 +11,8 @@ import (
 )
 
 // openAPISchema translates a JSON Schema of draft 2020-12 into the dialect of OpenAPI 3.0: nullable instead of a null
-// type, bounds with boolean exclusivity, enum instead of const. A keyword without a translation is refused when the
-// entry is loaded, so that served documents are never wrong.
+// type, bounds with boolean exclusivity, enum instead of const. It refuses keywords without a translation, so that a
+// mistake shows when the entry is loaded and not in a served document.
 func openAPISchema(node *yaml.Node) (json.RawMessage, error) {
 	var b bytes.Buffer
 	w := schemaWriter{out: &b, depth: 0}
@@ -58,7 +58,7 @@ func (w *schemaWriter) schema(n *yaml.Node) error {
 	return nil
 }
 
-// keywords are the keywords that both dialects know, and those that are translated.
+// keywords lists the keywords that both dialects share, and those that are translated.
 var keywords = []string{
 	"type", "enum", "const", "format", "title", "description", "default", "example", "examples", "deprecated", "readOnly", "writeOnly",
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength", "pattern",
@@ -69,7 +69,7 @@ var keywords = []string{
 func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	key := p.key.Value
 	if !refusedKeywords[key] && !slices.Contains(keywords, key) && !strings.HasPrefix(key, "x-") {
-		return &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, a text with a comma needs quotation marks", key)}
+		return &problem{p.key, fmt.Sprintf("%q is not a keyword of a schema; within braces, put a text with a comma in quotation marks", key)}
 	}
 	if refusedKeywords[key] {
 		return &problem{p.key, fmt.Sprintf("the keyword %s has no equivalent in OpenAPI 3.0; use a YAML anchor, anyOf or a rule", key)}
@@ -97,7 +97,7 @@ func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	}
 }
 
-// value writes the value of a keyword and translates the schemas in it.
+// value writes the value of a keyword and translates the schemas in the value.
 func (w *schemaWriter) value(key string, n *yaml.Node) error {
 	n = followed(n)
 	switch key {
@@ -188,7 +188,7 @@ func (w *schemaWriter) name(s string) {
 	}
 	w.first = false
 	encoded, err := json.Marshal(s)
-	if err == nil { // encoding a string never fails
+	if err == nil { // encoding a string cannot fail
 		w.out.Write(encoded)
 	}
 	w.out.WriteByte(':')

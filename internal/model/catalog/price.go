@@ -12,11 +12,11 @@ type pricing struct {
 	exact, low, high Expr
 	quoted, settled  Expr
 	asOf             string
-	unknown          string // the reason why there is no price
+	unknown          string // the reason why the entry has no price
 }
 
 // decode returns the caller's body for the price expressions. Long strings are cut, unless an expression counts the
-// characters of a text or looks for a word in it.
+// characters of a text or searches for a word in a text.
 func (p pricing) decode(body []byte) any {
 	for _, e := range []Expr{p.exact, p.low, p.high, p.quoted, p.settled} {
 		if strings.Contains(e.source, "len(") || strings.Contains(e.source, " contains ") {
@@ -29,18 +29,18 @@ func (p pricing) decode(body []byte) any {
 	return decodeBounded(body)
 }
 
-// Priced reports whether the entry has a price. A body from which that price cannot be computed must be refused: the
-// call would be free.
+// Priced reports whether the entry has a price. A body from which this price cannot be computed must be refused,
+// because the call would be free.
 func (m *Model) Priced() bool {
 	return m.price.unknown == "" && (m.price.exact.Set() || m.price.high.Set())
 }
 
 const microsPerDollar = 1_000_000
 
-// maxMicros bounds a price: an expression that gives more is mistaken.
+// maxMicros bounds a price. An expression with a larger value is a mistake.
 const maxMicros = 10_000 * microsPerDollar
 
-// Price estimates what a call with the caller's body costs, in millionths of a US dollar.
+// Price estimates the cost of a call with the caller's body, in millionths of a US dollar.
 func (m *Model) Price(body []byte) Estimate {
 	p := m.price
 	scope := Scope{Input: p.decode(body)}
@@ -55,27 +55,28 @@ func (m *Model) Price(body []byte) Estimate {
 	case p.unknown != "":
 		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: p.unknown}
 	default:
-		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: "the price of this input is not known beforehand"}
+		return Estimate{Source: PriceUnknown, AsOf: p.asOf, Reason: "the price of this input is known only after the call"}
 	}
 }
 
-// Quoted returns the price that the provider names when it accepts a submission, in millionths of a US dollar; 0 when
-// it names none. document is Outcome.Document of the submission.
+// Quoted returns the price that the provider states when it accepts a submission, in millionths of a US dollar, or 0.
+// document is Outcome.Document of the submission.
 func (m *Model) Quoted(body []byte, document any) int64 {
 	amount, _ := micros(m.price.quoted.Eval(Scope{Status: 200, Input: m.price.decode(body), Body: document}))
 	return amount
 }
 
-// Answer holds the values that the final price of a call is computed from.
+// Answer holds the values from which the final price of a call is computed.
 type Answer struct {
 	Body     []byte            // the body that was sent to the provider
 	Document any               // Outcome.Document of the answer; nil for bytes
-	Headers  map[string]string // of the answer, names in lower case
+	Headers  map[string]string // headers of the answer, names in lower case
 	Quoted   int64             // the result of Quoted for the submission
 }
 
-// Settled returns the price of a finished call, in millionths of a US dollar: computed from the answer where the entry
-// says how (tokens used, pictures made, credits reported), else the quoted price, else the upper end of the estimate.
+// Settled returns the price of a finished call, in millionths of a US dollar. It is computed from the answer if the
+// entry has an expression for this (tokens used, pictures made, credits reported); otherwise it is the quoted price,
+// or else the upper end of the estimate.
 func (m *Model) Settled(a Answer) int64 {
 	if amount, ok := m.Stated(a); ok {
 		return amount
@@ -86,12 +87,12 @@ func (m *Model) Settled(a Answer) int64 {
 	return m.Price(a.Body).Max
 }
 
-// Stated returns the price that the answer itself states; false when it states none.
+// Stated returns the price that the answer itself states, and false if it states no price.
 func (m *Model) Stated(a Answer) (int64, bool) {
 	return micros(m.price.settled.Eval(Scope{Status: 200, Headers: a.Headers, Input: m.price.decode(a.Body), Body: a.Document}))
 }
 
-// micros converts dollars to millionths, rounded up so that no price is understated.
+// micros converts dollars to millionths. It rounds up so that no price is understated.
 func micros(value any) (int64, bool) {
 	var dollars float64
 	switch v := value.(type) {
@@ -102,7 +103,7 @@ func micros(value any) (int64, bool) {
 	default:
 		return 0, false
 	}
-	amount := math.Ceil(dollars*microsPerDollar - 1e-6) // a floating-point error above a whole number is not rounded up
+	amount := math.Ceil(dollars*microsPerDollar - 1e-6) // do not round up a floating-point error above a whole number
 	if math.IsNaN(amount) || amount < 0 || amount > maxMicros {
 		return 0, false
 	}

@@ -13,19 +13,19 @@ import (
 type bill struct {
 	body     string
 	low      int64
-	high     int64  // the same as low where the price is exact
+	high     int64  // equal to low if the price is exact
 	answer   string // the provider's answer; "" = bytes, or an answer without a price
 	headers  map[string]string
 	accepted string // the answer to the submission
 	settled  int64
 }
 
-// exactly is a bill whose price is known beforehand and not in the answer.
+// exactly returns a bill whose price is known beforehand and is not part of the answer.
 func exactly(body string, price int64) bill {
 	return bill{body: body, low: price, high: price, settled: price}
 }
 
-// The examples are those of the providers' price lists (docs/providers.md).
+// The examples come from the providers' price lists (docs/providers.md).
 func TestPricesAreThoseOfTheProvidersLists(t *testing.T) {
 	t.Parallel()
 	models := builtin(t)

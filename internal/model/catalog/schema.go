@@ -22,7 +22,7 @@ type inputRule struct {
 	kind   string
 }
 
-// compileSchema compiles the schema of an entry; nil for an absent one.
+// compileSchema compiles the schema of an entry. It returns nil for a missing schema.
 func compileSchema(node *yaml.Node) (*schema, error) {
 	if node.IsZero() {
 		return nil, nil
@@ -57,7 +57,7 @@ func (m *Model) InputSchema() json.RawMessage {
 	return m.input.json
 }
 
-// OutputSchema is InputSchema for the output.
+// OutputSchema returns the output schema, or nil; see InputSchema.
 func (m *Model) OutputSchema() json.RawMessage {
 	if m.output == nil {
 		return nil

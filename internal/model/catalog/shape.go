@@ -23,8 +23,8 @@ var compiledEntrySchema = sync.OnceValues(func() (*jsonschema.Schema, error) {
 	return compileJSON("entry.schema.json", entrySchema)
 })
 
-// compileJSON compiles a JSON Schema of draft 2020-12, which may refer only to itself: nothing is loaded from files or
-// the network.
+// compileJSON compiles a JSON Schema of draft 2020-12. The schema may refer only to itself: files and the network are
+// never read.
 func compileJSON(name string, raw []byte) (*jsonschema.Schema, error) {
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
@@ -46,7 +46,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("a schema may refer only to itself, not to %s", url)
 }
 
-// checkShape checks a file against the entry schema. Each problem holds its YAML node.
+// checkShape checks a file against the entry schema. Each problem contains its YAML node.
 func checkShape(root *yaml.Node) error {
 	raw, err := ordered(root)
 	if err != nil {
@@ -71,7 +71,7 @@ func checkShape(root *yaml.Node) error {
 	return errors.Join(problems...)
 }
 
-// nodeOf is the YAML node of an error: the name of an unknown field, otherwise the value.
+// nodeOf returns the YAML node of an error: the name of an unknown field, otherwise the value.
 func nodeOf(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
 	n := at(root, e.InstanceLocation)
 	unknown, ok := e.ErrorKind.(*kind.AdditionalProperties)
@@ -86,7 +86,7 @@ func nodeOf(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
 	return n
 }
 
-// leaves returns the innermost errors, which name the cause.
+// leaves returns the innermost errors, which are the causes.
 func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
@@ -98,7 +98,7 @@ func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return all
 }
 
-// explain describes an error to the author of the entry, with the allowed values.
+// explain describes an error to the author of the entry, including the allowed values.
 func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
 	switch k := e.ErrorKind.(type) {
 	case *kind.Required:
@@ -122,7 +122,7 @@ func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
 	}
 }
 
-// nearField suggests the field that was probably meant.
+// nearField suggests the field that the author probably meant.
 func nearField(unknown []string) string {
 	for _, name := range unknown {
 		for _, known := range entryFields() {

@@ -23,13 +23,13 @@ func newSnapshot(models []*Model, hash string) *Snapshot {
 			s.byID[alias] = m
 		}
 	}
-	for _, m := range s.models { // an id is stronger than an alias
+	for _, m := range s.models { // an id takes precedence over an alias
 		s.byID[m.ID] = m
 	}
 	return s
 }
 
-// Find returns the model with this id, or this alias.
+// Find returns the model with this id or alias.
 func (s *Snapshot) Find(id string) (*Model, bool) {
 	m, ok := s.byID[id]
 	return m, ok
@@ -49,8 +49,9 @@ func (s *Snapshot) Variables() []string {
 	return slices.Compact(names)
 }
 
-// After returns at most limit models, without variants, with ids above id for which visible holds, and whether more follow. A
-// listing that continues after its last id returns no model twice, also when the catalog changes.
+// After returns at most limit models, without variants, whose ids follow id and for which visible holds, and reports
+// whether more follow. A listing that continues after its last id never returns a model twice, even if the catalog
+// changes.
 func (s *Snapshot) After(id string, limit int, visible func(*Model) bool) (page []*Model, more bool) {
 	start, found := slices.BinarySearchFunc(s.models, id, func(m *Model, id string) int { return strings.Compare(m.ID, id) })
 	if found {
@@ -74,8 +75,8 @@ func (s *Snapshot) Hash() string { return s.hash }
 // maxSuggestions bounds the ids that a model_not_found answer suggests.
 const maxSuggestions = 3
 
-// Suggest returns at most three ids that resemble an unknown one, nearest first, among the models for which visible
-// holds.
+// Suggest returns at most three ids that resemble an unknown one, nearest first. It considers only models for which
+// visible holds.
 func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	id = strings.ToLower(id)
 	if len(id) > maxIDLength {
@@ -99,8 +100,8 @@ func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	return ids
 }
 
-// closeness is the edit distance between an unknown id and a model's id, or the distance of their second segments plus
-// one. ok means that it is small for their length.
+// closeness returns the edit distance between an unknown id and a model's id, or the distance of their second
+// segments plus one. ok reports whether the distance is small for the length of the ids.
 func closeness(id string, m *Model) (int, bool) {
 	whole := levenshtein.ComputeDistance(id, m.ID)
 	_, name, found := strings.Cut(id, "/")

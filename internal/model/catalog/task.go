@@ -5,9 +5,9 @@ import (
 	"reflect"
 )
 
-// TaskConflicts returns a violation for every member of a body that belongs to the entry's task: its id, and constants
-// with another value. Where several models share an address, these members select the model and the task, so they are
-// checked even in strict_mode, where the rest of the body is not.
+// TaskConflicts returns a violation for every member of a body that belongs to the entry's task: the task's id, and
+// constants with another value. If several models share an address, these members select the model and the task, so
+// they are checked even in strict_mode, where the rest of the body is not.
 func (m *Model) TaskConflicts(body []byte) []Violation { return render(body, m.taskConflicts(body)) }
 
 func (m *Model) taskConflicts(body []byte) []violation {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Template is an address with expressions in braces: "/v1/tasks/{handle}". Values are escaped, unless the template is a
-// single expression, whose value is a whole address from the provider.
+// Template is an address with expressions in braces: "/v1/tasks/{handle}". Values are escaped, unless the template is
+// a single expression, whose value is a complete address from the provider.
 type Template struct {
 	source string
 	parts  []templatePart
@@ -39,7 +39,7 @@ func parseTemplate(source string) (Template, error) {
 			return Template{}, err
 		}
 		if !e.Set() {
-			return Template{}, fmt.Errorf("there is nothing between { and }")
+			return Template{}, fmt.Errorf("the expression between { and } is empty")
 		}
 		t.parts, rest = append(t.parts, templatePart{expr: e}), tail
 	}
@@ -49,7 +49,7 @@ func parseTemplate(source string) (Template, error) {
 // Set reports whether the entry has this address.
 func (t Template) Set() bool { return t.source != "" }
 
-// Expand returns the address for a scope; an expression without a value is an error.
+// Expand returns the address for a scope. An expression without a value is an error.
 func (t Template) Expand(s Scope) (string, error) {
 	var b strings.Builder
 	for _, part := range t.parts {

@@ -35,7 +35,7 @@ func (m *Model) Validate(body []byte) []Violation {
 }
 
 // UnknownFields returns a violation for every top-level member of the body that the input schema does not declare
-// (reject_unknown_fields). A schema that allows additional members on purpose, or an absent one, refuses nothing.
+// (reject_unknown_fields). It returns nil if the model has no schema or its schema allows additional members.
 func (m *Model) UnknownFields(body []byte) []Violation {
 	if m.input == nil {
 		return nil
@@ -67,7 +67,7 @@ func resolved(s *jsonschema.Schema) *jsonschema.Schema {
 // violation is a Violation without the rejected value.
 type violation struct {
 	path  []string // in the document
-	loc   []any    // set by rules; nil = made from path
+	loc   []any    // set by rules; nil = derived from path
 	field string   // name of a missing member below path
 	msg   string
 	kind  string
@@ -92,15 +92,15 @@ func (s *schema) violations(body []byte) []violation {
 
 func (m *Model) brokenRules(body []byte) []violation { return holding(m.rules, body) }
 
-// What a violation says of a field that the price does not cover.
+// Violations for fields that the price does not cover.
 const (
 	unpricedKind = "price_not_covered"
-	unpricedMsg  = "The provider takes this field, and the price list of this router does not cover it, so that nothing could be held for it. The operator can set a ceiling to hold for such calls of the model."
+	unpricedMsg  = "The provider takes this field, but the price list of this router does not cover it, so that no credit can be reserved for the call. The operator can set a ceiling to reserve for such calls of the model."
 )
 
-// Unpriced returns a violation for every part of the body that the provider takes and the price does not cover, and for
-// the whole body where the price cannot be computed from it. A call with such a body would cost more than is held for
-// it.
+// Unpriced returns a violation for every part of the body that the provider takes and the price does not cover, and
+// one for the whole body if the price cannot be computed from it. A call with such a body would cost more than the
+// amount reserved for it.
 func (m *Model) Unpriced(body []byte) []Violation {
 	found := holding(m.unpriced, body)
 	if len(found) == 0 && m.Priced() && m.Price(body).Source == PriceUnknown {
@@ -131,13 +131,13 @@ func holding(rules []inputRule, body []byte) []violation {
 
 func decodeBounded(body []byte) any {
 	value, err := jsondoc.Skeleton(bytes.NewReader(body))
-	if err != nil { // for a body that is not JSON, expressions see nil
+	if err != nil { // for a body that is not JSON, expressions read nil
 		return nil
 	}
 	return value
 }
 
-// render gives violations the format of the contract, with the rejected values as the caller wrote them.
+// render returns violations in the format of the contract, with the rejected values as the caller wrote them.
 func render(body []byte, found []violation) []Violation {
 	if len(found) == 0 {
 		return nil
@@ -161,8 +161,8 @@ func render(body []byte, found []violation) []Violation {
 	return violations
 }
 
-// lookups are the JSON pointers that rendering needs: the rejected values, and the parents of steps that may be
-// positions in an array.
+// lookups returns the JSON pointers that rendering needs: the rejected values, and the parents of steps that may be
+// indexes of an array.
 func lookups(found []violation) []string {
 	var pointers []string
 	for _, v := range found {
@@ -177,7 +177,7 @@ func lookups(found []violation) []string {
 	return slices.Compact(pointers)
 }
 
-// location is the path of the offending field, "body" first; positions in arrays are numbers.
+// location returns the path of the offending field, beginning with "body". Array indexes are numbers.
 func (v violation) location(values map[string]json.RawMessage) []any {
 	loc := []any{"body"}
 	if v.loc != nil {

@@ -19,10 +19,10 @@ type problem struct {
 
 func (p *problem) Error() string { return p.msg }
 
-// maxNodes bounds an entry file after its anchors are followed, so that a few lines cannot expand without end.
+// maxNodes bounds an entry file after its anchors are expanded, so that a few lines cannot expand without end.
 const maxNodes = 500_000
 
-// ordered writes a YAML node as JSON with members in the order of the file.
+// ordered writes a YAML node as JSON, with members in the order of the file.
 func ordered(node *yaml.Node) (json.RawMessage, error) {
 	var b bytes.Buffer
 	w := jsonWriter{out: &b, left: maxNodes}
@@ -39,7 +39,7 @@ type jsonWriter struct {
 
 func (w *jsonWriter) node(n *yaml.Node) error {
 	if w.left--; w.left < 0 {
-		return &problem{n, "the file is too large after its anchors are followed"}
+		return &problem{n, "the file is too large after its anchors are expanded"}
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -87,7 +87,7 @@ func (w *jsonWriter) mapping(n *yaml.Node) error {
 
 func (w *jsonWriter) string(s string) {
 	encoded, err := json.Marshal(s)
-	if err == nil { // a string always encodes
+	if err == nil { // encoding a string cannot fail
 		w.out.Write(encoded)
 	}
 }
@@ -107,11 +107,11 @@ func (w *jsonWriter) scalar(n *yaml.Node) error {
 	case "!!float":
 		var v float64
 		if err := n.Decode(&v); err != nil {
-			return &problem{n, "not a number"}
+			return &problem{n, "the value is not a number"}
 		}
 		encoded, err := json.Marshal(v)
 		if err != nil { // .nan, .inf
-			return &problem{n, "not a finite number"}
+			return &problem{n, "the number is not finite"}
 		}
 		w.out.Write(encoded)
 	default:
@@ -123,7 +123,8 @@ func (w *jsonWriter) scalar(n *yaml.Node) error {
 // pair is one member of a mapping.
 type pair struct{ key, value *yaml.Node }
 
-// pairs returns the members of a mapping with merge keys (<<) followed; the mapping's own members win.
+// pairs returns the members of a mapping, including those of merge keys (<<); the mapping's own members take
+// precedence.
 func pairs(n *yaml.Node) []pair {
 	var own, merged []pair
 	seen := map[string]bool{}
@@ -229,7 +230,7 @@ func findPath(n, wanted *yaml.Node, path string) (string, bool) {
 				return found, true
 			}
 		}
-	case yaml.AliasNode, yaml.ScalarNode: // the line of an anchor is that of its definition
+	case yaml.AliasNode, yaml.ScalarNode: // an alias is reported at the definition of its anchor
 	}
 	return "", false
 }
@@ -239,7 +240,7 @@ func same(a, b *yaml.Node) bool {
 	return a.Line == b.Line && a.Column == b.Column && a.Kind == b.Kind && a.Value == b.Value
 }
 
-// located renders an error with its file, line and field.
+// located formats an error with its file, line and field.
 func located(file string, root *yaml.Node, err error) error {
 	var p *problem
 	if !errors.As(err, &p) || p.node == nil {

@@ -14,9 +14,9 @@ import (
 )
 
 // ErrNoString reports a pointer that does not lead to a string.
-var ErrNoString = errors.New("there is no string at this path of the document")
+var ErrNoString = errors.New("the document has no string at this path")
 
-// Found is a string in a document: its pointer, its value, and the range of its bytes with the quotation marks.
+// Found is a string in a document: its pointer, its value, and the range of its bytes including the quotation marks.
 type Found struct {
 	Pointer    string
 	Value      string
@@ -30,11 +30,11 @@ func IsObject(body []byte) bool {
 		return false
 	}
 	_, err := d.ReadToken()
-	return err == io.EOF //nolint:errorlint // the decoder returns io.EOF itself
+	return err == io.EOF //nolint:errorlint // the decoder returns io.EOF unwrapped
 }
 
-// Raw returns the exact bytes of the values at JSON pointers; "" is the whole document. Pointers that lead nowhere
-// are left out; of a repeated member the last counts.
+// Raw returns the exact bytes of the values at JSON pointers; "" is the whole document. Pointers without a value are
+// left out. Of a repeated member, the last counts.
 func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 	found := map[string]json.RawMessage{}
 	w := walker{body: body, patterns: split(pointers), visit: func(path []string, start, end int) error {
@@ -47,12 +47,12 @@ func Raw(body []byte, pointers ...string) map[string]json.RawMessage {
 	return found
 }
 
-// Strings returns the strings at the paths of a document that match a pattern: a JSON pointer in which * stands for
-// every element or member. An error means that the document is not JSON.
+// Strings returns the strings of a document whose paths match a pattern: a JSON pointer in which * matches every
+// element or member. An error means that the document is not JSON.
 func Strings(body []byte, patterns []string) ([]Found, error) {
 	var found []Found
 	w := walker{body: body, patterns: split(patterns), visit: func(path []string, start, end int) error {
-		if body[start] != '"' { // null where a result is missing
+		if body[start] != '"' { // null for a missing result
 			return nil
 		}
 		value, _ := jsontext.AppendUnquote(nil, body[start:end]) // the string has been read already: the only error left is ill-formed UTF-8, which is replaced
@@ -62,8 +62,8 @@ func Strings(body []byte, patterns []string) ([]Found, error) {
 	return found, w.run()
 }
 
-// Replace returns the document with the strings at the pointers replaced and every other byte unchanged. A pointer
-// that does not lead to a string is ErrNoString.
+// Replace returns the document with the strings at the pointers replaced and every other byte unchanged. If a pointer
+// does not lead to a string, the error is ErrNoString.
 func Replace(body []byte, values map[string]string) ([]byte, error) {
 	pointers := make([]string, 0, len(values))
 	for p := range values {
@@ -94,7 +94,7 @@ func Replace(body []byte, values map[string]string) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// literalStar stands for a member whose name is "*"; in patterns a plain * matches every member.
+// literalStar stands for a member named "*". In patterns, a plain * matches every member.
 const literalStar = "\x00*"
 
 func escapeStars(pointers []string) []string {
@@ -154,7 +154,7 @@ func (w *walker) run() error {
 func (w *walker) value(d *jsontext.Decoder) error {
 	ends, passes := w.match()
 	switch {
-	case ends && passes: // a value and a part of it are both wanted: the part is read from the value's bytes
+	case ends && passes: // patterns match the value and a part of it: the part is read from the value's bytes
 		return w.both(d)
 	case ends:
 		raw, err := d.ReadValue()

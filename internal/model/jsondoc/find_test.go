@@ -88,7 +88,7 @@ func FuzzReplace(f *testing.F) {
 		require.Equal(t, json.Valid(body), json.Valid(out), "replacing a string does not change whether it is JSON")
 		found, err := jsondoc.Strings(out, []string{pointer})
 		require.NoError(t, err)
-		for _, f := range found { // a repeated member is replaced at each occurrence
+		for _, f := range found { // each occurrence of a repeated member is replaced
 			if f.Pointer == pointer {
 				require.Equal(t, "new", f.Value)
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// A document that Readable accepts must be read by Skeleton: a body that cannot be read has no price.
+// Skeleton must be able to read every document that Readable accepts: a body that cannot be read has no price.
 func FuzzReadableDocumentsAreRead(f *testing.F) {
 	nested := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 	for _, seed := range []string{

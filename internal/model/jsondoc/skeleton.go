@@ -1,6 +1,6 @@
-// Package jsondoc reads JSON documents that must be passed on byte for byte: a caller's body, a provider's
-// result. It finds values with their exact bytes and replaces single strings; every other byte stays as it came.
-// It does not know what the documents mean.
+// Package jsondoc reads JSON documents that must be passed on byte for byte: a caller's body, a provider's result. It
+// finds values with their exact bytes and replaces single strings; every other byte stays unchanged. The meaning of
+// the documents is left to callers.
 package jsondoc
 
 import (
@@ -13,31 +13,32 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// MaxDepth bounds the nesting of a document; a deeper one is not read.
+// MaxDepth bounds the nesting of a document. Deeper documents are not read.
 const MaxDepth = 200
 
 // Bounds of a document in memory.
 const (
-	cutString = 4 << 10 // longer strings are cut: no expression reads a picture
+	cutString = 4 << 10 // longer strings are cut, because no expression reads a picture
 )
 
-// jsonOptions accepts what providers and callers really send: repeated member names, of which the last counts, and
-// ill-formed UTF-8.
+// jsonOptions accepts documents that providers and callers send in practice: with repeated member names, of which the
+// last counts, and with ill-formed UTF-8.
 var jsonOptions = []jsontext.Options{jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)}
 
-// Skeleton decodes exactly one JSON document. Strings are cut at 4 KiB, so that a document with a film inside stays
-// small in memory. Whole numbers become int, others float64. An error means that the bytes are not one JSON document.
+// Skeleton decodes exactly one JSON document. Strings are cut at 4 KiB, so that a document with an embedded film
+// stays small in memory. Whole numbers become int, others float64. An error means that the bytes are not one JSON
+// document.
 func Skeleton(r io.Reader) (any, error) {
 	return decode(reader{jsontext.NewDecoder(r, jsonOptions...), cutString})
 }
 
-// Whole is Skeleton without cutting strings, for documents that are written again: a translated body keeps the
-// picture inside. The caller bounds the size of body.
+// Whole decodes one JSON document without cutting strings, for documents that are written again: a translated body
+// keeps its embedded picture. The caller bounds the size of body.
 func Whole(body []byte) (any, error) {
 	return decode(reader{jsontext.NewDecoder(bytes.NewBuffer(body), jsonOptions...), len(body)})
 }
 
-// Readable reports whether a document that is known to be JSON is nested no deeper than Skeleton reads. It counts
+// Readable reports whether a document that is known to be JSON is nested no deeper than Skeleton can read. It counts
 // brackets and allocates nothing.
 func Readable(document []byte) bool {
 	depth, quoted := 0, false
@@ -60,7 +61,7 @@ func Readable(document []byte) bool {
 }
 
 // Unambiguous reports whether every object of a document that is known to be JSON has distinct member names after
-// unescaping. RFC 8259 leaves open which of two members of one name a reader takes.
+// unescaping. RFC 8259 does not define which of two members of the same name a reader uses.
 func Unambiguous(document []byte) bool {
 	d := jsontext.NewDecoder(bytes.NewBuffer(document), jsontext.AllowDuplicateNames(false), jsontext.AllowInvalidUTF8(true))
 	return d.SkipValue() == nil
@@ -71,8 +72,8 @@ func decode(d reader) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF itself
-		return nil, fmt.Errorf("unexpected data after the document")
+	if _, err := d.ReadToken(); err != io.EOF { //nolint:errorlint // the decoder returns io.EOF unwrapped
+		return nil, fmt.Errorf("the document is followed by further data")
 	}
 	return value, nil
 }
@@ -151,5 +152,5 @@ func number(text string) any {
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
 		return nil
 	}
-	return f // out of range: an infinity
+	return f // out of range: infinity
 }

@@ -21,25 +21,25 @@ import (
 )
 
 const (
-	maxAnswer = 256 << 20 // bytes of a JSON answer, which may hold pictures as base64
+	maxAnswer = 256 << 20 // bytes of a JSON answer, which may contain pictures as base64
 	maxImage  = 512 << 20 // bytes of a picture's file
 	maxFile   = 2 << 30   // bytes of a saved file
 )
 
-// reading is the state of making the outputs of one answer.
+// reading is the state while the outputs of one answer are made.
 type reading struct {
 	model    *model
 	call     *node.Call
 	answer   node.ModelAnswer
-	document any         // decoded, of a JSON answer
+	document any         // the decoded JSON answer
 	raw      []byte      // the bytes of the answer
 	saved    int         // number of files saved so far
-	folder   node.Folder // of saved files
+	folder   node.Folder // folder of saved files
 	ui       map[string][]any
 }
 
-// result makes the declared outputs from an answer. Where the answer lacks an output, a text is empty, and a picture
-// or file that another node reads is an error.
+// result makes the declared outputs from an answer. If the answer lacks a text, the output is empty; if it lacks a
+// picture or file that another node reads, that is an error.
 func (p *model) result(ctx context.Context, call *node.Call, answer node.ModelAnswer) (node.Result, error) {
 	r := &reading{model: p, call: call, answer: answer, folder: node.FolderOutput, ui: map[string][]any{}}
 	if p.entry.Protocol != catalog.Bytes {
@@ -94,7 +94,7 @@ func (r *reading) output(ctx context.Context, o catalog.NodeOutput, needed bool)
 	return r.texts(o, found), nil
 }
 
-// found returns the values at the output's pointers; a nil value stands for the whole of a bytes answer.
+// found returns the values at the output's pointers. A nil value stands for the whole of a bytes answer.
 func (r *reading) found(o catalog.NodeOutput) []any {
 	if len(o.From) == 0 {
 		return []any{r.document}
@@ -106,7 +106,7 @@ func (r *reading) found(o catalog.NodeOutput) []any {
 	return slices.DeleteFunc(all, func(v any) bool { return v == nil || v == "" })
 }
 
-// follow returns the values at the end of a JSON pointer's steps; * is every element.
+// follow returns the values at the end of a JSON pointer's steps; * matches every element.
 func follow(value any, steps []string) []any {
 	if len(steps) == 0 {
 		return []any{value}
@@ -158,12 +158,12 @@ func (r *reading) rendered(o catalog.NodeOutput, v any) string {
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "" // decoded JSON always marshals
+		return "" // encoding decoded JSON cannot fail
 	}
 	return string(raw)
 }
 
-// images decodes the found values into one batch; frames of another size are scaled to the size of the first.
+// images decodes the found values into one batch. Frames of other sizes are scaled to the size of the first.
 func (r *reading) images(ctx context.Context, o catalog.NodeOutput, found []any) (node.Value, error) {
 	engine := raster.Engine{MaxPixels: r.call.MaxPixels}
 	var frames []*raster.Image
@@ -245,7 +245,7 @@ func (r *reading) save(ctx context.Context, v any) (string, error) {
 	return name + " [" + string(file.Folder) + "]", nil
 }
 
-// outputKey is the key of the UI output under which clients look for files of a kind.
+// outputKey returns the key of the UI output under which clients look for files of a kind.
 func outputKey(media string) string {
 	switch kind, _, _ := strings.Cut(media, "/"); kind {
 	case "image", "video":
@@ -272,8 +272,8 @@ func kindOf(contentType string) (media, extension string) {
 	return media, ".bin"
 }
 
-// open opens the file that a value of the answer stands for: an https address, a data address, or base64. A nil
-// value is the answer itself.
+// open opens the file for which a value of the answer stands: an https address, a data: URL, or base64. A nil value
+// is the answer itself.
 func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	if r.model.entry.Protocol == catalog.Bytes {
 		return node.ModelAnswer{ContentType: r.answer.ContentType, Content: io.NopCloser(r.answer.Content)}, nil
@@ -303,7 +303,7 @@ func (r *reading) open(ctx context.Context, v any) (node.ModelAnswer, error) {
 	return node.ModelAnswer{ContentType: media, Content: io.NopCloser(bytes.NewReader(raw))}, nil
 }
 
-// sniffed is the media type of bytes that came without one.
+// sniffed detects the media type of bytes that have none.
 func sniffed(raw []byte) string {
 	if len(raw) > 12 && string(raw[4:8]) == "ftyp" {
 		return "video/mp4"

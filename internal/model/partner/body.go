@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// body writes the model's request. Equal arguments give equal bytes, by which a repeated run is recognised.
+// body writes the model's request. Equal arguments give equal bytes, which identify a repeated run.
 func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
 	if len(p.fields) == 0 {
 		return wholeBody(args)
@@ -58,7 +58,7 @@ func wholeBody(args node.Args) ([]byte, error) {
 	return raw, nil
 }
 
-// encode returns the JSON of one member; nil leaves the member out.
+// encode returns the JSON of one member, or nil to leave the member out.
 func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, error) {
 	if f.wire == asPicture {
 		return f.picture(ctx, value)
@@ -79,7 +79,8 @@ func (f *field) encode(ctx context.Context, value node.Value) (json.RawMessage, 
 	return raw, nil
 }
 
-// omitsEmpty reports whether an empty text means "not given": it does where the widget is empty at first.
+// omitsEmpty reports whether an empty text means that the input is not given. That is the case if the widget is empty
+// at first.
 func (f *field) omitsEmpty() bool {
 	_, offered := f.values[""]
 	return !offered && (f.input.Default == nil || f.input.Default == "" || f.wire == asJSON)
@@ -118,13 +119,13 @@ func (f *field) json(value node.Value) (json.RawMessage, error) {
 }
 
 const (
-	// pictureLevel is the deflate level of a picture that is sent: the smaller transfer is worth the time.
+	// pictureLevel is the deflate level of a picture that is sent. The smaller transfer is worth the time.
 	pictureLevel = 6
-	// maxPicture bounds an encoded picture: providers take far less.
+	// maxPicture bounds an encoded picture. Providers accept far less.
 	maxPicture = 48 << 20
 )
 
-// picture writes an image of one frame as PNG, as a data address or as plain base64.
+// picture writes an image of one frame as PNG, in a data: URL or as plain base64.
 func (f *field) picture(ctx context.Context, value node.Value) (json.RawMessage, error) {
 	im, ok := value.(*raster.Image)
 	if !ok {

@@ -22,20 +22,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// original is a partner node of ComfyUI as the table has it.
+// original is a partner node of ComfyUI as described in the table.
 type original struct {
 	Class  string
 	Model  string            // id of the model behind it
 	Models map[string]string // in place of Model: choice of the input "model" -> id
 	Choose catalog.Expr      // the choice, where it is not that of the input "model"
-	Media  string            // how pictures are written into the request: catalog.MediaData or catalog.MediaBase64
+	Media  string            // the form in which pictures are written into the request: catalog.MediaData or catalog.MediaBase64
 	Refuse struct {
 		When catalog.Expr
 		Says string
 	}
 	Body  map[string]catalog.Expr // member of the request -> its value
-	Blank []string                // names of outputs of pictures that stay black, since the request asks for none
-	Texts map[string][]string     // of outputs of text by name: the pointers to them, where they are not the model's text
+	Blank []string                // names of picture outputs that stay black, since the request does not ask for these pictures
+	Texts map[string][]string     // by name of a text output that is not the model's text: the pointers to its value
 }
 
 //go:embed originals.yaml
@@ -44,7 +44,7 @@ var originalsTable []byte
 //go:embed originals.json
 var originalsDefinitions []byte
 
-// originals reads the table and the definitions of its classes, which are those of ComfyUI, key by key.
+// originals reads the table and the definitions of its classes, which equal those of ComfyUI, key by key.
 var originals = sync.OnceValues(func() ([]original, error) {
 	var list []original
 	d := yaml.NewDecoder(bytes.NewReader(originalsTable))
@@ -55,8 +55,8 @@ var originals = sync.OnceValues(func() ([]original, error) {
 	return list, nil
 })
 
-// Originals returns ComfyUI's own partner nodes for which the snapshot has a model that is served, under their own names and
-// with their own definitions, so that graphs that name them run unchanged.
+// Originals returns ComfyUI's own partner nodes for which the snapshot has an enabled model. They have their original
+// names and definitions, so that graphs which name them run unchanged.
 func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool) ([]*node.Class, error) {
 	list, err := originals()
 	if err != nil {
@@ -81,7 +81,7 @@ func Originals(s *catalog.Snapshot, served func(*catalog.Model) bool) ([]*node.C
 	return classes, nil
 }
 
-// ids returns the models by choice; "" is the choice of a node without one.
+// ids returns the models by choice; "" is the choice of a node that offers no choice.
 func (o original) ids() map[string]string {
 	if o.Model != "" {
 		return map[string]string{"": o.Model}
@@ -115,14 +115,14 @@ func definitionsOf(list []original) ([]*node.Class, error) {
 	return classes, nil
 }
 
-// class completes a definition with what runs it.
+// class completes a definition with the functions that run it.
 func (o original) class(c *node.Class, models map[string]*model) *node.Class {
 	longest := time.Duration(0)
 	for _, m := range models {
 		longest = max(longest, m.entry.Limits.Total)
 	}
 	c.Remote, c.Partner, c.Uncached = false, true, false
-	c.Inputs = slices.DeleteFunc(c.Inputs, func(in node.Input) bool { return in.Section == node.Hidden }) // credentials, which stay with the service
+	c.Inputs = slices.DeleteFunc(c.Inputs, func(in node.Input) bool { return in.Section == node.Hidden }) // the hidden inputs are credentials, which stay with the service
 	c.Cost = func(node.Args, int64) time.Duration { return longest }
 	c.Pixels = func(_ node.Args, upstream int64) int64 { return max(upstream, answerPixels) }
 	outputs := c.Outputs
@@ -134,7 +134,7 @@ func (o original) class(c *node.Class, models map[string]*model) *node.Class {
 
 func (o original) run(ctx context.Context, call *node.Call, models map[string]*model, outputs []node.Output) (node.Result, error) {
 	if call.Models == nil {
-		return node.Result{}, fmt.Errorf("node %s cannot run here: models are not available", call.NodeID)
+		return node.Result{}, fmt.Errorf("node %s cannot run: this process has no models", call.NodeID)
 	}
 	body, choice, err := o.body(ctx, call.Args)
 	if err != nil {
@@ -142,7 +142,7 @@ func (o original) run(ctx context.Context, call *node.Call, models map[string]*m
 	}
 	p, ok := models[choice]
 	if !ok {
-		return node.Result{}, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound), "the model %q of %s is not served here", choice, o.Class)
+		return node.Result{}, fault.New(fault.NotFound, fault.Code(calls.ModelNotFound), "the model %q of %s is not available: the operator has not configured it", choice, o.Class)
 	}
 	answer, err := call.Models.Run(ctx, p.entry.ID, p.entry.State, body)
 	if err != nil {
@@ -156,8 +156,8 @@ func (o original) run(ctx context.Context, call *node.Call, models map[string]*m
 	return node.Result{Outputs: values}, nil
 }
 
-// body writes the model's request, and returns which of the models is asked. Equal arguments give equal bytes, by which a
-// repeated run is recognised.
+// body writes the model's request, and returns the id of the chosen model. Equal arguments give equal bytes, which
+// identify a repeated run.
 func (o original) body(ctx context.Context, args node.Args) (body []byte, choice string, err error) {
 	input := map[string]any{}
 	for name, value := range args {
@@ -189,7 +189,7 @@ func (o original) body(ctx context.Context, args node.Args) (body []byte, choice
 		}
 	}
 	var out bytes.Buffer
-	w := json.NewEncoder(&out) // members in the order of their names
+	w := json.NewEncoder(&out) // encodes members in the order of their names
 	w.SetEscapeHTML(false)
 	if err := w.Encode(request); err != nil {
 		return nil, "", fault.Wrap(err, fault.Invalid, fault.CodeInputType, "the inputs of %s cannot be written as JSON", o.Class)
@@ -197,10 +197,10 @@ func (o original) body(ctx context.Context, args node.Args) (body []byte, choice
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), o.choice(scope), nil
 }
 
-// maskPicture is a mask as a picture of the size of the picture that it belongs to.
+// maskPicture returns a mask as a picture of the size of the picture to which it belongs.
 func maskPicture(ctx context.Context, m *raster.Mask, of node.Value) (*raster.Image, error) {
 	if m.Empty() {
-		return nil, fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask has no pixel")
+		return nil, fault.New(fault.Invalid, fault.CodeEmptyImage, "the mask has no pixels")
 	}
 	grey := m.Grey().WithChannels(3)
 	im, ok := of.(*raster.Image)
@@ -210,7 +210,7 @@ func maskPicture(ctx context.Context, m *raster.Mask, of node.Value) (*raster.Im
 	return raster.Engine{}.Resize(ctx, grey, im.Width(), im.Height(), raster.NearestExact)
 }
 
-// choice says which of the models is asked, "" where there is one.
+// choice returns the chosen model, or "" if the node offers no choice.
 func (o original) choice(scope catalog.Scope) string {
 	switch {
 	case o.Model != "":
@@ -242,8 +242,8 @@ func (o original) frames(ctx context.Context, name string, im *raster.Image) ([]
 	return frames, nil
 }
 
-// values makes the values of ComfyUI's outputs from those of the model that have their types: its pictures, its video, which
-// is a file until another node saves it, and its text.
+// values makes the values of ComfyUI's outputs from the model's outputs of the same types: its pictures, its video,
+// which is a file until another node saves it, and its text.
 func (p *model) values(
 	ctx context.Context, call *node.Call, answer node.ModelAnswer, outputs []node.Output, o original,
 ) ([]node.Value, error) {
@@ -271,7 +271,7 @@ func (p *model) values(
 	return values, nil
 }
 
-// blankSide is the width and height of a picture that was not asked for, as ComfyUI gives it.
+// blankSide is the width and height of a picture that was not requested, as in ComfyUI.
 const blankSide = 1024
 
 // original makes the value of one of ComfyUI's outputs.
@@ -311,7 +311,7 @@ func (p *model) outputOf(want catalog.NodeOutputType) (catalog.NodeOutput, bool)
 	return outputs[i], true
 }
 
-// joined puts the texts of an answer one below the other.
+// joined joins the texts of an answer, one below the other.
 func (r *reading) joined(found []any) string {
 	var texts []string
 	for _, v := range found {

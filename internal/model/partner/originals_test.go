@@ -21,10 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
-// errAsked ends a run once its request is known.
+// errAsked ends a run as soon as its request is known.
 var errAsked = errors.New("asked")
 
-// asked is a node.Models that keeps the request of a run.
+// asked is a node.Models that records the request of a run.
 type asked struct {
 	model string
 	body  []byte
@@ -52,8 +52,8 @@ func originals(t *testing.T, served func(*catalog.Model) bool) (*catalog.Snapsho
 	return all.Snapshot(), byName
 }
 
-// The requests of ComfyUI's own partner nodes, with what their widgets show at first and with every picture, are requests
-// that the schema of their model accepts, for every model that a node offers and that is here.
+// The requests of ComfyUI's partner nodes, with the initial values of their widgets and with every picture, match the
+// schema of their model, for every available model that a node offers.
 func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	t.Parallel()
 	snapshot, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -75,7 +75,7 @@ func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 				a := &asked{}
 				_, err := c.Run(t.Context(), &node.Call{Args: arguments(t, c, choice, pictures), Models: a})
 				if !errors.Is(err, errAsked) {
-					continue // a model that is not here, or pictures that the model does not take
+					continue // a model that is not available, or pictures that the model does not take
 				}
 				ran++
 				m, ok := snapshot.Find(a.model)
@@ -88,7 +88,7 @@ func TestRequestsOfOriginalNodesAreAccepted(t *testing.T) {
 	}
 }
 
-// arguments are what a client sends of a node whose widgets nobody has touched.
+// arguments returns the values that a client sends for a node with untouched widgets.
 func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.Args {
 	t.Helper()
 	picture, err := raster.Engine{}.Solid(t.Context(), 1, 2, 2, []uint8{255, 0, 0})
@@ -100,7 +100,7 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 		if name == "model" && choice != "" {
 			return choice, true
 		}
-		if strings.HasPrefix(name, "keyframes.image_") { // one is required
+		if strings.HasPrefix(name, "keyframes.image_") { // one picture is required
 			return picture, name == "keyframes.image_0"
 		}
 		if strings.Contains(name, ".image_") {
@@ -122,10 +122,10 @@ func arguments(t *testing.T, c *node.Class, choice string, pictures bool) node.A
 			if in.Section == node.Required {
 				args[in.Name] = mask
 			}
-		case strings.HasSuffix(in.Name, "_asset_id"): // of another service
+		case strings.HasSuffix(in.Name, "_asset_id"): // ids of another service
 		case in.Type == node.String:
 			args[in.Name] = "16:9"
-		case in.Name == "duration" && in.Type == node.Combo && in.Default != "auto": // its choices are numbers
+		case in.Name == "duration" && in.Type == node.Combo && in.Default != "auto": // the choices are numbers
 			args[in.Name] = int64(10)
 		case in.Default != nil:
 			args[in.Name] = in.Default
@@ -209,11 +209,11 @@ func TestRequestsOfOriginalNodes(t *testing.T) {
 		"OpenAIGPTImage1": {"model": "gpt-image-1", "prompt": "a"}, "GrokImageNode": {"model": "grok-imagine-image-2.0", "prompt": "a"},
 	} {
 		_, err := classes[class].Run(t.Context(), &node.Call{Args: args, Models: &asked{}})
-		require.ErrorContains(t, err, "is not served here", class)
+		require.ErrorContains(t, err, "is not available", class)
 	}
 }
 
-// A video is a file that other nodes read, and no output of its own.
+// A video is a file that other nodes read. It is not an output of the node itself.
 func TestAnOriginalNodeGivesAVideo(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -229,7 +229,7 @@ func TestAnOriginalNodeGivesAVideo(t *testing.T) {
 	require.Contains(t, video.File, "[temp]")
 }
 
-// Outputs of text that are no text of the model are found in its answer.
+// A text output that is not the model's text is found in the answer.
 func TestAnOriginalNodeNamesItsClip(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -245,7 +245,7 @@ func TestAnOriginalNodeNamesItsClip(t *testing.T) {
 	require.Equal(t, []node.Value{"v-7", "5.1"}, res.Outputs[1:])
 }
 
-// Several pictures of one node, and batches of them, are sent one after the other.
+// Several pictures of one node, and batches of them, are sent in order.
 func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -270,7 +270,7 @@ func TestPicturesOfGrowingInputsAreSentInOrder(t *testing.T) {
 	require.ErrorContains(t, err, "neither videos, sounds nor assets")
 }
 
-// A mask is sent as a picture of the size of what it masks; pictures that are not asked for stay black.
+// A mask is sent as a picture of the size of the picture that it masks. Pictures that are not requested stay black.
 func TestMasksAreSentAndThoughtsStayBlack(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -322,7 +322,7 @@ func TestKeyframesArePlacedByTimes(t *testing.T) {
 	require.ErrorContains(t, err, "a time for each")
 }
 
-// Each output of a class has the value of the model's output of that type.
+// Each output of a class has the value of the model's output of the same type.
 func TestAnOriginalNodeGivesAPictureAndItsText(t *testing.T) {
 	t.Parallel()
 	_, classes := originals(t, func(*catalog.Model) bool { return true })
@@ -338,7 +338,7 @@ func TestAnOriginalNodeGivesAPictureAndItsText(t *testing.T) {
 	require.Equal(t, "one\ntwo", res.Outputs[1])
 }
 
-// The definitions that clients read are ComfyUI's, and classes are there only for models that are served.
+// Clients read ComfyUI's own definitions. A class exists only if one of its models is enabled.
 func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("originals.json")
@@ -366,7 +366,8 @@ func TestOriginalNodesHaveTheirOwnDefinitions(t *testing.T) {
 	require.Empty(t, none)
 }
 
-// The page of partner nodes names each of those of ComfyUI once: with its models if it is here, with a reason if it is not.
+// The page of partner nodes lists each of ComfyUI's once: with its models if it is available, otherwise with a
+// reason.
 func TestThePageNamesEveryPartnerNode(t *testing.T) {
 	t.Parallel()
 	all, err := os.ReadFile("testdata/classes.txt")

@@ -1,6 +1,6 @@
-// Package partner makes a node class of each model in the catalog: its inputs come from the model's input schema,
-// its outputs from the entry. A class writes the request and reads the answer. The call itself is made by
-// node.Models, which sees to it that it is paid for once.
+// Package partner makes a node class of each model in the catalog. The inputs of the class come from the model's
+// input schema, its outputs from the entry. A class writes the request and reads the answer. node.Models makes the
+// call and ensures that it is paid for once.
 package partner
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// prefix begins the names of all classes of models, so that none collides with a native one.
+// prefix is the prefix of the names of all classes of models, so that no name collides with that of a native class.
 const prefix = "Partner_"
 
-// Name is the class of a model: "bfl/flux-2-pro" is Partner_bfl_flux-2-pro. It depends on the id alone.
+// Name returns the name of a model's class: for "bfl/flux-2-pro", Partner_bfl_flux-2-pro. It depends on the id alone.
 func Name(model string) string {
 	provider, name, _ := strings.Cut(model, "/")
-	return prefix + provider + "_" + strings.ReplaceAll(name, "/", "_") // of a variant
+	return prefix + provider + "_" + strings.ReplaceAll(name, "/", "_") // the name may contain a variant
 }
 
 // Classes returns the classes of all models of a snapshot, in the order of their ids.
@@ -35,8 +35,8 @@ func Classes(s *catalog.Snapshot) ([]*node.Class, error) {
 	return classes, nil
 }
 
-// Class returns the class of one model. The class keeps this state of the model: after a reload of the catalog it
-// still writes the request that its graph was checked against.
+// Class returns the class of one model. The class keeps this state of the model: after a reload of the catalog, it
+// still writes the request against which its graph was checked.
 func Class(m *catalog.Model) (*node.Class, error) {
 	list, err := fields(m)
 	if err != nil {
@@ -54,9 +54,9 @@ func Class(m *catalog.Model) (*node.Class, error) {
 	for _, o := range m.NodeOutputs() {
 		out := node.Output{Name: o.Name, Type: node.String, IsList: o.Several()}
 		if o.Type == catalog.NodeImage {
-			out.Type, out.IsList = node.Image, false // several pictures are one batch
+			out.Type, out.IsList = node.Image, false // several pictures form one batch
 		} else {
-			c.OutputNode = true // a file or a text is a result even where no node reads it
+			c.OutputNode = true // a file or a text is a result even if no node reads it
 		}
 		c.Outputs = append(c.Outputs, out)
 	}
@@ -74,7 +74,7 @@ func describe(m *catalog.Model) string {
 	return text
 }
 
-// model is the run side of one class.
+// model runs the calls of one class.
 type model struct {
 	entry  *catalog.Model
 	fields []field
@@ -98,7 +98,7 @@ func (p *model) inputs() []node.Input {
 
 func (p *model) run(ctx context.Context, call *node.Call) (node.Result, error) {
 	if call.Models == nil {
-		return node.Result{}, fmt.Errorf("node %s cannot run here: models are not available", call.NodeID)
+		return node.Result{}, fmt.Errorf("node %s cannot run: this process has no models", call.NodeID)
 	}
 	body, err := p.body(ctx, call.Args)
 	if err != nil {

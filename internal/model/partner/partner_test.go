@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/partner"
 )
 
-// answers returns the same answer to every call and keeps the last body.
+// answers is a node.Models that gives the same answer to every call and keeps the last body.
 type answers struct {
 	contentType, text string
 	file              string // of every address; "" = none can be fetched

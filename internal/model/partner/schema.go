@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// wireType says how an argument is written into the request.
+// wireType is how an argument is written into the request.
 type wireType uint8
 
 // The ways to write an argument.
@@ -19,18 +19,18 @@ const (
 	asNumber                  // a JSON number
 	asBool                    // true or false
 	asJSON                    // the argument is JSON text and is inserted unchanged
-	asPicture                 // a linked picture, written as its media rule says
+	asPicture                 // a linked picture, written in the form of its media rule
 )
 
-// field is one member of a model's request and the input that gives its value.
+// field is one member of a model's request with the input that gives its value.
 type field struct {
 	input  node.Input
 	wire   wireType
-	media  string                     // of asPicture
-	values map[string]json.RawMessage // of a choice: the JSON value of each option
+	media  string                     // for asPicture
+	values map[string]json.RawMessage // for a choice: the JSON value of each option
 }
 
-// property is the part of a property's JSON Schema that an input is made from.
+// property is the part of a property's JSON Schema from which an input is made.
 type property struct {
 	Type        json.RawMessage   `json:"type"`
 	Title       string            `json:"title"`
@@ -62,7 +62,7 @@ func members(raw json.RawMessage) ([]member, error) {
 		if err != nil {
 			return nil, err
 		}
-		m := member{name: name.(string)} // a key of a JSON object is a string
+		m := member{name: name.(string)} // keys of JSON objects are strings
 		if err := d.Decode(&m.value); err != nil {
 			return nil, err
 		}
@@ -71,8 +71,8 @@ func members(raw json.RawMessage) ([]member, error) {
 	return list, nil
 }
 
-// fields returns the members that a model's request may have; none without an input schema, or where the schema
-// names no properties.
+// fields returns the members that a model's request may have. It returns nil if the model has no input schema or the
+// schema names no properties.
 func fields(m *catalog.Model) ([]field, error) {
 	var schema struct {
 		Required   []string        `json:"required"`
@@ -139,7 +139,7 @@ func orNil(a, b any) any {
 	return a
 }
 
-// typed sets the type of the input from the type of its property.
+// typed sets the type of the input according to the type of its property.
 func (f *field) typed(p property) {
 	switch p.kind() {
 	case "string":
@@ -166,8 +166,8 @@ func (f *field) typed(p property) {
 // longText is the maximum length from which a text gets a large widget.
 const longText = 200
 
-// unset keeps an optional input from being given by accident. Clients send the value of every widget, so a number or
-// a switch without a default has no widget, only a socket, and a text is empty.
+// unset prevents an optional input from being sent by accident. Clients send the value of every widget, so a number
+// or a switch without a default has only a socket and no widget, and a text is empty.
 func (f *field) unset() {
 	if f.input.Section != node.Optional || f.input.Default != nil {
 		return
@@ -181,7 +181,7 @@ func (f *field) unset() {
 	}
 }
 
-// kind is the only type of the property beside null, or "" when it has none or several.
+// kind returns the only type of the property besides null, or "" if it has no type or several.
 func (p property) kind() string {
 	var one string
 	if json.Unmarshal(p.Type, &one) == nil {
@@ -198,8 +198,8 @@ func (p property) kind() string {
 	return several[0]
 }
 
-// choose makes the input a choice of the property's values. The first choice of an optional input without a default is
-// to leave it out.
+// choose makes the input a choice of the property's values. If the input is optional and has no default, the first
+// choice is to leave it out.
 func (f *field) choose(p property) {
 	f.input.Type, f.wire, f.values = node.Combo, asText, map[string]json.RawMessage{}
 	if f.input.Section == node.Optional && p.Default == nil {
@@ -218,7 +218,7 @@ func (f *field) choose(p property) {
 	}
 }
 
-// label is a value as a widget shows it: a string without its quotation marks.
+// label returns a value as a widget shows it: a string without its quotation marks.
 func label(value json.RawMessage) string {
 	var text string
 	if json.Unmarshal(value, &text) == nil {

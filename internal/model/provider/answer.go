@@ -23,20 +23,20 @@ type answer struct {
 	contentType string
 	retryAfter  time.Duration
 	body        io.ReadCloser
-	redacted    io.Reader // the body, with the secrets overwritten
+	redacted    io.Reader // the body with its secrets overwritten
 	secrets     *redact.Secrets
 	watch       *outbound.Watcher
 	left        int64 // bytes that may still be read
 	problem     error // why reading ended before the end of the body
 }
 
-// maxErrorBody bounds the bytes that are read of an error answer.
+// maxErrorBody bounds the bytes that are read of the body of an error answer.
 const maxErrorBody = 256 << 10
 
 // errTooLarge reports an answer larger than the entry's limit.
 var errTooLarge = errors.New("the answer is larger than the entry allows")
 
-// newAnswer returns an answer in which the secrets are overwritten, in its headers as in its body.
+// newAnswer returns an answer whose secrets are overwritten, both in its headers and in its body.
 func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64, secrets *redact.Secrets) *answer {
 	a := &answer{
 		status: resp.StatusCode, contentType: secrets.String(resp.Header.Get("Content-Type")), headers: map[string]string{},
@@ -46,7 +46,7 @@ func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64, secret
 	for name := range resp.Header {
 		a.headers[strings.ToLower(name)] = secrets.String(resp.Header.Get(name))
 	}
-	if resp.Header.Get("Content-Encoding") != "" { // compression was not asked for
+	if resp.Header.Get("Content-Encoding") != "" { // compression was not requested
 		a.problem = errors.New("the answer is compressed")
 	}
 	return a
@@ -70,8 +70,8 @@ func (a *answer) json() bool {
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// foreign reports whether the answer says that it is something else than the JSON document that the entry expects. A page
-// is not: that is what proxies put in place of an answer.
+// foreign reports whether the answer has a content type other than the JSON that the entry expects. HTML pages do not
+// count, because proxies return them in place of answers.
 func (a *answer) foreign() bool {
 	media, _, err := mime.ParseMediaType(a.contentType)
 	return err == nil && !a.json() && media != "text/html"
@@ -103,7 +103,7 @@ func (a *answer) close() {
 	a.body.Close() // the body has been read
 }
 
-// document reads a JSON answer to its end and copies its bytes to s as they come.
+// document reads a JSON answer to its end and copies its bytes to s as they arrive.
 func (a *answer) document(s *spool) (any, error) {
 	document, err := jsondoc.Skeleton(io.TeeReader(a, s))
 	if err != nil {
@@ -126,8 +126,8 @@ func (a *answer) stream(sink io.Writer) (Outcome, error) {
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: s.size, Headers: a.headers}, nil
 }
 
-// unreadable is the outcome of a successful status whose body is not a result: malformed, cut off, too large or late.
-// The provider did work, so it is unknown whether it charges.
+// unreadable returns the outcome for a successful status whose body is not a result: malformed, cut off, too large or
+// late. Since the provider has worked, it is unknown whether it charges.
 func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 	if s.err != nil {
 		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, s.err)
@@ -141,7 +141,7 @@ func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 	return Outcome{Phase: Failed, Status: a.status, Failure: failure}, nil
 }
 
-// scope returns the values that expressions can read of this answer.
+// scope returns the values of this answer that expressions can read.
 func (a *answer) scope(s catalog.Scope, document any) catalog.Scope {
 	s.Status, s.Headers, s.Body = a.status, a.headers, document
 	return s

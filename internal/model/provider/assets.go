@@ -17,8 +17,8 @@ type Fetcher interface {
 	Fetch(ctx context.Context, address string, b outbound.Bounds, allow []string) (*outbound.Content, error)
 }
 
-// Fetch downloads a file that an answer of the model's provider links to. The operator's credentials for the model are
-// overwritten in it; lookup reads them (os.LookupEnv).
+// Fetch downloads a file to which an answer of the model's provider links. It overwrites the operator's credentials
+// for the model in the file; lookup reads these credentials (os.LookupEnv).
 func Fetch(ctx context.Context, from Fetcher, m *catalog.Model, lookup func(string) (string, bool), address string) (*outbound.Content, error) {
 	secrets := redact.New(credentials(m, lookup)...)
 	content, err := from.Fetch(ctx, address, outbound.Bounds{}, m.Allow)
@@ -32,11 +32,11 @@ func Fetch(ctx context.Context, from Fetcher, m *catalog.Model, lookup func(stri
 	return &outbound.Content{ReadCloser: body, ContentType: secrets.String(content.ContentType), Size: content.Size}, nil
 }
 
-// maxAssets bounds the addresses of one result that are copied.
+// maxAssets bounds the assets of one result that are copied.
 const maxAssets = 64
 
 // Assets returns the addresses in a result that the entry's hosting rule selects for copying, in the order of the
-// document. Strings that are not https addresses are skipped; the operator may allow other addresses.
+// document. Strings that are not https addresses are skipped, unless the operator allows them.
 func Assets(m *catalog.Model, result []byte) ([]AssetRef, error) {
 	if !m.Hosted() {
 		return nil, nil

@@ -52,8 +52,8 @@ func set(h http.Header, a catalog.Auth, value string) {
 	h.Set(a.Header, value)
 }
 
-// klingToken signs a token for the access key with the secret key, as Kling's API requires. It is valid from five
-// seconds ago, for clocks that differ, and for half an hour.
+// klingToken signs a token for the access key with the secret key, as Kling's API requires. The token is valid from
+// five seconds ago, since clocks differ, for half an hour.
 func klingToken(h http.Header, values []string) error {
 	if len(values) != 2 {
 		return errors.New("auth of kind kling-jwt needs two variables: access key and secret key")
@@ -70,7 +70,7 @@ func klingToken(h http.Header, values []string) error {
 	return nil
 }
 
-// tokens are the access tokens of Google service accounts, by key file.
+// tokens holds the access tokens of Google service accounts, by key file.
 type tokens struct {
 	http    *outbound.Client
 	mu      sync.Mutex
@@ -86,7 +86,8 @@ type googleKey struct {
 	TokenURI    string `json:"token_uri"`
 }
 
-// googleToken gets an access token for a service account; credential is its key, or the path of its key file.
+// googleToken returns an access token for a service account. credential is the account's key, or the path of its key
+// file.
 func (c *Client) googleToken(ctx context.Context, m *catalog.Model, h http.Header, credential string) error {
 	source, err := c.tokens.source(ctx, m, credential)
 	if err != nil {
@@ -94,7 +95,7 @@ func (c *Client) googleToken(ctx context.Context, m *catalog.Model, h http.Heade
 	}
 	token, err := source.Token()
 	if err != nil {
-		return errors.New("the provider's token service refused a token")
+		return errors.New("the provider's token service did not issue a token")
 	}
 	h.Set("Authorization", "Bearer "+token.AccessToken)
 	return nil
@@ -121,7 +122,7 @@ func (t *tokens) source(ctx context.Context, m *catalog.Model, credential string
 		Email: key.ClientEmail, PrivateKey: []byte(key.PrivateKey), PrivateKeyID: key.KeyID,
 		Scopes: []string{"https://www.googleapis.com/auth/cloud-platform"}, TokenURL: key.TokenURI,
 	}
-	// Tokens are fetched through the guarded HTTP client. The source outlives this request.
+	// Tokens are fetched through the guarded HTTP client. The token source outlives this request.
 	ctx = context.WithValue(context.WithoutCancel(ctx), oauth2.HTTPClient, t.http.HTTP(m.Allow, tokenTimeout))
 	if t.sources == nil {
 		t.sources = map[string]oauth2.TokenSource{}

@@ -23,17 +23,17 @@ type Client struct {
 }
 
 // New returns a client. lookup reads credentials from the environment (os.LookupEnv) for every request. Access tokens
-// are kept in memory while they are valid.
+// stay in memory while they are valid.
 func New(http *outbound.Client, lookup func(string) (string, bool), log *slog.Logger) *Client {
 	return &Client{http: http, lookup: lookup, log: log, tokens: tokens{http: http}}
 }
 
-// maxHandle bounds the handle that a provider returns; addresses fit.
+// maxHandle bounds the handle that a provider returns. Addresses fit.
 const maxHandle = 2048
 
-// Dispatch sends one call. It writes the provider's final answer, if there is one yet, to sink as it comes; the bytes
-// count only when the outcome is Answered. An error wraps ErrNotSent or ErrUnknown. A failure whose Charged is unknown
-// leaves the outcome open as well: the provider may have done the work.
+// Dispatch sends one call. If the provider gives the final answer at once, Dispatch writes it to sink; these bytes
+// are valid only if the outcome is Answered. An error wraps ErrNotSent or ErrUnknown. A failure whose Charged is
+// unknown also leaves the outcome open: the provider may have done the work.
 func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outcome, error) {
 	m := r.Model
 	scope, body, err := c.prepare(r)
@@ -64,7 +64,7 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 	return c.read(m, answer, scope, sink)
 }
 
-// bytes copies an answer of bytes to sink, unless its headers say that it is not a result.
+// bytes copies an answer of bytes to sink, unless its headers show that it is not a result.
 func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	if scope = a.scope(scope, nil); m.Done.Set() && !m.Done.Holds(scope) {
 		return c.refused(m, a, scope, &spool{}), nil
@@ -80,7 +80,7 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
 	form := catalog.IsForm(r.ContentType)
-	if r.Model.Protocol == catalog.SubmitPoll { // the expression for the handle may read the input
+	if r.Model.Protocol == catalog.SubmitPoll { // the handle's expression may read the input
 		input, err := inputOf(r, form)
 		if err != nil {
 			return scope, payload{}, fmt.Errorf("read the body: %w", err)
@@ -90,7 +90,7 @@ func (c *Client) prepare(r Request) (catalog.Scope, payload, error) {
 	if _, err := r.Body.Seek(0, io.SeekStart); err != nil {
 		return scope, payload{}, fmt.Errorf("read the body: %w", err)
 	}
-	if form { // unchanged, with its own boundary
+	if form { // sent unchanged, with its own boundary
 		return scope, payload{reader: r.Body, size: r.Size, contentType: r.ContentType}, nil
 	}
 	if r.Model.TakesForms() {
@@ -165,10 +165,12 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 	}
 }
 
-// errSecretHandle refuses a handle that cannot lead to the generation, because it held the operator's credential.
+// errSecretHandle refuses a handle that cannot identify the generation, because it contained the operator's
+// credential, which was overwritten.
 var errSecretHandle = errors.New("the provider's handle repeats the operator's credential")
 
-// storable refuses a handle with a credential in it, the operator's or the provider's own: handles are stored.
+// storable refuses a handle that contains a credential of the operator or of the provider, because handles are
+// stored.
 func storable(m *catalog.Model, scope catalog.Scope, handle string) error {
 	if overwritten.MatchString(handle) {
 		return errSecretHandle
@@ -180,17 +182,17 @@ func storable(m *catalog.Model, scope catalog.Scope, handle string) error {
 	return nil
 }
 
-// refused classifies an answer with a successful status that is not a result.
+// refused classifies an answer that has a successful status but is not a result.
 func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
 	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
 }
 
-// ErrCannotCancel reports a provider that cannot cancel, or refuses to.
+// ErrCannotCancel reports that a provider has no way to cancel, or refused to cancel.
 var ErrCannotCancel = errors.New("the provider cannot cancel a generation")
 
 // Cancel asks the provider to stop a submitted generation, as a best effort. nil means that the provider accepted the
-// request or no longer knows the generation. ErrCannotCancel means that it refused, for instance because the generation
-// is nearly done: the generation finishes and is charged.
+// request or no longer has the generation. ErrCannotCancel means that the provider refused, for instance because the
+// generation is nearly done: the generation finishes and is charged.
 func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) error {
 	if !m.Cancel.URL.Set() {
 		return ErrCannotCancel

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// A problem of the router's own account is not reported as invalid input, whatever status the provider uses, and a
-// request may be sent again only where the provider certainly did nothing.
+// A problem of the router's own account is not reported as invalid input, whatever status the provider uses. A
+// request may be sent again only if the provider certainly did nothing.
 func TestErrorsOfProvidersAreClassified(t *testing.T) {
 	t.Parallel()
 	type word struct {
@@ -51,14 +51,14 @@ func TestErrorsOfProvidersAreClassified(t *testing.T) {
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		asked, _ := io.ReadAll(r.Body) // an answer that cannot be read contains no secret
+		asked, _ := io.ReadAll(r.Body) // a body that cannot be read contains no secret
 		for name, said := range words {
 			if strings.Contains(string(asked), name) {
 				w.WriteHeader(said.status)
 				w.Write([]byte(said.answer))
 				return
 			}
-		} // a service account asks for its token first
+		} // a service account fetches its token first
 		w.Write([]byte(`{"access_token":"t","token_type":"Bearer","expires_in":3600}`))
 	}))
 	t.Cleanup(server.Close)

@@ -35,16 +35,16 @@ type message struct {
 	body        payload
 	scope       catalog.Scope
 	idempotency string // value of the provider's idempotency header; "" = none
-	again       bool   // the request changes nothing at the provider and may be repeated
+	again       bool   // the request changes nothing at the provider, so it may be repeated
 }
 
-// maxSilence bounds the silence on a status, result or cancel request. Such a request computes nothing at the provider,
-// so an unanswered one is repeated.
+// maxSilence bounds the time without a byte of the answer to a status, result or cancel request. Such a request
+// computes nothing at the provider, so an unanswered request is repeated.
 const maxSilence = 30 * time.Second
 
-// exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or
-// ErrUnknown, and the cause when it was a time bound. Its span tells the model and the status, and
-// neither address nor bodies: both may hold what a client sent.
+// exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or ErrUnknown, and also
+// the cause if it was a time bound. Its span contains the model and the status, but neither address nor bodies, since
+// both may contain content of a client.
 func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
 	traced, span := telemetry.Begin(ctx, "provider "+msg.endpoint.Method, trace.SpanKindClient,
 		attribute.String("http.request.method", msg.endpoint.Method), attribute.String("millrace.model", m.ID))
@@ -101,7 +101,7 @@ func (c *Client) request(ctx context.Context, m *catalog.Model, msg message) (*h
 	if err != nil {
 		return nil, err
 	}
-	// The body is wrapped so that the transport cannot send it a second time on its own.
+	// The wrapper around the body keeps the transport from sending it a second time on its own.
 	req, err := http.NewRequestWithContext(ctx, msg.endpoint.Method, address.String(), onceReader(body))
 	if err != nil {
 		return nil, errNoAddress
@@ -138,14 +138,14 @@ func onceReader(p payload) io.Reader {
 	return struct{ io.Reader }{p.reader}
 }
 
-// The addresses, given by a provider, that are never asked.
+// Errors for addresses from a provider that are never requested.
 var (
 	errForeignHost = errors.New("the provider named an address on a host that the entry does not list")
 	errUserInfo    = errors.New("the provider named an address with a user name or password in it")
 	errNoAddress   = errors.New("the provider's address is not a URL")
 )
 
-// addressOf expands an endpoint's address; a relative one belongs to the base.
+// addressOf expands an endpoint's address. A relative address is resolved against the base.
 func addressOf(m *catalog.Model, msg message) (*url.URL, error) {
 	text, err := msg.endpoint.URL.Expand(msg.scope)
 	if err != nil {
@@ -167,8 +167,8 @@ func addressOf(m *catalog.Model, msg message) (*url.URL, error) {
 	return u, nil
 }
 
-// belongs reports whether an address is one of the provider's: same scheme as the base, and a
-// host of its list.
+// belongs reports whether an address is one of the provider's: it has the scheme of the base and a host of the
+// provider's list.
 func belongs(m *catalog.Model, u *url.URL) bool {
 	base, err := url.Parse(m.Base)
 	if err != nil || u.Scheme != base.Scheme {

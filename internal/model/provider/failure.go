@@ -22,7 +22,7 @@ var details = map[string]string{
 	"content_policy_violation": "The provider refused the request on content-policy grounds.",
 	"provider_error":           "The provider failed.",
 	"provider_timeout":         "The provider did not answer in time.",
-	"service_unavailable":      "The provider is not available for now; try again later.",
+	"service_unavailable":      "The provider is temporarily unavailable; try again later.",
 }
 
 // subjects are the values of refusal_subject.
@@ -35,13 +35,13 @@ func failureOf(errorType string, charged catalog.Charges) *Failure {
 	return &Failure{Type: errorType, Detail: details[errorType], Charged: charged}
 }
 
-// RefusesRouter reports whether the provider refuses the router itself: a bad credential, an account without funds. The
-// provider has run nothing then.
+// RefusesRouter reports whether the provider refuses the router itself, because of a bad credential or an account
+// without funds. The provider has run nothing in this case.
 func (f *Failure) RefusesRouter() bool {
 	return f.UpstreamStatus == http.StatusUnauthorized || f.UpstreamStatus == http.StatusPaymentRequired || f.UpstreamStatus == http.StatusForbidden
 }
 
-// timedOut is the failure of an exchange that was sent and then ran into a time bound, or nil.
+// timedOut returns the failure of an exchange that was sent and then exceeded a time bound, or nil.
 func timedOut(err error) *Failure {
 	if errors.Is(err, ErrNotSent) || (!errors.Is(err, outbound.ErrSlow) && !errors.Is(err, outbound.ErrStalled)) {
 		return nil
@@ -53,7 +53,7 @@ func timedOut(err error) *Failure {
 func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 	raw, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
 	if err != nil {
-		raw = nil // without a document, the status alone decides
+		raw = nil // without a document, the status alone determines the class
 	}
 	document, err := jsondoc.Skeleton(bytes.NewReader(raw))
 	if err != nil {
@@ -63,8 +63,8 @@ func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
 	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
 }
 
-// classify classifies an answer that is not a result by the error types of the router contract: by the entry's rules, then
-// by the rules that all providers share, and else as provider_error.
+// classify classifies an answer that is not a result by the error types of the router contract: first by the entry's
+// rules, then by the rules that all providers share, and otherwise as provider_error.
 func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
 	for _, rule := range m.Errors {
 		if !rule.When.Holds(s) {
@@ -91,8 +91,8 @@ func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte, after t
 	return f
 }
 
-// charged says whether a failed call costs money: for a refusal on policy grounds the entry says so, for a failure of
-// the provider it is unknown, and any other refusal costs nothing.
+// charged returns whether a failed call costs money. For a refusal on policy grounds the entry defines it, for a
+// failure of the provider it is unknown, and any other refusal costs nothing.
 func charged(m *catalog.Model, errorType string, status int) catalog.Charges {
 	switch {
 	case errorType == "content_policy_violation":
@@ -117,10 +117,10 @@ func (c *Client) message(m *catalog.Model, s catalog.Scope) string {
 	return ""
 }
 
-// accountName matches the keys and account names that providers write into their messages.
+// accountName matches the keys and account names that occur in providers' messages.
 var accountName = regexp.MustCompile(`\b(sk|pk|key|org|proj|acct|user|api|r8|fal)[-_][A-Za-z0-9_*-]{6,}`)
 
-// overwritten matches a secret that was overwritten as the answer was read.
+// overwritten matches the replacement of a secret that was overwritten while the answer was read.
 var overwritten = regexp.MustCompile(`\*{8,}`)
 
 func (c *Client) clean(m *catalog.Model, text string) string {

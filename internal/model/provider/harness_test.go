@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// secret is the value of every credential in these tests; no output may contain it.
+// secret is the value of every credential in these tests. No output may contain it.
 const secret = "s3cr3t-credential-of-the-operator"
 
 // world is the catalog with every provider simulated.
@@ -56,7 +56,7 @@ func newWorld(t *testing.T) *world {
 	return worldOf(t, 20*time.Millisecond)
 }
 
-// worldOf is a world in which a generation takes the given time.
+// worldOf returns a world in which a generation takes the given time.
 func worldOf(t *testing.T, generation time.Duration) *world {
 	t.Helper()
 	server := sim.New(sim.Options{Delay: generation})
@@ -72,7 +72,7 @@ func worldOf(t *testing.T, generation time.Duration) *world {
 	return w
 }
 
-// environment holds a credential for every provider; Google's is a service account of the simulator.
+// environment returns a credential for every provider. Google's is a service account of the simulator.
 func environment(t *testing.T, base string) func(string) (string, bool) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -103,14 +103,14 @@ func (w *world) model(t *testing.T, id string) *catalog.Model {
 	return m
 }
 
-// run takes a call to its end and polls without waiting.
+// run runs a call to its end and polls without waiting.
 func (w *world) run(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte) {
 	t.Helper()
 	out, answer, _ := w.settle(t, m, body)
 	return out, answer
 }
 
-// settle is run that also returns the final price.
+// settle runs a call and also returns its final price.
 func (w *world) settle(t *testing.T, m *catalog.Model, body string) (provider.Outcome, []byte, int64) {
 	t.Helper()
 	var sink bytes.Buffer

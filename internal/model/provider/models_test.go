@@ -75,8 +75,8 @@ func TestEveryModelAnswersItsExample(t *testing.T) {
 	})
 }
 
-// requireMatches checks a result against the entry's output schema. The router never does; but an entry whose
-// simulated result does not match its schema is wrong.
+// requireMatches checks a result against the entry's output schema. The router never makes this check, but an entry
+// whose simulated result does not match its schema is wrong.
 func requireMatches(t *testing.T, schema, answer []byte) {
 	t.Helper()
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))

@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// multipartBody encodes the members of a JSON object as the fields of a form, in their order, for providers that take
-// only forms. A string with a data: address becomes a file part, another string a text, any other value its JSON; null
-// is left out. Of a repeated member only the last is sent, which is the one that was priced.
+// multipartBody encodes the members of a JSON object as the fields of a form, in order, for providers that take only
+// forms. A string with a data: URL becomes a file part, any other string a text, any other value its JSON; null is
+// left out. Of a repeated member only the last is sent, because the price is computed from the last.
 func multipartBody(body io.ReadSeeker, size int64) (payload, error) {
 	last, err := lastMembers(body)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// Poll asks once for the status of a submitted generation. When the generation is finished, Poll writes the result to
+// Poll requests the status of a submitted generation once. If the generation is finished, Poll writes the result to
 // sink and the outcome is Answered. Errors wrap ErrNotSent or ErrUnknown and mean only that this request was not
 // answered: poll again. The caller bounds the time of all polls by Limits.Total.
 func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink io.Writer) (Outcome, error) {
@@ -48,8 +48,8 @@ func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink
 	}
 }
 
-// lost ends a generation whose address can never be asked; without it such an address would be polled for ever. Any
-// other error is returned.
+// lost ends a generation whose status address can never be requested, which would otherwise be polled for ever. It
+// returns any other error.
 func lost(err error) (Outcome, error) {
 	if errors.Is(err, errForeignHost) || errors.Is(err, errUserInfo) || errors.Is(err, errNoAddress) {
 		return astray(err), nil
@@ -57,15 +57,15 @@ func lost(err error) (Outcome, error) {
 	return Outcome{}, err
 }
 
-// astray is the failure of a generation that the provider works on and that cannot be followed. Whether it is charged
-// is unknown.
+// astray returns the failure of a generation on which the provider works but whose status cannot be read. It is
+// unknown whether it is charged.
 func astray(cause error) Outcome {
 	failure := failureOf("provider_error", catalog.ChargesUnknown)
-	failure.Detail, failure.Cause = "The provider named an address for the result that must not be used.", cause.Error()
+	failure.Detail, failure.Cause = "The provider returned an address for the result that must not be used.", cause.Error()
 	return Outcome{Phase: Failed, Failure: failure}
 }
 
-// errTooLong is the sink of a status answer, which is never passed on.
+// errTooLong is returned by the sink of a status answer, which is never passed on.
 type errTooLong struct{}
 
 // Write implements io.Writer.
@@ -80,12 +80,12 @@ func finished(a *answer, kept *spool, document any) (Outcome, error) {
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: kept.size, Headers: a.headers, Document: document}, nil
 }
 
-// refusedPause is the time between polls of a provider that refuses the router's credential, in which an operator can
-// change the key.
+// refusedPause is the time between polls of a provider that refuses the router's credential. During this time an
+// operator can replace the key.
 const refusedPause = 30 * time.Second
 
-// pollRefused classifies a status answer with an error status. An error that may be transient is Pending: the
-// generation goes on whatever its status route answers.
+// pollRefused classifies a status answer with an error status. An error that may be transient is Pending, because the
+// generation continues regardless of the status route.
 func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 	pending := Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}
 	switch {
@@ -97,16 +97,16 @@ func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 		return pending
 	}
 	out := a.failed(c, m)
-	if out.Failure.Type == "invalid_input" { // a mistake in a status request is not the caller's
+	if out.Failure.Type == "invalid_input" { // the caller did not make the status request
 		out.Failure = failureOf("provider_error", catalog.ChargesUnknown)
 		out.Failure.UpstreamStatus = a.status
-		out.Failure.Detail = "The provider no longer knows this generation."
+		out.Failure.Detail = "The provider no longer has this generation."
 	}
 	return out
 }
 
-// pollUnreadable is the outcome of a status answer that cannot be read: Pending, unless it is too large, which no
-// repetition changes.
+// pollUnreadable returns the outcome for a status answer that cannot be read: Pending, unless it is too large, which
+// a repetition would not change.
 func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err error) (Outcome, error) {
 	passes := timedOut(a.problem) == nil || errors.Is(a.problem, outbound.ErrStalled)
 	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && passes {
@@ -116,8 +116,8 @@ func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err er
 	return a.unreadable(kept, err)
 }
 
-// result fetches the finished document from the address of the result. It may be an error, which is then the final
-// outcome of the generation.
+// result fetches the finished document from the address of the result. The document may be an error, which is then
+// the final outcome of the generation.
 func (c *Client) result(ctx context.Context, m *catalog.Model, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, again: true})
 	if err != nil {

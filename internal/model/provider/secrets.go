@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
-// secrets returns what an answer to a request must not hold: the credentials of the model, and those that the request
-// carries, which may be made of them.
+// secrets returns the texts that an answer to a request must not contain: the credentials of the model, and those in
+// the request, which may be derived from them.
 func (c *Client) secrets(m *catalog.Model, sent http.Header) *redact.Secrets {
 	values := credentials(m, c.lookup)
 	for _, name := range []string{"Authorization", m.Auth.Header} {
@@ -23,7 +23,7 @@ func (c *Client) secrets(m *catalog.Model, sent http.Header) *redact.Secrets {
 	return redact.New(values...)
 }
 
-// credentials returns the values of the operator's credentials for a model, on each server that it has.
+// credentials returns the values of the operator's credentials for a model, on all of its servers.
 func credentials(m *catalog.Model, lookup func(string) (string, bool)) []string {
 	var values []string
 	for _, name := range m.Auth.Env {
@@ -37,7 +37,7 @@ func credentials(m *catalog.Model, lookup func(string) (string, bool)) []string 
 	return values
 }
 
-// readable returns an error whose text holds no secret: an error of net/http may quote what was received.
+// readable returns an error whose text contains no secret. Errors of net/http may quote received bytes.
 func readable(secrets *redact.Secrets, err error) error {
 	if text := err.Error(); secrets.Found(text) {
 		return errors.New(secrets.String(text))

@@ -18,13 +18,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-// repeated is what a provider writes that repeats the credential in the ways that are recognized.
+// repeated returns a text that repeats the credential in all the ways that are recognized.
 func repeated(r *http.Request) string {
 	sent := r.Header.Get("x-key")
 	return fmt.Sprintf("%s %s %s", sent, base64.StdEncoding.EncodeToString([]byte("x-key: "+sent)), url.QueryEscape("key "+sent))
 }
 
-// requireNoSecret fails if what came of an exchange holds the credential.
+// requireNoSecret fails if the result of an exchange contains the credential.
 func requireNoSecret(t *testing.T, texts ...any) {
 	t.Helper()
 	all := fmt.Sprintf("%+v", texts)
@@ -35,7 +35,7 @@ func requireNoSecret(t *testing.T, texts ...any) {
 	}
 }
 
-// logging is client with its log.
+// logging returns a client and its log.
 func logging(t *testing.T) (*provider.Client, *record) {
 	t.Helper()
 	connections, logs := outbound.New(outbound.Options{}), &record{}
@@ -43,7 +43,7 @@ func logging(t *testing.T) (*provider.Client, *record) {
 	return provider.New(connections, func(string) (string, bool) { return secret, true }, slog.New(slog.NewTextHandler(logs, nil))), logs
 }
 
-// A provider may repeat the credential that it was sent in any part of an answer; nothing that is handed on holds it.
+// A provider may repeat the credential in any part of an answer. Nothing that is passed on contains it.
 func TestAnAnswerThatRepeatsTheCredentialIsHandedOnWithoutIt(t *testing.T) {
 	t.Parallel()
 	document := func(w http.ResponseWriter, r *http.Request, status int, format string) {
@@ -77,7 +77,7 @@ func TestAnAnswerThatRepeatsTheCredentialIsHandedOnWithoutIt(t *testing.T) {
 		}},
 		"bytes that break off": {"acme/audio", provider.Failed, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Length", "1000")
-			io.WriteString(w, repeated(r)[:len(secret)-4]) // as above
+			io.WriteString(w, repeated(r)[:len(secret)-4]) // ends within the secret
 			http.NewResponseController(w).Flush()
 			panic(http.ErrAbortHandler)
 		}},
@@ -101,7 +101,7 @@ func TestAnAnswerThatRepeatsTheCredentialIsHandedOnWithoutIt(t *testing.T) {
 	}
 }
 
-// The bytes around a credential are those that the provider sent, and as many.
+// The bytes around a credential, and their number, do not change.
 func TestOnlyTheCredentialIsOverwritten(t *testing.T) {
 	t.Parallel()
 	s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func TestAStatusAnswerThatRepeatsTheCredentialIsHandedOnWithoutIt(t *testing.T) 
 	}
 }
 
-// Errors of net/http quote what they cannot read.
+// Errors of net/http quote bytes that cannot be parsed.
 func TestAnAnswerThatIsNoHTTPDoesNotShowTheCredential(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
@@ -169,7 +169,7 @@ func TestAnAnswerThatIsNoHTTPDoesNotShowTheCredential(t *testing.T) {
 	}
 }
 
-// A token that is made of the credential for one request is no less secret.
+// A token that was made from the credential for one request is a secret, too.
 func TestASignedTokenIsOverwritten(t *testing.T) {
 	t.Parallel()
 	const kling = `provider: acme
@@ -193,8 +193,8 @@ models: [{model: whole, protocol: sync, submit: {url: /run}}]
 	require.Equal(t, `{"seen":"Bearer `+strings.Repeat("*", len(<-sent))+`"}`, sink.String())
 }
 
-// Handles are stored: one with a password in it is refused as it comes, and the generation that cannot be followed ends
-// at once, with an outcome that nobody knows.
+// Handles are stored. A handle with a password is refused at once, and the generation, whose status cannot be read,
+// ends with an unknown outcome.
 func TestAPollingAddressWithAPasswordEndsTheCall(t *testing.T) {
 	t.Parallel()
 	polled := make(chan struct{}, 10)
@@ -210,7 +210,7 @@ func TestAPollingAddressWithAPasswordEndsTheCall(t *testing.T) {
 	require.NoError(t, err)
 	requireAstray(t, out)
 
-	// A call that was submitted before, by a version that stored such an address.
+	// An earlier version may have stored such an address.
 	out, err = c.Poll(t.Context(), m, strings.Replace(base, "http://", "http://user:p4ssword@", 1)+"/status", io.Discard)
 	require.NoError(t, err)
 	requireAstray(t, out)
@@ -221,7 +221,7 @@ func requireAstray(t *testing.T, out provider.Outcome) {
 	t.Helper()
 	require.Equal(t, provider.Failed, out.Phase)
 	require.Equal(t, "provider_error", out.Failure.Type)
-	require.Equal(t, "The provider named an address for the result that must not be used.", out.Failure.Detail)
+	require.Equal(t, "The provider returned an address for the result that must not be used.", out.Failure.Detail)
 	require.EqualValues(t, "unknown", out.Failure.Charged)
 	require.False(t, out.Failure.Retryable)
 	require.Contains(t, out.Failure.Cause, "user name or password")

@@ -14,7 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// Each exchange is a child span of the caller's with the id of the request. It contains no credential, address or body.
+// Each exchange is a child span of the caller's, with the id of the request. The span contains no credential, address
+// or body.
 func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
 	t.Parallel()
 	status := http.StatusOK
@@ -44,7 +45,7 @@ func TestAnExchangeIsASpanWithoutSecrets(t *testing.T) {
 	}
 }
 
-// allocations of parallel tests would be counted with these
+// Allocations of parallel tests would be counted, too.
 func TestASpanCostsNothingWithoutATrace(t *testing.T) {
 	allocations := testing.AllocsPerRun(100, func() {
 		_, span := telemetry.Begin(t.Context(), "x", 0)

@@ -30,7 +30,7 @@ func tasksBody(m *catalog.Model, callID string, body io.ReadSeeker, size int64) 
 	if err != nil {
 		return payload{}, err
 	}
-	begin := d.InputOffset() // after the brace
+	begin := d.InputOffset() // offset after the brace
 	if _, err := body.Seek(begin, io.SeekStart); err != nil {
 		return payload{}, fmt.Errorf("read the body: %w", err)
 	}
@@ -45,7 +45,7 @@ func tasksBody(m *catalog.Model, callID string, body io.ReadSeeker, size int64) 
 	}, nil
 }
 
-// taskHead is the beginning of the array, up to the caller's first member.
+// taskHead returns the beginning of the array, up to the caller's first member.
 func taskHead(m *catalog.Model, callID string, taken map[string]int) ([]byte, error) {
 	members := maps.Clone(m.Task.Members)
 	if members == nil {
@@ -83,7 +83,8 @@ func taskHead(m *catalog.Model, callID string, taken map[string]int) ([]byte, er
 	return out.Bytes(), nil
 }
 
-// taskID is the UUID of a call's task, the same for every attempt; version 4, which providers require.
+// taskID returns the UUID of a call's task. It is the same for every attempt and has version 4, which providers
+// require.
 func taskID(callID string) string {
 	sum := sha256.Sum256([]byte(callID))
 	var id uuid.UUID

@@ -126,7 +126,7 @@ func TestAFormCarriesTheMembersInOrder(t *testing.T) {
 	require.Equal(t, `prompt[]=a;n[]=2;image[image/png]=hi;o[]={"x":1};`, got)
 }
 
-// asJSON answers a text that is said to be JSON.
+// asJSON returns a handler that sends a text with the content type of JSON.
 func asJSON(text string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -176,7 +176,7 @@ func TestUnexpectedAnswersAreProviderErrors(t *testing.T) {
 func TestSlowProviderTimesOut(t *testing.T) {
 	t.Parallel()
 	for name, h := range map[string]http.HandlerFunc{
-		"before its answer": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, // only waits
+		"before its answer": func(_ http.ResponseWriter, r *http.Request) { io.Copy(io.Discard, r.Body); <-r.Context().Done() }, // reads the body only to wait
 		"in its answer": func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte(`{"a":`))
 			w.(http.Flusher).Flush()
@@ -224,7 +224,7 @@ func TestAnErrorSaysWhetherTheRequestMayHaveArrived(t *testing.T) {
 		t.Parallel()
 		var calls atomic.Int32
 		s, c, _ := acme(t, func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body) // read for the connection's sake
+			io.Copy(io.Discard, r.Body) // keeps the connection usable
 			if calls.Add(1) > 1 {
 				panic(http.ErrAbortHandler)
 			}
@@ -335,7 +335,7 @@ func TestAStalledStatusRequestIsRepeated(t *testing.T) {
 		switch asked {
 		case 1: // no answer
 			<-r.Context().Done()
-		case 2: // a part of one
+		case 2: // a part of an answer
 			w.Header().Set("Content-Type", "application/json")
 			w.Write([]byte(`{"done":`))
 			w.(http.Flusher).Flush()
@@ -358,7 +358,7 @@ func TestAStalledStatusRequestIsRepeated(t *testing.T) {
 func TestARefusedCancelIsReported(t *testing.T) {
 	t.Parallel()
 	s, c, base := acme(t, func(w http.ResponseWriter, r *http.Request) {
-		status, _ := strconv.Atoi(path.Base(r.URL.Path)) // a test's own address
+		status, _ := strconv.Atoi(path.Base(r.URL.Path)) // the test made the address
 		w.WriteHeader(status)
 	})
 	m := find(t, s, "acme/later")
@@ -392,7 +392,7 @@ func TestATaskIsWrappedWithItsID(t *testing.T) {
 		`{"kind":"paint"}`:                      `[{"id":"ID","paid":true,"kind":"paint"}]`,
 	} {
 		got = nil
-		for range 2 { // a second attempt is the same task
+		for range 2 { // a second attempt has the same task
 			out, err := c.Dispatch(t.Context(), request(m, body), io.Discard)
 			require.NoError(t, err)
 			require.Equal(t, provider.Answered, out.Phase, "%+v", out.Failure)

@@ -27,37 +27,37 @@ type Assets interface {
 	Reference(ctx context.Context, n asset.New) (made asset.Stored, same bool, err error)
 }
 
-// Signer makes links to assets that live at most for ttl.
+// Signer makes links to assets that are valid for at most ttl.
 type Signer interface {
 	SignFor(ttl time.Duration, asset, hash, filename, contentType string) (path string, expires time.Time)
 }
 
-// Hosting copies the assets of answers to our storage and replaces their addresses by links to the
-// copies. It implements activities.Hosts.
+// Hosting copies the assets of answers to the service's storage and replaces their addresses by links to the copies.
+// It implements activities.Hosts.
 type Hosting struct {
 	Catalog   *catalog.Catalog
 	Fetch     provider.Fetcher
-	Lookup    func(string) (string, bool) // the environment, in which the operator's credentials are
+	Lookup    func(string) (string, bool) // the environment with the operator's credentials
 	Blobs     blob.Store
 	Assets    Assets
 	Signer    Signer
 	Base      string // public address of the service; "" = the address that the call was sent to
 	Notify    func([]outbox.Intent)
-	Heartbeat func(ctx context.Context) // called while copying makes progress; may be nil
+	Heartbeat func(ctx context.Context) // called while a copy makes progress; may be nil
 	Log       *slog.Logger
 }
 
-// maxRewritten bounds an answer whose addresses are replaced: it is read into memory.
+// maxRewritten bounds an answer whose addresses are replaced, because such an answer is read into memory.
 const maxRewritten = 32 << 20
 
-// Host copies the assets that the model's hosting rule selects. Where a copy fails, the provider's address stays
-// in the answer; a failed copy never fails the call.
+// Host copies the assets that the model's hosting rule selects. If a copy fails, the provider's address stays in the
+// answer; a failed copy never fails the call.
 func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) {
 	out := call.HostedV1{Answer: *c.Answer, Assets: []call.HostedAsset{}}
 	w, unknown := wireOf(h.Catalog, "", c.Model, c.Server, c.Options.Strict && c.Fallback == "")
 	base := h.base(c)
 	if unknown != nil || base == "" || c.Answer.Size > maxRewritten {
-		h.Log.Warn("assets of an answer not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
+		h.Log.Warn("answer assets not copied", "call_id", c.ID, "error", unknown, "base", base, "size", c.Answer.Size)
 		out.Failed = 1
 		return out, nil
 	}
@@ -66,8 +66,8 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 		return out, err
 	}
 	refs, err := provider.Assets(w.result(), document)
-	if err != nil { // the answer is not the JSON that its content type says: the caller gets it unchanged
-		h.Log.Warn("assets of an answer not found", "call_id", c.ID, "error", err)
+	if err != nil { // despite its content type, the answer is not JSON: the caller gets it unchanged
+		h.Log.Warn("search for answer assets failed", "call_id", c.ID, "error", err)
 		out.Failed = 1
 		return out, nil
 	}
@@ -78,7 +78,7 @@ func (h *Hosting) Host(ctx context.Context, c call.Call) (call.HostedV1, error) 
 			return out, ctx.Err()
 		}
 		if err != nil {
-			h.Log.Warn("asset not copied", "call_id", c.ID, "pointer", ref.Pointer, "error", err)
+			h.Log.Warn("asset copy failed", "call_id", c.ID, "pointer", ref.Pointer, "error", err)
 			out.Failed++
 			continue
 		}
@@ -146,7 +146,7 @@ func (h *Hosting) copy(ctx context.Context, c call.Call, w wire, index int, ref 
 	return call.HostedAsset{Pointer: ref.Pointer, Asset: string(made.ID), Ref: stored.Ref, Size: stored.Size}, link, nil
 }
 
-// record makes one asset for each path: a repeated attempt finds the asset of the attempt before.
+// record makes one asset for each path. A repeated attempt finds the asset of an earlier attempt.
 func (h *Hosting) record(ctx context.Context, n asset.New) (asset.Asset, error) {
 	made, _, err := h.Assets.Reference(ctx, n)
 	if fault.Is(err, fault.NotFound) {
@@ -186,7 +186,7 @@ func mediaType(contentType string) string {
 	return media
 }
 
-// filename names a copy after the last element of its address where that is a plain name, and after its index otherwise.
+// filename returns the name of a copy: the last element of its address if that is a plain name, otherwise its index.
 func filename(address string, index int, contentType string) string {
 	u, err := url.Parse(address)
 	if err == nil {

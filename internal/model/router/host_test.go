@@ -42,7 +42,7 @@ models:
 // operatorKey is the operator's credential.
 const operatorKey = "k3y-of-the-operator"
 
-// shelf maps addresses to their content; every other address fails.
+// shelf maps addresses to their content. Every other address fails.
 type shelf map[string]string
 
 func (s shelf) Fetch(_ context.Context, address string, _ outbound.Bounds, _ []string) (*outbound.Content, error) {
@@ -141,7 +141,7 @@ func TestAnAnswerThatCannotBeHostedIsReturnedUnchanged(t *testing.T) { // R-39, 
 		require.Empty(t, assets)
 	}
 	h, blobs, _ := newHosting(t, shelf{"https://cdn.example/a": "A"})
-	h.Base = "" // no public address and none of the call
+	h.Base = "" // neither the service nor the call has a public address
 	out, err := h.Host(t.Context(), answered(t, blobs, `{"images":[{"url":"https://cdn.example/a"}]}`))
 	require.NoError(t, err)
 	require.Equal(t, 1, out.Failed)

@@ -14,19 +14,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/jsondoc"
 )
 
-// Offers checks and prices invocations against the catalog. It implements call.Models.
+// Offers checks and prices requests for calls against the catalog. It implements call.Models.
 type Offers struct {
 	Catalog *catalog.Catalog
-	Lookup  func(string) (string, bool) // environment: a model without its credential is not enabled
+	Lookup  func(string) (string, bool) // the environment; a model without its credential is not enabled
 
-	// Ceilings hold the most that a call may cost whose price the catalog does not know, in USD millionths, by model
-	// ("kling/kling-v3-text2video"), provider ("kling/*") or for all ("*"). Without one such a call is refused.
+	// Ceilings are the amounts to reserve for calls whose price the catalog does not know, in millionths of a US
+	// dollar, by model ("kling/kling-v3-text2video"), by provider ("kling/*") or for all ("*"). Without a ceiling,
+	// such a call is refused.
 	Ceilings map[string]int64
 }
 
 var _ call.Models = Offers{}
 
-// Offer implements call.Models: 404 for an unknown model, 403, 404 for a model without a credential, then 400 and 422.
+// Offer implements call.Models. It refuses an unknown model with 404, a model to which the account is not entitled
+// with 403, a model without a credential with 404, and then a bad body with 400 or 422.
 func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error) {
 	snapshot := o.Catalog.At(inv.Catalog)
 	m, err := o.find(snapshot, inv.Model, inv.Access)
@@ -60,8 +62,9 @@ func (o Offers) Offer(_ context.Context, inv call.Invocation) (call.Offer, error
 	return o.withFallback(offer, m, inv), nil
 }
 
-// price sets what is reserved for a call with this body: the most that it may cost. Where the catalog cannot know that, it
-// is the operator's ceiling for the model; without one the body is refused, because the call would be free.
+// price sets the amount to reserve for a call with this body: the highest possible price. If the catalog does not
+// know this price, the amount is the operator's ceiling for the model; without a ceiling the body is refused, because
+// the call would be free.
 func (o Offers) price(offer *call.Offer, m *catalog.Model, body []byte) error {
 	offer.Reserve = m.Price(body).Max
 	unpriced := m.Unpriced(body)
@@ -76,7 +79,8 @@ func (o Offers) price(offer *call.Offer, m *catalog.Model, body []byte) error {
 	return nil
 }
 
-// ceiling returns what the operator lets be reserved for calls of the model whose price is not known; 0 = nothing.
+// ceiling returns the amount that the operator allows to be reserved for calls of the model whose price is not known;
+// 0 means that there is no ceiling.
 func (o Offers) ceiling(m *catalog.Model) int64 {
 	for _, pattern := range []string{m.ID, m.Provider + "/*", "*"} {
 		if amount, ok := o.Ceilings[pattern]; ok {
@@ -86,17 +90,17 @@ func (o Offers) ceiling(m *catalog.Model) int64 {
 	return 0
 }
 
-// Snapshot returns the catalog as it is now.
+// Snapshot returns the current snapshot of the catalog.
 func (o Offers) Snapshot() *catalog.Snapshot { return o.Catalog.Snapshot() }
 
 // Runnable reports whether the operator has set the model's credential.
 func (o Offers) Runnable(m *catalog.Model) bool { return m.Enabled(o.Lookup) }
 
-// Missing returns the names of the variables that the operator would have to set for the model.
+// Missing returns the names of the variables that the operator must set to enable the model.
 func (o Offers) Missing(m *catalog.Model) []string { return m.Missing(o.Lookup) }
 
-// Find returns a model that the caller may run: 404 for one that is not in the catalog, 403 for one that the account is
-// not entitled to, 404 again for one that the operator has set no credential for.
+// Find returns a model that the caller may run. It returns 404 for a model that is not in the catalog, 403 for one to
+// which the account is not entitled, and 404 for one without a credential of the operator.
 func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
 	m, err := o.FindAny(id, access)
 	if err == nil && !o.Runnable(m) {
@@ -105,7 +109,7 @@ func (o Offers) Find(id string, access account.Access) (*catalog.Model, error) {
 	return m, err
 }
 
-// FindAny is Find for models with and without a credential.
+// FindAny returns a model under the rules of Find, except that the model may lack its credential.
 func (o Offers) FindAny(id string, access account.Access) (*catalog.Model, error) {
 	return o.find(o.Catalog.Snapshot(), id, access)
 }
@@ -121,14 +125,14 @@ func (o Offers) find(s *catalog.Snapshot, id string, access account.Access) (*ca
 	return m, nil
 }
 
-// notServed refuses a model that is in the catalog and that the operator has set no credential for.
+// notServed refuses a model of the catalog for which the operator has set no credential.
 func notServed(id string) *call.Refusal {
-	return call.Refuse(fault.NotFound, call.ModelNotFound, "the model %s is not served here", shorten(id))
+	return call.Refuse(fault.NotFound, call.ModelNotFound, "the model %s is not available: the operator has not configured it", shorten(id))
 }
 
-// notFound refuses an unknown model and suggests ids close to it, among the models that the caller may run (R-35).
+// notFound refuses an unknown model. It suggests similar ids of models that the caller may run (R-35).
 func (o Offers) notFound(s *catalog.Snapshot, id string, access account.Access) *call.Refusal {
-	detail := "there is no model " + shorten(id)
+	detail := "model " + shorten(id) + " does not exist"
 	for i, other := range s.Suggest(id, func(m *catalog.Model) bool { return access.Allows(m.ID) && o.Runnable(m) }) {
 		if i == 0 {
 			detail += "; did you mean "
@@ -140,7 +144,7 @@ func (o Offers) notFound(s *catalog.Snapshot, id string, access account.Access) 
 	return call.Refuse(fault.NotFound, call.ModelNotFound, "%s", detail)
 }
 
-// shorten cuts a text of the caller that is repeated in an answer.
+// shorten cuts a text of the caller for use in an answer.
 func shorten(s string) string {
 	const most = 200
 	if len(s) > most {
@@ -149,7 +153,7 @@ func shorten(s string) string {
 	return s
 }
 
-// acceptable checks the body: invalid unless it is one JSON object that the model's schema accepts.
+// acceptable checks the body, which must be one JSON object that matches the model's schema.
 func acceptable(m *catalog.Model, inv call.Invocation) error {
 	if err := object(inv.Body); err != nil {
 		return err
@@ -161,7 +165,7 @@ func acceptable(m *catalog.Model, inv call.Invocation) error {
 	return refused(violations)
 }
 
-// refused returns the refusal of a body with violations, or nil when there are none.
+// refused returns the refusal of a body with violations, or nil if there are no violations.
 func refused(violations []catalog.Violation) error {
 	if len(violations) == 0 {
 		return nil
@@ -175,8 +179,8 @@ func refused(violations []catalog.Violation) error {
 	return r
 }
 
-// readable returns the invocation with a form replaced by the equivalent JSON object. Only models whose providers
-// take forms accept one, and only at their own server.
+// readable returns the request with a form replaced by the equivalent JSON object. Only models whose providers take
+// forms accept a form, and only at their own server.
 func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (call.Invocation, error) {
 	if !catalog.IsForm(inv.ContentType) {
 		return inv, nil
@@ -192,8 +196,8 @@ func readable(m *catalog.Model, other *catalog.Alternate, inv call.Invocation) (
 	return inv, nil
 }
 
-// object refuses a body that is not one JSON object, and an object with two members of one name: the provider
-// could read the member that was not checked and priced.
+// object refuses a body that is not one JSON object, or contains an object with two members of the same name: the
+// provider could read the member that was not checked and priced.
 func object(body []byte) error {
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' || !json.Valid(body) {
 		return call.Refuse(fault.Invalid, call.InvalidInput, "the body is not a JSON object")

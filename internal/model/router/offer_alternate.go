@@ -11,8 +11,8 @@ import (
 // natives are the values of model_provider that mean the model's own server.
 var natives = []string{"", "default", "comfy", "comfyui"}
 
-// alternate returns the server that an invocation names, nil for the model's own. It refuses a server that does not
-// serve the model, and an unknown one.
+// alternate returns the server that a request names, or nil for the model's own server. It refuses an unknown server,
+// and one that does not serve the model.
 func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	if slices.Contains(natives, o.ModelProvider) {
 		return nil, nil // "its own" is an answer
@@ -23,7 +23,7 @@ func alternate(m *catalog.Model, o call.Options) (*catalog.Alternate, error) {
 	if slices.Contains(catalog.Servers(), o.ModelProvider) {
 		return nil, call.Refuse(fault.NotFound, call.ModelNotFound, "%s does not serve the model %s", o.ModelProvider, m.ID)
 	}
-	return nil, call.Refuse(fault.Invalid, call.InvalidInput, "model_provider is not one of default, fal, wavespeed, runware, higgsfield")
+	return nil, call.Refuse(fault.Invalid, call.InvalidInput, "model_provider must be one of default, fal, wavespeed, runware, higgsfield")
 }
 
 // viaAlternate completes the offer of a call that is sent to an alternate.
@@ -50,8 +50,8 @@ func (o Offers) viaAlternate(offer call.Offer, m *catalog.Model, a *catalog.Alte
 	return offer, o.price(&offer, a.Model, body)
 }
 
-// withFallback adds to the offer the first alternate that may serve the call when the model's own server is away.
-// The higher of the two prices is reserved.
+// withFallback adds to the offer the first alternate that may serve the call while the model's own server is
+// unavailable. The higher of the two prices is reserved.
 func (o Offers) withFallback(offer call.Offer, m *catalog.Model, inv call.Invocation) call.Offer {
 	if !inv.Options.Fallback || m.TakesForms() {
 		return offer

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/router"
 )
 
-// The price of a call must not depend on bytes that the provider ignores: a body that price expressions cannot read
+// The price of a call must not depend on bytes that the provider ignores. A body that price expressions cannot read
 // would be free.
 func TestABodyFromWhichNoPriceCanBeComputedIsRefused(t *testing.T) {
 	t.Parallel()
@@ -47,7 +47,7 @@ func TestABodyFromWhichNoPriceCanBeComputedIsRefused(t *testing.T) {
 	}
 }
 
-// JSON readers differ on which of two members of one name counts: the provider could run the member that was not
+// JSON readers differ on which of two members of the same name counts. The provider could run the member that was not
 // checked and priced.
 func TestABodyWithADuplicateMemberIsRefused(t *testing.T) {
 	t.Parallel()
@@ -71,7 +71,7 @@ func TestABodyWithADuplicateMemberIsRefused(t *testing.T) {
 	}
 }
 
-// Expressions see only the beginning of long texts; a text that is paid by its length is counted whole.
+// Expressions read only the beginning of long texts. A text whose length determines the price is counted in full.
 func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
@@ -87,8 +87,8 @@ func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 	require.EqualValues(t, 100*100_000, hold(100_000))
 }
 
-// What the price list does not cover is refused and says so, unless the operator lets a sum be held for it: for the model,
-// for its provider, or for all.
+// A field that the price list does not cover is refused with the reason, unless the operator allows a ceiling to be
+// reserved: for the model, for its provider, or for all.
 func TestACeilingIsHeldForWhatThePriceListDoesNotCover(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
@@ -119,7 +119,7 @@ func TestACeilingIsHeldForWhatThePriceListDoesNotCover(t *testing.T) {
 	}
 }
 
-// A body without a computable price is refused, also where it goes to another server unchanged.
+// A body without a computable price is refused, even if it is sent unchanged to another server.
 func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
@@ -143,8 +143,8 @@ func TestABodyWithoutAPriceIsRefused(t *testing.T) {
 	require.NotZero(t, tried)
 }
 
-// At an address that several models share, the body says which model runs. A caller of one model cannot name another,
-// nor somebody else's task, not even in a strict body, which is otherwise sent unchecked.
+// At an address that several models share, the body selects the model. A caller of one model cannot select another,
+// nor another caller's task, not even in strict mode, in which the rest of the body is not checked.
 func TestABodyCannotNameAnotherTask(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})

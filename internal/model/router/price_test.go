@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// served is a router whose providers are all simulated.
+// served returns a router whose providers are all simulated.
 func served(t *testing.T, dirs ...string) *router.Provider {
 	t.Helper()
 	server := sim.New(sim.Options{Delay: time.Millisecond})
@@ -36,7 +36,7 @@ func served(t *testing.T, dirs ...string) *router.Provider {
 	return &router.Provider{Catalog: all, Client: provider.New(http, credential, slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler)}
 }
 
-// converse takes a conversation to its end and keeps between exchanges what a call keeps.
+// converse runs a conversation to its end and keeps the state of the call between exchanges.
 func converse(t *testing.T, p *router.Provider, model, body string, held int64) call.Exchange {
 	t.Helper()
 	c := call.Conversation{Call: call.NewID(), Model: model, Body: bytes.NewReader([]byte(body)), Size: int64(len(body)), Held: held}
@@ -86,7 +86,7 @@ func TestACallCostsWhatItsProviderSays(t *testing.T) {
 	}
 }
 
-// A call whose price the list does not cover costs what was held for it where its answer states nothing.
+// If the price list does not cover a call and its answer states no price, the call costs the reserved amount.
 func TestACallThatThePriceListDoesNotCoverCostsWhatWasHeld(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -22,7 +22,7 @@ type Provider struct {
 
 var _ call.Provider = (*Provider)(nil)
 
-// Dispatch implements call.Provider. A call of a model that has left the catalog is not sent.
+// Dispatch implements call.Provider. It does not send a call whose model has left the catalog.
 func (p *Provider) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
 	w, err := p.wire(c)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *Provider) Cancel(ctx context.Context, c call.Conversation) error {
 // fallbackTotal bounds a generation whose model has left the catalog.
 const fallbackTotal = time.Hour
 
-// Total implements call.Provider: for a model with several servers, the bound of the slowest.
+// Total implements call.Provider. For a model with several servers, it returns the bound of the slowest.
 func (p *Provider) Total(model string) time.Duration {
 	m, ok := p.Catalog.Find(model, "")
 	if !ok || m.Limits.Total <= 0 {
@@ -110,7 +110,7 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 
 func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
 	if a, err := settlement(w, c, out); err != nil {
-		p.Log.Error("call settled at the reserved amount: its request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("call settled at the reserved amount: request read failed", "call_id", c.Call, "error", err)
 		x.Price = c.Held
 	} else {
 		x.Price = settled(w.entry, a, c.Held)
@@ -119,7 +119,7 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	written, err := w.deliver(c, answer, sink)
 	switch {
 	case errors.Is(err, errUntranslatable):
-		p.Log.Error("answer of another server cannot be translated", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
+		p.Log.Error("alternate answer translation failed", "call_id", c.Call, "model", c.Model, "server", c.Server, "error", err)
 		return call.Exchange{Phase: call.PhaseFailed, Failure: &call.Failure{
 			Type: call.ProviderError, Detail: "The answer of the server that ran this call cannot be translated into the model's own format.", UpstreamStatus: out.Status,
 		}}, nil
@@ -131,8 +131,8 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	return x, nil
 }
 
-// settled returns the price of an answered call. Where the price list does not cover its body and neither the answer nor
-// the provider's quote states a price, that is the reserved amount.
+// settled returns the price of an answered call. It is the reserved amount if the price list does not cover the body
+// and neither the answer nor the provider's quote states a price.
 func settled(m *catalog.Model, a catalog.Answer, held int64) int64 {
 	if _, stated := m.Stated(a); !stated && a.Quoted <= 0 && len(m.Unpriced(a.Body)) > 0 {
 		return held
@@ -140,23 +140,23 @@ func settled(m *catalog.Model, a catalog.Answer, held int64) int64 {
 	return m.Settled(a)
 }
 
-// settlement gathers what the final price of a call depends on.
+// settlement returns the values on which the final price of a call depends.
 func settlement(w wire, c call.Conversation, out provider.Outcome) (catalog.Answer, error) {
 	body, err := w.sent(c)
 	return catalog.Answer{Body: body, Document: out.Document, Headers: out.Headers, Quoted: c.Quoted}, err
 }
 
-// quoted is the price that the provider named when it accepted a submission.
+// quoted returns the price that the provider stated when it accepted a submission.
 func (p *Provider) quoted(w wire, c call.Conversation, out provider.Outcome) int64 {
 	body, err := w.sent(c)
 	if err != nil {
-		p.Log.Error("price quoted by a provider ignored: the request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("provider quote ignored: request read failed", "call_id", c.Call, "error", err)
 		return 0
 	}
 	return w.entry.Quoted(body, out.Document)
 }
 
-// input reads the caller's body, which prices and translations depend on.
+// input reads the caller's body, on which prices and translations depend.
 func input(c call.Conversation) ([]byte, error) {
 	if _, err := c.Body.Seek(0, io.SeekStart); err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out pro
 	}
 	x.Phase, x.Unsent = call.PhaseFailed, f.Retryable
 	x.Declined = f.Type == call.ProviderError && f.Charged == catalog.ChargesNo && f.RefusesRouter()
-	// A provider that answered has ended the call, charged or not; one that fell silent may still be working.
+	// A provider that answered has ended the call, charged or not. A provider that sent nothing may still be working.
 	x.Unknown = f.Charged == catalog.ChargesUnknown && f.UpstreamStatus == 0
 	x.Failure = &call.Failure{
 		Type: f.Type, Detail: f.Detail, Validation: string(f.Validation),
@@ -182,12 +182,12 @@ func (p *Provider) failed(x *call.Exchange, w wire, c call.Conversation, out pro
 	}
 }
 
-// charge is the price of a failure that the provider charges for: the amount in its answer, else the quoted price,
-// else the reserved amount.
+// charge returns the price of a failure that the provider charges for: the amount in its answer, or else the quoted
+// price, or else the reserved amount.
 func (p *Provider) charge(w wire, c call.Conversation, out provider.Outcome) int64 {
 	a, err := settlement(w, c, out)
 	if err != nil {
-		p.Log.Error("failure charged at the reserved amount: its request cannot be read again", "call_id", c.Call, "error", err)
+		p.Log.Error("failure charged at the reserved amount: request read failed", "call_id", c.Call, "error", err)
 		return c.Held
 	}
 	if stated, ok := w.entry.Stated(a); ok {

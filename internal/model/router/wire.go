@@ -10,14 +10,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 )
 
-// wire says how the server of one conversation is spoken to.
+// wire is the server of one conversation, with its catalog entry and translation.
 type wire struct {
-	model *catalog.Model     // the model that the caller asked for
+	model *catalog.Model     // the requested model
 	entry *catalog.Model     // the entry of the server
-	other *catalog.Alternate // the alternate that translates bodies and answers; nil = nothing is translated
+	other *catalog.Alternate // the alternate that translates bodies and answers; nil = no translation
 }
 
-// wire finds the server of a conversation in the catalog as it was when the call was accepted.
+// wire finds the server of a conversation in the catalog with which the call was accepted.
 func (p *Provider) wire(c call.Conversation) (wire, error) {
 	return wireOf(p.Catalog, c.Catalog, c.Model, c.Server, c.Strict)
 }
@@ -40,10 +40,10 @@ func wireOf(models *catalog.Catalog, state, model, server string, strict bool) (
 	return wire{model: m, entry: a.Model, other: a}, nil
 }
 
-// result is the entry whose output schema and hosting rule apply to the delivered answer.
+// result returns the entry whose output schema and hosting rule apply to the delivered answer.
 func (w wire) result() *catalog.Model { return w.model }
 
-// request returns the body for the server, and the names of the fields that its translation loses.
+// request returns the body for the server, and the names of the fields that the translation drops.
 func (w wire) request(c call.Conversation) (body io.ReadSeeker, size int64, dropped []string, err error) {
 	if w.other == nil {
 		return c.Body, c.Size, nil, nil
@@ -56,7 +56,7 @@ func (w wire) request(c call.Conversation) (body io.ReadSeeker, size int64, drop
 	return bytes.NewReader(translated), int64(len(translated)), dropped, err
 }
 
-// sent returns the body that the server was sent, from which the price is computed.
+// sent returns the body that was sent to the server, from which the price is computed.
 func (w wire) sent(c call.Conversation) ([]byte, error) {
 	caller, err := input(c)
 	if err == nil && catalog.IsForm(c.ContentType) {
@@ -69,7 +69,8 @@ func (w wire) sent(c call.Conversation) ([]byte, error) {
 	return translated, err
 }
 
-// sink receives the server's answer: the caller's sink as it streams, or memory when it is to be translated.
+// sink returns the writer of the server's answer: the caller's sink for a streamed answer, or memory for an answer to
+// be translated.
 func (w wire) sink(to io.Writer) io.Writer {
 	if w.other == nil || !w.other.Translates() {
 		return to
@@ -80,8 +81,8 @@ func (w wire) sink(to io.Writer) io.Writer {
 // errUntranslatable reports an answer that the alternate's translation cannot read.
 var errUntranslatable = errors.New("the answer cannot be translated")
 
-// deliver translates the answer in memory and writes it to sink. It returns false when the answer has been streamed
-// and nothing is left to do.
+// deliver translates the answer in memory and writes it to sink. It returns false if the answer has been streamed
+// already.
 func (w wire) deliver(c call.Conversation, answer, sink io.Writer) (bool, error) {
 	k, ok := answer.(*kept)
 	if !ok {
@@ -102,7 +103,7 @@ func (w wire) deliver(c call.Conversation, answer, sink io.Writer) (bool, error)
 	return true, err
 }
 
-// kept is an answer in memory. Bytes beyond the bound are dropped and set over.
+// kept is an answer in memory. Bytes beyond the bound are dropped, and over is set.
 type kept struct {
 	bytes bytes.Buffer
 	over  bool
