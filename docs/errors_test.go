@@ -50,8 +50,8 @@ func errorsPage(t *testing.T, used map[string]map[fault.Kind]bool) string {
 	var page strings.Builder
 	page.WriteString(`# Error codes
 
-The codes of failures, by which a client branches; messages may change. The statuses are those of the cloud routes and of
-the v2 routes. Below ` + "`/api/v2/assets`" + ` a 400 is a 422, except for a cursor, and a 503 is a 500. The model router answers with the error
+The codes of failures, by which a client branches; messages may change. The statuses are those of the cloud routes, of
+the v2 routes and of the admin API. Below ` + "`/api/v2/assets`" + ` a 400 is a 422, except for a cursor, and a 503 is a 500. The model router answers with the error
 types of its own contract. A code without a status is not the answer of a route: it is in the record of a job or an export, in
 the outcome of a command, or inside the service. ` + "`go test ./docs -update`" + ` writes this page from ` + "`" + listOfCodes + "`" + `.
 `)
@@ -60,7 +60,7 @@ the outcome of a command, or inside the service. ` + "`go test ./docs -update`" 
 		if !ok || group.Tok != token.CONST {
 			continue
 		}
-		fmt.Fprintf(&page, "\n%s\n| Code | Cloud | v2 | Meaning |\n|---|---|---|---|\n", group.Doc.Text())
+		fmt.Fprintf(&page, "\n%s\n| Code | Cloud | v2 | Admin | Meaning |\n|---|---|---|---|---|\n", group.Doc.Text())
 		for _, spec := range group.Specs {
 			constant := spec.(*ast.ValueSpec)
 			name, code := constant.Names[0].Name, literal(constant.Values[0])
@@ -68,8 +68,11 @@ the outcome of a command, or inside the service. ` + "`go test ./docs -update`" 
 			if meaning == "" || used[name] == nil {
 				t.Errorf("code %s has no meaning, or nothing uses it", name)
 			}
-			cloud, v2 := statuses(httperr.Cloud, code, used[name]), statuses(httperr.V2, code, used[name])
-			fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", code, cloud, v2, meaning)
+			var columns []string
+			for _, surface := range []httperr.Surface{httperr.Cloud, httperr.V2, httperr.Admin} {
+				columns = append(columns, statuses(surface, code, used[name]))
+			}
+			fmt.Fprintf(&page, "| `%s` | %s | %s |\n", code, strings.Join(columns, " | "), meaning)
 		}
 	}
 	return page.String()

@@ -4,7 +4,6 @@
 package admin
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/openapi"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
@@ -249,13 +249,6 @@ func bearer(r *http.Request) (secret string, ok bool) {
 	return strings.TrimSpace(secret), strings.EqualFold(scheme, "Bearer")
 }
 
-// statuses maps kinds of errors to HTTP statuses. It is the only such table of this package.
-var statuses = map[fault.Kind]int{
-	fault.Invalid: http.StatusBadRequest, fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
-	fault.Exhausted: http.StatusTooManyRequests, fault.Unavailable: http.StatusServiceUnavailable,
-	fault.Unauthenticated: http.StatusUnauthorized, fault.Denied: http.StatusForbidden,
-}
-
 // fail answers with an error in the envelope of the v2 surface.
 func (s *server) fail(w http.ResponseWriter, id string, err error) {
 	var invalid *graph.PromptError
@@ -263,17 +256,12 @@ func (s *server) fail(w http.ResponseWriter, id string, err error) {
 		write(w, http.StatusBadRequest, envelope(fault.Code(invalid.Type), invalid.Message))
 		return
 	}
-	status, ok := statuses[fault.KindOf(err)]
-	if !ok {
+	status, code := httperr.Verdict(httperr.Admin, err)
+	if status == http.StatusInternalServerError {
 		s.Log.Error("admin request failed", "request_id", id, "error", err)
-		write(w, http.StatusInternalServerError, envelope(fault.CodeInternalError, "internal error; see the log for request "+id))
+		write(w, status, envelope(code, "internal error; see the log for request "+id))
 		return
 	}
-	code := fault.CodeOf(err)
-	if code == fault.CodeInvalidServer {
-		status = http.StatusUnprocessableEntity
-	}
-	code = cmp.Or(code, fault.CodeInvalidRequest)
 	if status == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
 	}

@@ -30,6 +30,7 @@ const (
 	Prompt                // {error:{type,message,details,extra_info}, node_errors}
 	V2                    // {error:{code,message,details}}
 	Assets                // as V2, except that an invalid request is 422
+	Admin                 // the envelope of v2; every code is shown
 )
 
 // SurfaceOf returns the surface of a path, even if no route has the path.
@@ -96,6 +97,8 @@ func Verdict(where Surface, err error) (status int, code fault.Code) {
 		return V2Verdict(kind, code)
 	case Assets:
 		return assetsVerdict(kind, code)
+	case Admin:
+		return adminVerdict(kind, code)
 	case Prompt, Cloud:
 		return cloudVerdict(kind, code)
 	}
@@ -162,6 +165,20 @@ func assetsVerdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
 		return http.StatusUnprocessableEntity, code
 	case status == http.StatusServiceUnavailable:
 		return http.StatusInternalServerError, fault.CodeUpstreamError
+	}
+	return status, code
+}
+
+// adminVerdict is the table of the admin API: the kind decides, and operators read every code but that of an internal failure.
+func adminVerdict(kind fault.Kind, code fault.Code) (int, fault.Code) {
+	status, _ := v2Kind(kind)
+	switch {
+	case status == http.StatusInternalServerError:
+		return status, fault.CodeInternalError
+	case code == fault.CodeInvalidServer:
+		return http.StatusUnprocessableEntity, code
+	case code == "":
+		return status, fault.CodeInvalidRequest
 	}
 	return status, code
 }
