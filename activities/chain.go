@@ -223,7 +223,7 @@ const (
 	maxRecordedBegins = 100
 )
 
-// begun returns the number of recorded starts of the node, 0 for a cheap node. It is less than mostRecordedBegins.
+// begun returns the number of recorded starts of the node, 0 for a cheap node. It is less than maxRecordedBegins.
 func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if pn.Cost < countedNode {
 		return 0, nil

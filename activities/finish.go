@@ -44,7 +44,7 @@ type FinishResult struct {
 }
 
 // Finish records the end of a run, frees its slot and admits waiting jobs. It does not change a run that has already
-// ended. If the log has lost events of the run, the run does not succeed; if the log has lost its start, the run is
+// ended. If the log has lost events of the run, the run does not succeed; if the log has lost its admission, the run is
 // not ended.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) (FinishResult, error) {
 	due, err := g.mayFinish(ctx, p)

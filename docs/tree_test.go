@@ -3,11 +3,15 @@
 package docs_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // root is the top of the repository, seen from this directory.
@@ -47,4 +51,38 @@ func read(t *testing.T, file string) string {
 		t.Fatal(err)
 	}
 	return string(content)
+}
+
+// A comment of a function or a type that begins with a name begins with the name of what it describes.
+func TestCommentsBeginWithTheNameOfWhatTheyDescribe(t *testing.T) {
+	t.Parallel()
+	for _, name := range goFiles(t) {
+		files := token.NewFileSet()
+		file, err := parser.ParseFile(files, filepath.Join(root, name), nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, decl := range file.Decls {
+			described, doc := documented(decl)
+			first, _, _ := strings.Cut(doc.Text(), " ")
+			if first = strings.TrimRight(first, ":,"); first != "" && described != "" && first != described && unicode.IsLower(rune(first[0])) {
+				t.Errorf("%s: the comment of %s begins with %q", files.Position(doc.Pos()), described, first)
+			}
+		}
+	}
+}
+
+// documented returns the name of a declared function or type, "" for anything else and for a test, and its comment.
+func documented(decl ast.Decl) (string, *ast.CommentGroup) {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		if !strings.HasPrefix(d.Name.Name, "Test") {
+			return d.Name.Name, d.Doc
+		}
+	case *ast.GenDecl:
+		if named, ok := d.Specs[0].(*ast.TypeSpec); ok && !d.Lparen.IsValid() {
+			return named.Name.Name, d.Doc
+		}
+	}
+	return "", nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// records are calls in flight, and what was done about them.
+// callRecords are calls in flight, and what was done about them.
 type callRecords struct {
 	held      []call.Run
 	waiting   []string

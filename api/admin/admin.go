@@ -9,7 +9,6 @@ import (
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -175,32 +174,40 @@ func (s *server) showDocument(w http.ResponseWriter, _ *http.Request) error {
 }
 
 func (s *server) routes() map[string]route {
-	return map[string]route{
-		"GET /doctor":                                {s.examine, nil},
-		"GET /openapi.json":                          {s.showDocument, nil},
-		"GET /jobs":                                  {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
-		"POST /jobs/{id}/{verb}":                     {s.changeJob, nil},
-		"POST /jobs/{verb}":                          {s.changeJobs, nil},
-		"GET /queues":                                {s.listQueues, nil},
-		"PUT /queues/{account}":                      {s.setQueue, nil},
-		"GET /views":                                 {s.listViews, nil},
-		"POST /views/{view}/rebuild":                 {s.rebuildView, nil},
-		"GET /views/{view}/check":                    {s.checkView, nil},
-		"GET /jobs/{id}/replay":                      {s.replayJob, nil},
+	all := map[string]route{
+		"GET /doctor":                {s.examine, nil},
+		"GET /openapi.json":          {s.showDocument, nil},
+		"GET /jobs":                  {s.searchJobs, parameters{"status...", "account", "since", "class", "limit"}},
+		"GET /queues":                {s.listQueues, nil},
+		"PUT /queues/{account}":      {s.setQueue, nil},
+		"GET /views":                 {s.listViews, nil},
+		"POST /views/{view}/rebuild": {s.rebuildView, nil},
+		"GET /views/{view}/check":    {s.checkView, nil},
+		"GET /jobs/{id}/replay":      {s.replayJob, nil},
 		"POST /views/{view}/streams/{stream}/resume": {s.resumeView, nil},
-		"GET /accounts":                              {s.listAccounts, nil},
-		"POST /accounts":                             {s.createAccount, nil},
-		"GET /accounts/{account}":                    {s.showAccount, nil},
-		"PATCH /accounts/{account}":                  {s.changeAccount, nil},
-		"GET /accounts/{account}/models":             {s.showModels, nil},
-		"PUT /accounts/{account}/models":             {s.setModels, nil},
-		"GET /accounts/{account}/labels":             {s.showLabels, nil},
-		"PUT /accounts/{account}/labels":             {s.setLabels, nil},
-		"GET /accounts/{account}/credit":             {s.showCredit, nil},
-		"POST /accounts/{account}/credit":            {s.grantCredit, nil},
-		"GET /accounts/{account}/keys":               {s.listKeys, nil},
-		"POST /accounts/{account}/keys":              {s.issueKey, nil},
-		"DELETE /accounts/{account}/keys/{key}":      {s.revokeKey, nil},
+		"GET /accounts":                         {s.listAccounts, nil},
+		"POST /accounts":                        {s.createAccount, nil},
+		"GET /accounts/{account}":               {s.showAccount, nil},
+		"PATCH /accounts/{account}":             {s.changeAccount, nil},
+		"GET /accounts/{account}/models":        {s.showModels, nil},
+		"PUT /accounts/{account}/models":        {s.setModels, nil},
+		"GET /accounts/{account}/labels":        {s.showLabels, nil},
+		"PUT /accounts/{account}/labels":        {s.setLabels, nil},
+		"GET /accounts/{account}/credit":        {s.showCredit, nil},
+		"POST /accounts/{account}/credit":       {s.grantCredit, nil},
+		"GET /accounts/{account}/keys":          {s.listKeys, nil},
+		"POST /accounts/{account}/keys":         {s.issueKey, nil},
+		"DELETE /accounts/{account}/keys/{key}": {s.revokeKey, nil},
+	}
+	addVerbs(all, "POST /jobs/{id}/", s.changeJob, "retry", "cancel", "requeue")
+	addVerbs(all, "POST /jobs/", s.changeJobs, "retry", "cancel", "requeue")
+	return all
+}
+
+// addVerbs adds a route for each verb, whose path ends with it.
+func addVerbs(routes map[string]route, prefix string, serve func(w http.ResponseWriter, r *http.Request, verb string) error, verbs ...string) {
+	for _, verb := range verbs {
+		routes[prefix+verb] = route{func(w http.ResponseWriter, r *http.Request) error { return serve(w, r, verb) }, nil}
 	}
 }
 
@@ -330,14 +337,4 @@ func (s *server) jobNamed(r *http.Request) (job.ID, error) {
 	}
 	id, err := s.JobHistories.Find(r.Context(), text)
 	return job.ID(id), err
-}
-
-var errUnknownVerb = fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
-
-func checkVerb(verb string) error {
-	switch verb {
-	case "retry", "cancel", "requeue":
-		return nil
-	}
-	return fmt.Errorf("%.32q: %w", verb, errUnknownVerb)
 }

@@ -53,15 +53,12 @@ type retryBody struct {
 }
 
 // changeJob serves POST /admin/jobs/{id}/retry, …/cancel and …/requeue.
-func (s *server) changeJob(w http.ResponseWriter, r *http.Request) error {
-	if err := checkVerb(r.PathValue("verb")); err != nil {
-		return err
-	}
+func (s *server) changeJob(w http.ResponseWriter, r *http.Request, verb string) error {
 	id, err := s.jobNamed(r)
 	if err != nil {
 		return err
 	}
-	if r.PathValue("verb") == "retry" {
+	if verb == "retry" {
 		return s.retryJob(w, r, id)
 	}
 	var body change
@@ -75,7 +72,7 @@ func (s *server) changeJob(w http.ResponseWriter, r *http.Request) error {
 	if _, _, err := s.Jobs.State(r.Context(), id); err != nil {
 		return err
 	}
-	all, err := s.Jobs.Each(r.Context(), r.PathValue("verb"), []job.ID{id}, by)
+	all, err := s.Jobs.Each(r.Context(), verb, []job.ID{id}, by)
 	if err != nil {
 		return err
 	}
@@ -123,11 +120,7 @@ type manyBody struct {
 }
 
 // changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue for every job that the filter selects.
-func (s *server) changeJobs(w http.ResponseWriter, r *http.Request) error {
-	verb := r.PathValue("verb")
-	if err := checkVerb(verb); err != nil {
-		return err
-	}
+func (s *server) changeJobs(w http.ResponseWriter, r *http.Request, verb string) error {
 	var body manyBody
 	if err := decode(r, &body); err != nil {
 		return err

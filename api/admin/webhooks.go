@@ -30,14 +30,15 @@ func (s *server) webhookRoutes() map[string]route {
 	if s.Webhooks == nil {
 		return nil
 	}
-	return map[string]route{
+	all := map[string]route{
 		"GET /webhooks":                                         {s.listWebhooks, parameters{"account"}},
 		"GET /webhooks/deliveries":                              {s.listDeliveries, parameters{"account", "webhook", "status", "limit", "before"}},
-		"POST /webhooks/{webhook}/{verb}":                       {s.changeWebhook, nil},
 		"DELETE /webhooks/{webhook}":                            {s.removeWebhook, nil},
 		"POST /accounts/{account}/webhooks":                     {s.registerWebhook, nil},
 		"POST /webhooks/{webhook}/deliveries/{delivery}/replay": {s.replayDelivery, nil},
 	}
+	addVerbs(all, "POST /webhooks/{webhook}/", s.changeWebhook, "enable", "disable", "test", "replay")
+	return all
 }
 
 // listWebhooks serves GET /admin/webhooks.
@@ -110,19 +111,16 @@ func (s *server) registerWebhook(w http.ResponseWriter, r *http.Request) error {
 }
 
 // changeWebhook serves POST /admin/webhooks/{webhook}/enable, …/disable, …/test and …/replay.
-func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request) error {
+func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request, verb string) error {
 	id, by, err := s.webhookChange(r)
 	if err != nil {
 		return err
 	}
-	verb, replayed := r.PathValue("verb"), 0
-	switch verb {
-	case "replay":
+	replayed := 0
+	if verb == "replay" {
 		replayed, err = s.Webhooks.Replay(r.Context(), id, nil, by)
-	case "enable", "disable", "test":
+	} else {
 		err = s.Webhooks.Do(r.Context(), verb, id, by)
-	default:
-		err = errUnknownVerb
 	}
 	if err != nil {
 		return err

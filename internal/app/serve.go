@@ -124,7 +124,8 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace 
 	return nil
 }
 
-// paths within the data directory.
+// Paths within the data directory.
+
 func blobDir(cfg config.Config) string    { return filepath.Join(cfg.DataDir, "blobs") }
 func valueDir(cfg config.Config) string   { return filepath.Join(cfg.DataDir, "values") }
 func secretFile(cfg config.Config) string { return filepath.Join(cfg.DataDir, "secret.key") }

@@ -1,6 +1,6 @@
 // Package config is the one typed configuration of every role. It is read from the
 // environment, overridden by flags, and checked whole, with all problems reported at
-// once. Only internal/app reads it; packages receive their own options.
+// once. Only internal/app, the command line and the doctor read it; other packages receive their own options.
 package config
 
 import (

@@ -15,7 +15,7 @@ const repeated = `{
 		"arguments":"{\"string_b\":\"b\",\"delimiter\":\"-\"}"}},
 	"9":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}`
 
-// shownTexts returns what node "9" of a finished job shows.
+// shownText returns what node "9" of a finished job shows.
 func (c *client) shownText(id string) string {
 	c.t.Helper()
 	outputs := c.json("GET", "/api/jobs/"+id, "")["outputs"].(map[string]any)

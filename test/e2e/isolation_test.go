@@ -22,7 +22,7 @@ const absentID = "00000000-0000-4000-8000-000000000000"
 // nobody has.
 type belongings struct{ theirs, absent map[string]string }
 
-// isolation knows what requests name things of an account, for every operation of the document.
+// belongingsOf makes things of an account that requests can name, for every operation of the document.
 func belongingsOf(t *testing.T, c *client) belongings {
 	t.Helper()
 	id := c.submit(strings.ReplaceAll(picture, `"e2e"`, `"private"`))
@@ -78,8 +78,8 @@ var requests = map[string]struct{ query, body string }{ // a table of the test
 	"POST /userdata/{file}":         {query: "?overwrite=true", body: "mine now"},
 }
 
-// parameters say what stands for a parameter of a path. One that is missing here fails the test: say
-// what another account's is.
+// parameterOf returns the name in belongings that stands for a parameter of a path. A parameter that is missing here fails
+// the test: add what another account's is.
 func parameterOf(path, name string) string {
 	switch {
 	case name == "id" && (strings.HasPrefix(path, "/api/v2/assets/") || strings.HasPrefix(path, "/assets/")):

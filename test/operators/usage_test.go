@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// credit is the balance of an account, in millionths of a dollar.
+// creditOf is the balance of an account, in millionths of a dollar.
 type creditOf struct {
 	Available int64 `json:"available_micros"`
 	Held      int64 `json:"held_micros"`

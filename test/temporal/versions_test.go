@@ -19,7 +19,7 @@ func (d *deployment) build(id string) string {
 	return found.GetWorkflowExecutionInfo().GetVersioningInfo().GetDeploymentVersion().GetBuildId()
 }
 
-// promoted makes a version current once its workers are known.
+// changed makes a version current once its workers are known.
 func (d *deployment) changed(args ...string) {
 	d.t.Helper()
 	require.Eventually(d.t, func() bool {

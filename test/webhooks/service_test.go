@@ -266,7 +266,7 @@ func (c *client) awaitDelivery(e endpoint, status string) map[string]any {
 	return found
 }
 
-// events are the events of an account's webhooks, as they are stored.
+// recorded returns the events of an account's webhooks, as they are stored.
 func (s *service) recorded(t *testing.T, account string) string {
 	t.Helper()
 	return s.query(t, `select coalesce(string_agg(type || ' ' || data::text || ' ' || meta::text, E'\n' order by position), '') from events where stream = 'webhooks-' || $1`, account)

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// reconcile shows what the two stores do not agree on, and with sure mends it.
+// compareStores shows what the two stores do not agree on, and with sure mends it.
 func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error {
 	pool, err := s.Database(ctx)
 	if err != nil {

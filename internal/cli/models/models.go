@@ -55,7 +55,7 @@ func checkModels(s *shell.Shell) *cobra.Command {
 	}
 }
 
-// catalog reads the catalog with more directories; the simulator's models are always shown.
+// load reads the catalog with more directories; the simulator's models are always shown.
 func load(s *shell.Shell, dirs []string) (*catalog.Snapshot, error) {
 	r := s.Config.Router
 	simulator := r.Simulator

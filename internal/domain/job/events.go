@@ -133,7 +133,7 @@ type CanceledV1 struct {
 // ExpiredV1 ends a job whose retention passed before it could run.
 type ExpiredV1 struct{}
 
-// RequeuedV1 records that an operator restarted a run that no worker was running.
+// RequeuedV1 records that an operator or the sweeper restarted a run that no worker was running.
 type RequeuedV1 struct {
 	Run int `json:"run"`
 }

@@ -45,8 +45,8 @@ type Metrics struct {
 // offer is the provider and model of a call.
 type offer struct{ provider, model string }
 
-// most bounds the unfinished jobs and calls that are tracked, and the classes, providers and models that
-// get series of their own: later ones count as "other".
+// maxOpen bounds the unfinished jobs and calls that are tracked. maxLabels bounds the classes, providers and models that
+// have series of their own: later ones count as "other".
 const (
 	maxOpen   = 100_000
 	maxLabels = 500
@@ -227,7 +227,7 @@ func (m *Metrics) end(rec eventlog.Recorded, outcome string) {
 	delete(m.begun, rec.Stream)
 }
 
-// label returns value, or "other" once mostLabels values have series of their own.
+// label returns value, or "other" once maxLabels values have series of their own.
 func (m *Metrics) label(value string) string {
 	if value == "" {
 		return "none"

@@ -82,7 +82,7 @@ func (f fixture) call(t *testing.T) *node.Call {
 	return call
 }
 
-// content returns the serialised pixels of a value, or the value itself.
+// contentOf returns the serialised pixels of a value, or the value itself.
 func contentOf(t *testing.T, v node.Value) any {
 	t.Helper()
 	if list, ok := v.(node.List); ok {

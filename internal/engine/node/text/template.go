@@ -40,7 +40,7 @@ func (re *expression) template(text string) ([]piece, error) {
 	return parts, nil
 }
 
-// controls are the escapes of control characters.
+// The escapes of control characters.
 const (
 	controlLetters = `abfnrtv\`
 	controlChars   = "\a\b\f\n\r\t\v\\"
