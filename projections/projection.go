@@ -78,11 +78,11 @@ var errCheckpointMoved = errors.New("another runner has moved the checkpoint")
 // the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
 // Rebuild out. It fails with eventlog.ErrRewound where the database does not have what the batch was read from.
 func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
-	err := eventstore.SaveCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
+	halted, err := eventstore.AdvanceCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
 	if fault.Is(err, fault.Conflict) {
 		return nil, fmt.Errorf("%s: %w: %w", name, errCheckpointMoved, err)
 	}
-	if err != nil {
+	if err != nil || !halted {
 		return nil, err
 	}
 	return haltedIn(ctx, tx, name)

@@ -145,7 +145,11 @@ func (s *shadow) swap(ctx context.Context) error {
 	return err
 }
 
+// replaceHalted replaces the halted streams. It writes the checkpoint, so that a runner which waits for it reads them again.
 func (s *shadow) replaceHalted(ctx context.Context, tx pgx.Tx) error {
+	if _, err := tx.Exec(ctx, `update checkpoints set updated_at = clock_timestamp() where name = $1`, s.p.Name()); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, `delete from halted_streams where projection = $1`, s.p.Name()); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 type Options struct {
 	Batch      int                         // default and most 500 events
 	Linger     time.Duration               // default 20 ms, the least time between two batches; reads fold what a view lacks
+	MostLinger time.Duration               // default 100 ms: Linger grows up to this with the rate of events
 	Retries    int                         // default 3 quick attempts more before a batch is put back
 	FirstRetry time.Duration               // default 20 ms, doubled each time
 	Middleware []message.HandlerMiddleware // outermost, such as metrics
@@ -33,6 +34,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Linger <= 0 {
 		o.Linger = 20 * time.Millisecond
+	}
+	if o.MostLinger <= 0 {
+		o.MostLinger = 100 * time.Millisecond
 	}
 	if o.Retries <= 0 {
 		o.Retries = 3
@@ -78,7 +82,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: linger(p, opts), Log: opts.Log, Wants: wants(p),
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: linger(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: wants(p),
 		})
 		if err != nil {
 			return nil, err
@@ -128,10 +132,14 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 	}
 }
 
+// quickly begins a transaction that does not wait for the disk. A crash of the server takes view and checkpoint back
+// together, and the events, which were on the disk before, are folded again.
+var quickly = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"} // a constant
+
 // apply folds a batch and moves the checkpoint in one transaction. If an event causes a
 // failure, the batch is folded again event by event and the streams that fail are halted.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
-	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, r.pool, quickly, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err
@@ -157,7 +165,7 @@ func wrapApply(p Projection, b eventlog.Batch, err error) error {
 
 func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Batch) error {
 	var stopped []Halted
-	err := pgx.BeginFunc(ctx, r.pool, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, r.pool, quickly, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err

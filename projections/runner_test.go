@@ -1,9 +1,15 @@
 package projections_test
 
 import (
+	"context"
 	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -175,4 +181,55 @@ func TestViewOfRareEventsKeepsItsCheckpointCurrent(t *testing.T) {
 	var rows int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from notes_v1`).Scan(&rows))
 	require.Equal(t, 1, rows)
+}
+
+// statements collects what is sent to the database.
+type statements struct {
+	mu  sync.Mutex
+	all []string
+}
+
+func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.all = append(s.all, strings.Fields(data.SQL)[0])
+	return ctx
+}
+
+func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// durable is a view that notes whether its transactions wait for the disk.
+type durable struct {
+	*notes
+	waits atomic.Pointer[string]
+}
+
+func (d *durable) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
+	var waits string
+	if err := tx.QueryRow(ctx, `show synchronous_commit`).Scan(&waits); err != nil {
+		return err
+	}
+	d.waits.Store(&waits)
+	return d.notes.Apply(ctx, tx, batch)
+}
+
+// A view takes four statements for a batch beside its own, and no sync: what is halted is read where something is.
+func TestABatchTakesFewStatementsAndNoSync(t *testing.T) {
+	t.Parallel()
+	s, view, seen := newSystem(t), &durable{notes: &notes{}}, &statements{}
+	last := s.note(t, "note-1", "a", "b")
+	cfg := s.pool.Config()
+	cfg.ConnConfig.Tracer = seen
+	traced, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	defer traced.Close()
+	own := *s
+	own.pool = traced
+	own.run(t, s.part, projections.Options{}, view)
+	projectiontest.WaitFor(t, s.pool, view, last)
+	seen.mu.Lock()
+	defer seen.mu.Unlock()
+	require.Equal(t, []string{"with", "show", "insert", "insert", "commit"}, seen.all[len(seen.all)-5:])
+	require.Equal(t, "begin;", seen.all[len(seen.all)-6])
+	require.Equal(t, "off", *view.waits.Load())
 }

@@ -82,3 +82,47 @@ func TestSubscriberThatIsBehindDoesNotWait(t *testing.T) {
 		require.NoError(t, sub.Close())
 	})
 }
+
+// The more events come, the fewer messages they come in, up to a bound; after a quiet time the next one comes at once again.
+func TestThePauseBetweenMessagesGrowsWithTheRateOfEvents(t *testing.T) {
+	t.Parallel()
+	for rate, most := range map[int]int{100: 51, 1000: 14} { // events a second, messages a second
+		synctest.Test(t, func(t *testing.T) {
+			log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+			sub, err := eventlog.NewSubscriber(log, eventlog.SubscriberOptions{Batch: 500, Linger: 20 * time.Millisecond, MostLinger: 100 * time.Millisecond})
+			require.NoError(t, err)
+			messages, err := sub.Subscribe(t.Context(), eventlog.TopicAll)
+			require.NoError(t, err)
+			note := func() {
+				_, err := log.Append(t.Context(), eventlog.Append{
+					Stream: "note-1", Account: "a", Expected: eventlog.AnyVersion, Events: []eventlog.Event{eventlogtest.Noted("x")},
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}
+			go func() {
+				for range rate {
+					time.Sleep(time.Second / time.Duration(rate)) //nolint:forbidigo // of the bubble's clock
+					note()
+				}
+			}()
+			count := 0
+			for received := 0; received < rate; count++ {
+				msg := <-messages
+				batch, err := eventlog.BatchOf(msg)
+				require.NoError(t, err)
+				received += len(batch.Events)
+				msg.Ack()
+			}
+			require.LessOrEqual(t, count, most)
+			require.Greater(t, count, most/2)
+			time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
+			quiet := time.Now()
+			note()
+			(<-messages).Ack()
+			require.Equal(t, quiet, time.Now())
+			require.NoError(t, sub.Close())
+		})
+	}
+}

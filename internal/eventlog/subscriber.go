@@ -42,10 +42,12 @@ type SubscriberOptions struct {
 	HandlerSaves bool
 	// Wants selects events beside the topic; nil = all. A group whose handler saves gets a batch without
 	// events from time to time, so that its checkpoint follows the log all the same.
-	Wants      func(Recorded) bool
-	FromNow    bool          // without a group: start at the end of the log instead of its beginning
-	Batch      int           // the most events of one message, default 1
-	Linger     time.Duration // the least time after a message that is not full, so that under load one has many events; default none
+	Wants   func(Recorded) bool
+	FromNow bool          // without a group: start at the end of the log instead of its beginning
+	Batch   int           // the most events of one message, default 1
+	Linger  time.Duration // the least time after a message that is not full, so that under load one has many events; default none
+	// MostLinger lets Linger grow with the rate of events, up to this: under load fewer messages have more events. 0 = it does not.
+	MostLinger time.Duration
 	FirstRetry time.Duration // default 10 ms after a Nack, doubled each time
 	LastRetry  time.Duration // default 5 s: the longest pause
 	Log        *slog.Logger  // default: discard
@@ -145,6 +147,7 @@ type subscription struct {
 	out      chan *message.Message
 	position int64     // of the last event read
 	sent     time.Time // when the last message was acknowledged, zero if it was full
+	count    int       // of events that were read for it
 	saved    int64     // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
 	unsaved  []Mark // of the events read since the checkpoint
@@ -256,9 +259,14 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	return events, err
 }
 
+// lingerPerEvent is how long an event of the last message delays the next one: Linger grows where more than 250 events come
+// in a second.
+const lingerPerEvent = 4 * time.Millisecond
+
 // linger waits until the next message may be sent. After a quiet time, and after a full message, that is at once.
 func (s *subscription) linger(ctx context.Context) error {
-	left := s.opts.Linger - time.Since(s.sent)
+	least := max(s.opts.Linger, min(time.Duration(s.count)*lingerPerEvent, s.opts.MostLinger))
+	left := least - time.Since(s.sent)
 	if left <= 0 {
 		return nil
 	}
@@ -311,6 +319,7 @@ func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry)
 			return nil
 		}
 		retry.reset()
+		s.count = len(events)
 		if s.sent = time.Now(); len(events) == s.opts.Batch {
 			s.sent = time.Time{} // it could not have more events, and others wait
 		}

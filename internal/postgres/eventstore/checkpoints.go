@@ -243,41 +243,53 @@ func (h *lockedGroup) Save(ctx context.Context, from, to int64, read []eventlog.
 // read between the two: if db does not have just these, nothing changes either, and the error is
 // eventlog.ErrRewound. A reader is fed from memory, and its database may have become another one since.
 func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, read []eventlog.Mark) error {
-	same, err := saveCheckpoint(ctx, db, name, from, to, idsOf(read))
-	if err != nil || same {
-		return err
-	}
-	if err := checkRange(ctx, db, from, to, read); err != nil {
-		return fmt.Errorf("checkpoint of %s: %w", name, err)
-	}
-	_, err = saveCheckpoint(ctx, db, name, from, to, nil) // the events that db lacks were erased with their job
+	_, err := AdvanceCheckpoint(ctx, db, name, from, to, read)
 	return err
 }
 
+// AdvanceCheckpoint is SaveCheckpoint that also reports whether the consumer may have halted streams.
+func AdvanceCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, read []eventlog.Mark) (halted bool, err error) {
+	r, err := saveCheckpoint(ctx, db, name, from, to, idsOf(read))
+	if err != nil || r.Same {
+		return r.Halted, err
+	}
+	if err := checkRange(ctx, db, from, to, read); err != nil {
+		return false, fmt.Errorf("checkpoint of %s: %w", name, err)
+	}
+	r, err = saveCheckpoint(ctx, db, name, from, to, nil) // the events that db lacks were erased with their job
+	return r.Halted, err
+}
+
+// saved is what became of a checkpoint: whether the log has the events that were read, whether the checkpoint was where it
+// was expected, and whether the consumer has halted streams.
+type saved struct{ Same, Moved, Halted bool }
+
 // saveCheckpoint moves the checkpoint if the events between the two positions have these ids; nil skips the comparison.
+// The row must be as the statement's snapshot has it: a rebuild, which may halt streams, writes the row, and a statement that
+// waited for it must not rely on what it read of halted streams before.
 // Plan: a range scan of the primary key.
-func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids []uuid.UUID) (same bool, err error) {
+func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids []uuid.UUID) (saved, error) {
 	rows, err := db.Query(ctx, `with log as materialized (
 			select $4::uuid[] is null or coalesce((select array_agg(id order by position) from events
 				where position > $2 and position <= $3), '{}') = $4 as same
 		), saved as (
 			insert into checkpoints as c (name, position) select $1::text, $3::bigint
 			where (select same from log) and ($2::bigint = 0 or exists (select from checkpoints where name = $1))
-			on conflict (name) do update set position = excluded.position, updated_at = now() where c.position = $2
+			on conflict (name) do update set position = excluded.position, updated_at = clock_timestamp()
+				where c.position = $2 and c.updated_at = (select updated_at from checkpoints where name = $1)
 			returning position)
-		select (select same from log), exists (select from saved)`, name, from, to, ids)
+		select (select same from log), exists (select from saved), exists (select from halted_streams where projection = $1)`, name, from, to, ids)
 	if err != nil {
-		return false, postgres.Classify(err, "save the checkpoint of "+name)
+		return saved{}, postgres.Classify(err, "save the checkpoint of "+name)
 	}
-	type result struct{ Same, Saved bool }
-	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[result])
+	r, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[saved])
 	if err != nil {
-		return false, postgres.Classify(err, "save the checkpoint of "+name)
+		return saved{}, postgres.Classify(err, "save the checkpoint of "+name)
 	}
-	if r.Same && !r.Saved {
-		return true, fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the checkpoint of %s is no longer at %d", name, from)
+	if r.Same && !r.Moved {
+		return r, fault.New(fault.Conflict, fault.CodeCheckpointMoved, "the checkpoint of %s is no longer at %d", name, from)
 	}
-	return r.Same, nil
+	return r, nil
 }
 
 // Lost implements eventlog.Held.

@@ -48,3 +48,37 @@ func TestACheckpointPastTheEndOfTheLogIsNotFollowed(t *testing.T) {
 	_, err = held.Position(t.Context())
 	require.ErrorContains(t, err, "the checkpoint of g is at 7, and the log ends at 0")
 }
+
+// A rebuild may halt streams while the runner of the view waits for the checkpoint: the runner must not go on with what it
+// knew of halted streams before.
+func TestACheckpointThatWasWrittenMeanwhileIsReadAgain(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	advance := func(to int64) (bool, error) {
+		return eventstore.AdvanceCheckpoint(t.Context(), pool, "g", to-1, to, nil)
+	}
+	halted, err := advance(1)
+	require.NoError(t, err)
+	require.False(t, halted)
+	rebuild, err := pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer rebuild.Rollback(t.Context())
+	_, err = rebuild.Exec(t.Context(), `update checkpoints set updated_at = clock_timestamp() where name = 'g'`)
+	require.NoError(t, err)
+	_, err = rebuild.Exec(t.Context(), `insert into halted_streams (projection, stream, position, error) values ('g', 's', 1, 'because')`)
+	require.NoError(t, err)
+	outcome := make(chan error)
+	go func() {
+		_, err := advance(2)
+		outcome <- err
+	}()
+	for waiting := 0; waiting == 0; {
+		require.NoError(t, pool.QueryRow(t.Context(), `select count(*) from pg_stat_activity
+			where datname = current_database() and wait_event_type = 'Lock'`).Scan(&waiting))
+	}
+	require.NoError(t, rebuild.Commit(t.Context()))
+	require.True(t, fault.Is(<-outcome, fault.Conflict))
+	halted, err = advance(2)
+	require.NoError(t, err)
+	require.True(t, halted)
+}

@@ -188,8 +188,8 @@ func gather(n int64) time.Duration {
 }
 
 const (
-	gatherPerEvent = 25 * time.Microsecond
-	maxGather      = 4 * time.Millisecond
+	gatherPerEvent = 150 * time.Microsecond
+	maxGather      = 6 * time.Millisecond
 )
 
 // findEnd returns the end of the log: the highest position, after all transactions that append have ended.
