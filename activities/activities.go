@@ -1,7 +1,6 @@
-// Package activities holds the side effects of workflows: running nodes, appending
-// events, ending jobs. Every activity is idempotent: its events have ids that are the
-// same on every attempt, and a repeated append returns what the first one recorded.
-// What runs when is decided by package workflows.
+// Package activities contains the side effects of workflows: running nodes, appending events, ending jobs. Every
+// activity is idempotent: its events have the same ids on every attempt, and a repeated append returns the events
+// that the first one recorded. Package workflows decides which activity runs when.
 package activities
 
 import (
@@ -24,7 +23,7 @@ import (
 // NodeFiles are the files of one node of one run.
 type NodeFiles interface {
 	node.Files
-	// Saved returns what the node has saved so far, in order.
+	// Saved returns the files that the node has saved so far, in order.
 	Saved() []job.OutputFile
 }
 
@@ -42,22 +41,23 @@ type Deps struct {
 	Jobs      Jobs
 	Tiers     job.Tiers
 	Classes   *node.Registry
-	Partners  *Partners // nil: classes of partner models cannot run
-	Segments  *Segments // nil: there are no ComfyUI servers
+	Partners  *Partners // nil = classes of partner models cannot run
+	Segments  *Segments // nil = there are no ComfyUI servers
 	Limits    graph.Limits
-	Graphs    *graph.Handover                               // of submissions that this process accepted; nil: it accepts none
+	Graphs    *graph.Handover                               // graphs of submissions that this process accepted; nil = it accepts no submissions
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *nodevalue.Store
 	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs
 	Bus       stream.Publisher
 	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
 	Stops     *Stops
-	Marks     Marks // nil: a node that kills its worker is retried without limit
+	Marks     Marks // nil = a node that kills its worker is retried without limit
 	MaxPixels int64
 	// NodeTimeout bounds the run of one node; 0 = no bound.
 	NodeTimeout time.Duration
 	FusedFor    time.Duration // time limit of a fused chain; another batch runs the rest; default 3 s
-	// Turn is how long a batch of expensive nodes goes on while other batches wait; another batch runs the rest. Default 5 s.
+	// Turn is how long a batch of expensive nodes runs while other batches wait; another batch runs the rest. Default
+	// 5 s.
 	Turn time.Duration
 	// Waiting reports whether batches of a task queue wait for a worker; nil = always.
 	Waiting func(ctx context.Context, taskQueue string) (bool, error)

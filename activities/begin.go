@@ -13,31 +13,31 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// BeginParams names a run and the workflow execution that begins it.
+// BeginParams identifies a run and the workflow execution that begins it.
 type BeginParams struct {
 	job.RunRef
 	Execution string // first run id of the Temporal execution chain
-	Replan    bool   // the run had begun; only plan again
+	Replan    bool   // the run has begun before: only plan it again
 }
 
-// BeginResult tells the workflow what to do.
+// BeginResult is the result of Begin for the workflow.
 type BeginResult struct {
-	Skip     bool // the job is over, or this run was begun by another execution
+	Skip     bool // the job has ended, or another execution began this run
 	Canceled bool // the user canceled the job before the run began
 	PlanHash string
 	Shape    graph.Shape
 	Cached   []Input    `json:"Spared,omitempty"` // cached units, with the values that are read
-	First    *RunResult `json:",omitempty"`       // how the scheduler's first batch went, where Begin ran it
-	Ended    bool       `json:",omitempty"`       // the run was that batch, and its end is recorded
+	First    *RunResult `json:",omitempty"`       // result of the scheduler's first batch, if Begin ran it
+	Ended    bool       `json:",omitempty"`       // the first batch was the whole run, and its end is recorded
 
-	Nodes   []string    `json:",omitempty"` // id and class by unit, for people who read the history; none in a very large graph
-	Class   string      `json:",omitempty"` // of the node that is expected to take longest
+	Nodes   []string    `json:",omitempty"` // id and class by unit, for readers of the history; empty for a very large graph
+	Class   string      `json:",omitempty"` // class of the node that is expected to take longest
 	Surface job.Surface `json:",omitempty"`
 }
 
 // Begin plans a run and records its start. It skips a run that another execution began: Temporal forgets the ids of
-// closed workflows, the log does not. If only one fused batch can start, Begin runs it, and it ends the run if nothing
-// else remains. A small job then costs one activity and one append.
+// closed workflows, but the log does not. If the run can only start with one fused batch, Begin runs the batch, and
+// ends the run if no other batch remains. A small job then costs one activity and one append.
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, n)
@@ -97,7 +97,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	return res, nil
 }
 
-// Scheduler returns the scheduler of the run as it begins.
+// Scheduler returns the scheduler at the start of the run.
 func (r BeginResult) Scheduler() *graph.Scheduler {
 	sched := graph.NewScheduler(r.Shape)
 	for _, s := range r.Cached {
@@ -118,7 +118,7 @@ func (g *Graph) runFirst(ctx context.Context, c *chain, sched *graph.Scheduler, 
 	return g.afterFirst(ctx, c, sched, batch, res, first)
 }
 
-// afterFirst records how the first batch went, and the end of the run if nothing else remains.
+// afterFirst records the result of the first batch, and the end of the run if no other batch remains.
 func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult, first RunResult) (BeginResult, error) {
 	sched.Done(batch, first.Units)
 	res.First = &first
@@ -140,7 +140,7 @@ func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
 	return state, err
 }
 
-// readJob is foldJob and also returns the location of the submission, from the first event.
+// readJob is foldJob and also returns the location of the submission, which is in the first event.
 func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc job.Document, err error) {
 	events := eventlog.Read(ctx, g.Events, ref.Job.Stream(), 0)
 	state, err = eventlog.Fold(g.Types, events, state, func(state job.Job, rec eventlog.Recorded, data any) job.Job {

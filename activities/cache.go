@@ -30,7 +30,8 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 	}
 }
 
-// keysOf returns the keys of the units of a plan, or of an expansion. Segments have those of the job that ran them.
+// keysOf returns the cache keys of the units of a plan, or of an expansion. The key of a segment contains the job
+// that ran it.
 func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, ran job.ID, p *planned, plan *graph.Plan) []nodecache.Key {
 	files := g.Files(ref, "")
 	return nodecache.Keys(nodecache.Scope{Account: ref.Account, Surface: string(p.surface), Job: string(ran)}, plan, p.classes,
@@ -42,7 +43,7 @@ func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, ran job.ID, p *plann
 		})
 }
 
-// answer looks up which units of a run need not run. A run that has begun keeps its first answer. If the cache is
+// answer returns the units whose results are cached. A run that has begun keeps its first answer. If the cache is
 // unavailable, every unit runs.
 func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache.Answer {
 	if g.Cache == nil {
@@ -71,7 +72,7 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	return a
 }
 
-// nodesOf returns the ids of the nodes of a unit: those of a segment, or one.
+// nodesOf returns the ids of the nodes of a unit, which is a segment or a single node.
 func nodesOf(p *planned, unit int) []string {
 	s := p.Nodes[unit].Segment
 	if s == nil {
@@ -84,7 +85,7 @@ func nodesOf(p *planned, unit int) []string {
 	return ids
 }
 
-// keepAnswer keeps what a retry takes from its original for the retries of this job.
+// keepAnswer stores the results that a retry takes from its original job, for retries of this job.
 func (g *Graph) keepAnswer(ctx context.Context, p *planned, state job.Job, a nodecache.Answer) {
 	var entries []nodecache.Entry
 	for _, u := range a.Units {
@@ -125,7 +126,7 @@ func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
 	}
 }
 
-// cachedInputs returns the units that need not run, with references to the values that are read.
+// cachedInputs returns the cached units with the references of their values.
 func cachedInputs(a nodecache.Answer) []Input {
 	var inputs []Input
 	for _, u := range a.Units {
@@ -139,8 +140,8 @@ func cachedInputs(a nodecache.Answer) []Input {
 }
 
 // retain prepares the cache entry of a finished node. It stores the node's values if they were slow to compute, and
-// returns their references. A result that a blocker affected is not cached, so that the next job reports the blocker
-// again.
+// returns their references. A result that depends on a blocker is not cached, so that the next job reports the
+// blocker again.
 func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.RawMessage, saved []job.OutputFile, took time.Duration) ([]string, error) {
 	if c.g.Cache == nil || c.plan.keys[unit].IsZero() || res.Blocked {
 		return nil, nil

@@ -10,9 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// cacheHits asks the cache which nodes of an expansion need not run, and adds the events of what they show. What this
-// job itself kept is passed over: whether a node or its like beside it comes first must make no difference, nor
-// must a second attempt.
+// cacheHits returns the nodes of an expansion whose results are cached, and adds the events of their UI outputs. It
+// ignores results of this job, so that neither the order of equal nodes nor a second attempt makes a difference.
 func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
 	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
 		return nil
@@ -29,14 +28,14 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	for _, u := range answer.Units {
 		e := answer.Hits[u]
 		if err := c.plan.outputs.take(expanded.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
-			return nil // it runs, and says so itself
+			return nil // the node runs and reports the error
 		}
 	}
 	return c.recordCacheHits(unit, doc, expanded, answer)
 }
 
-// recordCacheHits adds the events of nodes of an expansion that the cache answers. Only those of the prompt are listed when a
-// run begins; of these each says by itself that it is cached.
+// recordCacheHits adds the events of the cached nodes of an expansion. The list at the start of a run only contains
+// nodes of the prompt, so each cached node of an expansion has an event of its own.
 func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, answer nodecache.Answer) []graph.CachedUnit {
 	var cached []graph.CachedUnit
 	for _, u := range answer.Units {

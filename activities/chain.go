@@ -19,7 +19,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// slowNode is the least cost of a node whose start is recorded before it runs, so that watchers see what they wait for.
+// slowNode is the cost from which the start of a node is recorded before the node runs, so that watchers see it
+// running.
 const slowNode = 20 * time.Millisecond
 
 // chain runs the nodes of one batch in order and passes values in memory.
@@ -30,19 +31,19 @@ type chain struct {
 	attempt  int
 	events   *recorder
 	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
-	refs     map[int][]string     // of inputs not read yet
+	refs     map[int][]string     // references of inputs that were not read yet
 	keep     map[int]bool
-	turn     *turn // nil = without end
+	turn     *turn // nil = no time limit
 	current  *job.NodeRef
 	log      *nodeLog    // of the current node
-	partner  *partnerRun // of the node that ran last; nil = its class calls no model
+	partner  *partnerRun // of the node that ran last; nil = the node calls no model
 	result   RunResult
 	entries  []nodecache.Entry // entries of finished nodes for the cache
 	expanded int               // nodes of this batch that expanded
-	added    int               // to how many in all
+	added    int               // nodes of these expansions
 	spent    map[int][]int     // by index in the batch: units that no later node of the batch reads
-	done     *doneSegment      // its lease is to be ended with the next append; nil = there is none
-	moment   bool              // a segment that finds no server at once is left to another activity
+	done     *doneSegment      // segment whose lease ends with the next append, or nil
+	moment   bool              // another activity runs a segment that does not get a server at once
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorder) *chain {
@@ -62,8 +63,8 @@ func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorde
 	return c
 }
 
-// lastReads returns, by index in a batch, the units whose values no later node of the batch reads. A chain of large
-// pictures would otherwise keep all of them in memory until its end.
+// lastReads returns, by index in a batch, the units whose values no later node of the batch reads. Without it, a
+// chain of large pictures would keep all of them in memory until its end.
 func lastReads(plan *planned, units []int) map[int][]int {
 	last := make(map[int]int, len(units))
 	for i, unit := range units {
@@ -79,8 +80,8 @@ func lastReads(plan *planned, units []int) map[int][]int {
 	return spent
 }
 
-// run stops at the first failed node; nodes that lack an input are passed over. The last events are
-// left to be appended by the caller.
+// run runs the nodes of the batch until one fails. It skips nodes without an input. The caller must append the last
+// events.
 func (c *chain) run(ctx context.Context) error {
 	for i, unit := range c.params.Units {
 		if err := ctx.Err(); err != nil {
@@ -117,13 +118,13 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	}
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
-		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
+		return false, fault.New(fault.Invalid, "", "this worker does not have the class %s", pn.Class)
 	}
 	inputs, ready, err := c.inputs(ctx, pn)
 	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return false, nil // the workflow runs the producer again
 	}
-	if err == nil && !ready && c.expanded > 0 { // it may wait for an expansion, in another batch
+	if err == nil && !ready && c.expanded > 0 { // the node may wait for an expansion, in another batch
 		err = c.handOver(ctx, []int{unit})
 	}
 	if err != nil || !ready {
@@ -184,7 +185,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	return true, c.executed(ctx, unit, res, event, took)
 }
 
-// invoke runs a node, in a span of its own where traces are recorded.
+// invoke runs a node, in a span of its own if traces are recorded.
 func (c *chain) invoke(ctx context.Context, pn *graph.PlanNode, inv node.Invocation, files node.Files) (node.Result, error) {
 	ctx, span := telemetry.Begin(ctx, "node "+pn.Class, trace.SpanKindInternal,
 		attribute.String("millrace.job", string(c.params.Job)), attribute.Int("millrace.run", c.params.Run),
@@ -210,15 +211,15 @@ func (c *chain) inTime(ctx context.Context, run func(context.Context) (node.Resu
 	defer cancel()
 	res, err := run(timed)
 	if err != nil && errors.Is(context.Cause(timed), errTooLong) && ctx.Err() == nil {
-		return res, fault.Wrap(err, fault.Exhausted, fault.CodeNodeTimeout, "the node ran longer than %s, which is the most it may take", c.g.NodeTimeout)
+		return res, fault.Wrap(err, fault.Exhausted, fault.CodeNodeTimeout, "the node ran longer than its limit of %s", c.g.NodeTimeout)
 	}
 	return res, err
 }
 
 const (
-	// countedNode is the cost from which the beginnings of a node are counted: one read of the log is nothing beside it.
+	// countedNode is the cost from which the starts of a node are counted: one read of the log costs little in comparison.
 	countedNode = time.Second
-	// maxRecordedBegins bounds the recorded starts of one node in one run: during a long outage it starts again
+	// maxRecordedBegins bounds the recorded starts of one node in one run. During a long outage a node starts again
 	// every few seconds.
 	maxRecordedBegins = 100
 )
@@ -241,9 +242,8 @@ func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	return min(count, maxRecordedBegins-1), nil
 }
 
-// saveTexts makes files of the texts that a node shows and does not save, where the job came in by
-// the v2 surface: outputs there are files, and none is silently dropped. The cloud surface returns the
-// texts as they are.
+// saveTexts saves the texts that a node shows as files, for jobs of the v2 surface: its outputs are files, and no
+// text must be lost. The cloud surface returns the texts unchanged.
 func (c *chain) saveTexts(ctx context.Context, ui map[string][]any, files NodeFiles) error {
 	if c.plan.surface != job.SurfaceV2 || len(files.Saved()) > 0 {
 		return nil
@@ -265,8 +265,8 @@ func (c *chain) saveTexts(ctx context.Context, ui map[string][]any, files NodeFi
 	return nil
 }
 
-// inputs gathers a node's constants and linked values. It reports false when a linked node has
-// not run: it was skipped, waits for lazy inputs of its own, or is blocked.
+// inputs gathers a node's constants and linked values. It returns false if a linked node has not run: the node was
+// skipped, waits for its own lazy inputs, or is blocked.
 func (c *chain) inputs(ctx context.Context, pn *graph.PlanNode) (node.Args, bool, error) {
 	args := make(node.Args, len(pn.Constants)+len(pn.Links))
 	for name, value := range pn.Constants {
@@ -287,7 +287,7 @@ func (c *chain) inputs(ctx context.Context, pn *graph.PlanNode) (node.Args, bool
 	return args, true, nil
 }
 
-// valuesOf returns the outputs of a unit: of this batch, or stored by another.
+// valuesOf returns the outputs of a unit of this batch, or the stored outputs of a unit of another batch.
 func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, error) {
 	if values, ok := c.values[unit]; ok {
 		return values, true, nil
@@ -355,7 +355,7 @@ func (c *chain) store(ctx context.Context, values []node.Value) (refs []string, 
 	return refs, nil
 }
 
-// models returns the models of a node of a partner class, nil for any other node.
+// models returns the models that a node of a partner class may call, or nil for other nodes.
 func (c *chain) models(pn *graph.PlanNode) node.Models {
 	c.partner = nil
 	class, ok := c.plan.classes.Lookup(pn.Class)
@@ -366,7 +366,7 @@ func (c *chain) models(pn *graph.PlanNode) node.Models {
 	return c.partner
 }
 
-// waited returns how much of the time of the node that ran last its calls of partner models did not work.
+// waited returns the part of the last node's time in which its calls of partner models waited.
 func (c *chain) waited() time.Duration {
 	if c.partner == nil {
 		return 0

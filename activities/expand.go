@@ -19,24 +19,24 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// maxExpansionBytes bounds what is stored of one expansion beside its values: constants are the class's choice.
+// maxExpansionBytes bounds the stored data of an expansion besides its values. The class chooses the constants.
 const maxExpansionBytes = 4 << 20
 
-// expansionDoc is a node that expanded, between the activity it expanded in and the one that ends it.
+// expansionDoc is the state of an expanded node between the activity in which it expanded and the one that ends it.
 type expansionDoc struct {
 	graph.Expansion
 	UI       []map[string][]json.RawMessage `json:"ui,omitempty"`   // by call
-	Messages []string                       `json:"told,omitempty"` // by call: of the blocker that kept it from running
+	Messages []string                       `json:"told,omitempty"` // by call: the message of the blocker that prevented the call
 	Files    []job.OutputFile               `json:"files,omitempty"`
 	Log      []string                       `json:"log,omitempty"`
 	Millis   int64                          `json:"millis,omitempty"`
 }
 
-// expand stores the graph that a node returned; its end comes when that has run.
+// expand stores the graph that a node returned. The node ends when that graph has run.
 func (c *chain) expand(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, res node.Result, doc expansionDoc) (bool, error) {
 	shape, err := c.expansion(ctx, unit, pn, inv, res, doc)
 	if fault.KindOf(err) == fault.Internal && err != nil {
-		return false, err // of the store, or a mistake of ours
+		return false, err // an error of the store, or a bug
 	}
 	if err != nil {
 		return c.failed(ctx, unit, pn, inv, err)
@@ -67,7 +67,7 @@ func (c *chain) expansion(ctx context.Context, unit int, pn *graph.PlanNode, inv
 	}
 	c.expanded, c.added = c.expanded+1, c.added+len(plan.Nodes)
 	if most := c.g.Limits.Most(); len(c.plan.Nodes)+c.added > most {
-		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "with its expansions the workflow has more than %d nodes", most)
+		return nil, fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "the workflow and its expansions have more than %d nodes", most)
 	}
 	raw, err := json.Marshal(doc)
 	if err != nil {
@@ -96,7 +96,7 @@ func (c *chain) mayExpand(unit int) error {
 	return nil
 }
 
-// distinct refuses nodes whose ids the run has already: a prompt may name its nodes as it likes.
+// distinct refuses nodes whose ids the run already has: clients choose the ids of the nodes of a prompt.
 func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 	taken := make(map[string]bool, len(nodes))
 	for _, n := range nodes {
@@ -104,19 +104,19 @@ func (c *chain) distinct(nodes []graph.ExpansionNode) error {
 	}
 	for i := range c.plan.Nodes {
 		if id := c.plan.Nodes[i].ID; taken[id] {
-			return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a node %s, which the workflow has already", id)
+			return fault.New(fault.Invalid, fault.CodeExpansionInvalid, "the node expands to a node %s, but the workflow already has a node with this id", id)
 		}
 	}
 	return nil
 }
 
-// expander writes down the calls of a node that expands. Ids are those of the self-hosted runtime:
-// "<parent>.<call>.<graph>.<number>", with one graph to a call.
+// expander records the calls of a node that expands. Ids are those of the self-hosted runtime:
+// "<parent>.<call>.<graph>.<number>", with one graph for each call.
 type expander struct {
 	*chain
 	parent string
 	doc    *expansionDoc
-	refs   []string // of stored values
+	refs   []string // references of stored values
 }
 
 func (e *expander) add(ctx context.Context, call int, res node.Result) error {
@@ -153,7 +153,7 @@ func (e *expander) input(ctx context.Context, prefix string, value node.Value) (
 	return from.Link(), err
 }
 
-// source is where a value comes from: a node of the expansion, or what is stored now.
+// source returns the source of a value: a node of the expansion, or a value that it stores.
 func (e *expander) source(ctx context.Context, prefix string, value node.Value) (graph.ExpansionValue, error) {
 	if from, ok := value.(node.From); ok {
 		return graph.ExpansionValue{ID: prefix + strconv.Itoa(from.Node), Slot: from.Slot}, nil
@@ -184,7 +184,7 @@ func (e *expander) show(ui map[string][]any) error {
 		for _, value := range values {
 			raw, err := json.Marshal(value)
 			if err != nil {
-				return fmt.Errorf("encode what node %s shows: %w", e.parent, err)
+				return fmt.Errorf("encode the UI output of node %s: %w", e.parent, err)
 			}
 			shown[key] = append(shown[key], raw)
 		}
@@ -193,7 +193,7 @@ func (e *expander) show(ui map[string][]any) error {
 	return nil
 }
 
-// typeOf is the type that a value is checked as.
+// typeOf returns the type for which a value is checked.
 func typeOf(value node.Value) node.Type {
 	switch value.(type) {
 	case *raster.Image:
@@ -224,7 +224,7 @@ func pixelsOf(value node.Value) int64 {
 	return 0
 }
 
-// handed reads a value that was handed to an expansion. Where that is gone the run is planned anew.
+// handed reads a value that an expanded node passed to its expansion. If the value is lost, the run is planned again.
 func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
 	value, err := c.g.Values.Get(ctx, ref)
 	if fault.CodeOf(err) == fault.CodeValueMissing {
@@ -237,11 +237,11 @@ func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value,
 	return c.values[unit], true, nil
 }
 
-// settleExpanded ends a node that expanded, with what its graph made.
+// settleExpanded ends an expanded node with the results of its graph.
 func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode, expanded *expandedNode) (bool, error) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
-		return false, fault.New(fault.Invalid, "", "class %s is not known to this worker", pn.Class)
+		return false, fault.New(fault.Invalid, "", "this worker does not have the class %s", pn.Class)
 	}
 	values, ready, err := c.inputs(ctx, pn)
 	if fault.CodeOf(err) == fault.CodeValueMissing {
@@ -273,10 +273,10 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 	return true, c.executed(ctx, unit, res, event, c.g.cachedFrom())
 }
 
-// outputName names an output of a call among the links of an expanded node.
+// outputName names an output of a call in the links of an expanded node.
 func outputName(call, slot int) string { return strconv.Itoa(call) + "." + strconv.Itoa(slot) }
 
-// decodeExpansion reads what expand stored.
+// decodeExpansion decodes a document that expand stored.
 func decodeExpansion(raw []byte) (*expansionDoc, error) {
 	var doc expansionDoc
 	d := json.NewDecoder(bytes.NewReader(raw))
@@ -287,7 +287,7 @@ func decodeExpansion(raw []byte) (*expansionDoc, error) {
 	return &doc, nil
 }
 
-// uiOutput is what a call showed before it expanded.
+// uiOutput returns the UI output of a call before it expanded.
 func (n *expandedNode) uiOutput(call int) map[string][]any {
 	if call >= len(n.doc.UI) || len(n.doc.UI[call]) == 0 {
 		return nil
@@ -301,8 +301,8 @@ func (n *expandedNode) uiOutput(call int) map[string][]any {
 	return out
 }
 
-// keyless reports whether a result that an expansion had a part in must not be kept: a node of it saves,
-// loads, or gives other results from call to call.
+// keyless reports whether the result of an expansion must not be cached: a node of it saves or loads files, or has
+// different results for equal inputs.
 func keyless(classes *node.Registry, nodes []graph.PlanNode) bool {
 	return slices.ContainsFunc(nodes, func(n graph.PlanNode) bool {
 		class, ok := classes.Lookup(n.Class)

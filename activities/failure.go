@@ -15,13 +15,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// failed ends the run because of a node, unless the failure lies outside it: then the node is tried again.
+// failed ends the run because a node failed. If the failure lies outside the node, the node is retried.
 func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation, cause error) (bool, error) {
 	if attempt.IsOutage(cause) {
 		return false, cause
 	}
 	failure, inner := describe(pn, inv, cause), ""
-	if c.plan.within[unit] != nil { // clients know nodes of the prompt only
+	if c.plan.within[unit] != nil { // clients only see nodes of the prompt
 		root := c.plan.rootOf(unit)
 		failure.Node, failure.Class, inner = root.Node, root.Class, pn.ID
 	}
@@ -32,7 +32,7 @@ func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 	return false, nil
 }
 
-// describe is the only translation of a node's error into what clients read.
+// describe converts a node's error to the failure that clients read. No other code does.
 func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure {
 	kind := exceptionType(cause)
 	message := "the node failed unexpectedly; the operator's log has the details"
@@ -48,7 +48,7 @@ func describe(pn *graph.PlanNode, inv node.Invocation, cause error) job.Failure 
 
 // exceptionType maps a failure to the cloud contract's vocabulary (W-62 to W-64).
 func exceptionType(cause error) string {
-	switch fault.CodeOf(cause) { // most are of partner nodes
+	switch fault.CodeOf(cause) { // most codes are of partner nodes
 	case call.InsufficientCredits:
 		return "InsufficientFundsError"
 	case call.NotEnabled:
@@ -79,10 +79,10 @@ func publicMessage(cause error) string {
 	return f.Message
 }
 
-// maxInputText is how much of one input a failure shows.
+// maxInputText bounds the text of one input in a failure.
 const maxInputText = 256
 
-// formatInputs renders current_inputs: name → list of one formatted value, as existing clients read it.
+// formatInputs renders current_inputs: name → list of one formatted value, the format that existing clients read.
 func formatInputs(args node.Args) json.RawMessage {
 	shown := make(map[string][]string, len(args))
 	for name, value := range args {

@@ -23,22 +23,22 @@ const (
 	Canceled  Outcome = "canceled"
 )
 
-// FinishParams name a run's end.
+// FinishParams describe the end of a run.
 type FinishParams struct {
 	job.RunRef
 	Outcome Outcome
 	Node    string       // the node that failed; its failure is in the log
-	Failure *job.Failure // of a run that failed outside any node
+	Failure *job.Failure // failure of a run that failed outside its nodes
 	At      *job.NodeRef // the node at which a run was canceled
 	Values  []string     // references to values that no node will read again
 	Seen    int64        `json:",omitempty"` // as of RunParams
 }
 
-// FinishResult is the end of a run as its workflow repeats it. It goes into Temporal's history: it names a node and the
-// type of its error, and holds neither texts nor values.
+// FinishResult is the end of a run for the result of its workflow. It is stored in Temporal's history, so it names
+// the node and its error type, and contains neither texts nor values.
 type FinishResult struct {
-	Outcome Outcome `json:",omitempty"` // "" = the run was not ended, or by a version that did not say
-	Node    string  `json:",omitempty"` // of a failed run: where it failed
+	Outcome Outcome `json:",omitempty"` // "" = the run was not ended, or an earlier version ended it
+	Node    string  `json:",omitempty"` // node that failed, of a failed run
 	Class   string  `json:",omitempty"`
 	Type    string  `json:",omitempty"`
 }
@@ -61,7 +61,7 @@ func (g *Graph) Finish(ctx context.Context, p FinishParams) (FinishResult, error
 	return resultOf(p.Outcome, ending), nil
 }
 
-// resultOf returns the end that a run was given.
+// resultOf returns the result for the recorded end of a run.
 func resultOf(outcome Outcome, ending job.Ending) FinishResult {
 	res := FinishResult{Outcome: outcome}
 	if failed, ok := ending.Data.(job.FailedV1); ok {
@@ -95,14 +95,14 @@ func (g *Graph) finish(ctx context.Context, p FinishParams, events *recorder, le
 	return g.end(ctx, p, ending, events, lease)
 }
 
-// end is finish with an ending that is known.
+// end is finish with a given ending.
 func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, events *recorder, lease *job.LeaseEnd) (applied bool, err error) {
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return false, err
 	}
 	ending.Before, ending.Lease = events.pending, lease
 	ended, err := g.Jobs.End(ctx, ending)
-	if errors.Is(err, job.ErrRecordedInPart) { // by an execution that did not end the run
+	if errors.Is(err, job.ErrRecordedInPart) { // another execution recorded them and did not end the run
 		if err = events.flush(ctx); err == nil {
 			ending.Before = nil
 			ended, err = g.Jobs.End(ctx, ending)
@@ -121,7 +121,7 @@ func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, even
 	}
 	if p.Outcome != Succeeded && g.Segments != nil {
 		if err := g.Segments.Pool.GiveUpRun(ctx, p.RunRef); err != nil {
-			g.Log.Warn("prompts of a finished job not given up; they run to their end", "job_id", p.Job, "error", err)
+			g.Log.Warn("canceling the prompts of a finished job failed; they run to their end", "job_id", p.Job, "error", err)
 		}
 	}
 	if err := g.Values.Forget(ctx, p.Values); err != nil {
@@ -166,10 +166,11 @@ func (g *Graph) interruptedAt(ctx context.Context, p FinishParams) (*job.NodeRef
 	for _, id := range slices.Sorted(maps.Keys(state.Running)) {
 		return &job.NodeRef{Node: id, Class: state.Running[id]}, nil
 	}
-	return nil, nil // "nowhere" is an answer
+	return nil, nil // the run may be at no node
 }
 
-// failure returns the failure that a failed node recorded. Texts of failures are in the log, not in Temporal's histories.
+// failure returns the failure that a failed node recorded in the log. Temporal's histories do not contain texts of
+// failures.
 func (g *Graph) failure(ctx context.Context, p FinishParams) (job.Failure, error) {
 	if p.Failure != nil {
 		return *p.Failure, nil

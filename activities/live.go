@@ -14,10 +14,10 @@ import (
 
 // live publishes the frames of one running node. A lost frame is harmless, so errors are only logged.
 type live struct {
-	ctx       context.Context //nolint:containedctx // of the one call that this value is made for
+	ctx       context.Context //nolint:containedctx // the context of the only call that uses this value
 	chain     *chain
 	node      string
-	attempt   int  // of a node on a server; 0 = the attempt of the batch
+	attempt   int  // attempt on a server; 0 = the attempt of the batch
 	announced bool // the start of the node is in the log; progress of a very short node is not published
 }
 
@@ -35,24 +35,24 @@ func (l *live) Preview(contentType string, data []byte) {
 	}
 }
 
-// Picture implements node.Live. It always records the start of the node first, because the picture is the node's result.
+// Picture implements node.Live. It records the start of the node first, because the picture is a result of the node.
 func (l *live) Picture(contentType string, data []byte) {
 	if err := l.chain.events.flush(l.ctx); err != nil {
-		return // the chain meets the same error at its next event
+		return // the chain gets the same error at its next event
 	}
 	l.publish(stream.Frame{Kind: stream.FramePicture, ContentType: contentType, Data: data})
 }
 
-// Text implements node.Live. It always records the start of the node first, because text is the purpose of such a node.
+// Text implements node.Live. It records the start of the node first, because the text is a result of the node.
 func (l *live) Text(text string) {
 	l.chain.log.add(text)
 	if err := l.chain.events.flush(l.ctx); err != nil {
-		return // the chain meets the same error at its next event
+		return // the chain gets the same error at its next event
 	}
 	l.publish(stream.Frame{Kind: stream.FrameText, Data: []byte(text)})
 }
 
-// publish sends a frame if the log says that the node is running. Watchers ignore frames of other nodes.
+// publish sends a frame if the start of the node is recorded. Watchers ignore frames of other nodes.
 func (l *live) publish(f stream.Frame) {
 	c := l.chain
 	f.Account, f.Job, f.Run, f.Node, f.Attempt = c.params.Account, c.params.Job, c.params.Run, l.node, c.attempt
@@ -65,7 +65,7 @@ func (l *live) publish(f stream.Frame) {
 }
 
 const (
-	// previewedNode is the least cost of a node with previews: many times the cost of a preview.
+	// previewedNode is the cost from which a node has previews, many times the cost of a preview.
 	previewedNode = 200 * time.Millisecond
 	// previewEvery is the time between two previews of one node.
 	previewEvery = 500 * time.Millisecond

@@ -10,13 +10,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Marks record which node a worker process runs, so that after the death of a process the node is known. A mark
-// belongs to one process and one node of one run.
+// Marks record which node a worker process runs, so that the node is known after the process dies. A mark belongs to
+// one process and one node of one run.
 type Marks interface {
 	// Set marks a node as run by this process. It returns the number of marks of other processes at the node.
 	Set(ctx context.Context, ref job.RunRef, nodeID string) (others int, err error)
-	// Clear removes the mark of this process. It is called for every outcome of the node and gives up when ctx ends;
-	// a later call then removes the mark.
+	// Clear removes the mark of this process. It is called for every outcome of the node. If ctx ends first, a later
+	// call removes the mark.
 	Clear(ctx context.Context, ref job.RunRef, nodeID string)
 	// Dead returns the number of processes with a mark at the node that have stopped their heartbeats. It is called
 	// every few seconds, because only silence during observation counts. An outage alone makes no process dead.
@@ -24,24 +24,24 @@ type Marks interface {
 }
 
 const (
-	// markedNode is the cost from which a node is marked: two statements are nothing beside it, and what can exhaust a
-	// worker is not cheap.
+	// markedNode is the cost from which a node is marked: two statements cost little in comparison, and a node that
+	// can exhaust a worker is not cheap.
 	markedNode = time.Second
-	// maxDeaths is how many worker processes may die while they run the same node of the same run. A node that needs
-	// more memory than there is would otherwise take down every worker, in turn and for ever.
+	// maxDeaths bounds the worker processes that may die while they run the same node of the same run. A node that
+	// needs more memory than a worker has would otherwise kill every worker, one after the other.
 	maxDeaths = 5
-	// deathWatch is how long processes are watched before they count as dead, and watchEvery how often they are
-	// looked at: longer than the store takes to believe in a silence.
+	// deathWatch is how long processes are observed before they count as dead, longer than the store needs to detect
+	// missing heartbeats. watchEvery is how often they are checked.
 	deathWatch = 20 * time.Second
 	watchEvery = 2 * time.Second
-	// clearWithin bounds taking a mark back.
+	// clearWithin bounds the removal of a mark.
 	clearWithin = 5 * time.Second
 )
 
 // mark marks the node as run by this process and returns a function that removes the mark. It fails with
 // CodeWorkerLost if too many processes died while running the node.
 func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class) (clear func(), err error) {
-	if c.g.Marks == nil || pn.Cost < markedNode || class.Partner { // a partner node waits rather than works
+	if c.g.Marks == nil || pn.Cost < markedNode || class.Partner { // a partner node waits and uses little memory
 		return func() {}, nil
 	}
 	others, err := c.g.Marks.Set(ctx, c.params.RunRef, pn.ID)
@@ -67,12 +67,12 @@ func (c *chain) mark(ctx context.Context, pn *graph.PlanNode, class *node.Class)
 	return clear, nil
 }
 
-// watch is how long processes are watched, and how often they are looked at.
+// watch is how long processes are observed and how often they are checked.
 type watch struct {
 	lasts, every time.Duration
 }
 
-// deaths watches the processes that left a mark at the node until it is known which of them are dead.
+// deaths observes the processes that left a mark at the node until it is known which of them have died.
 func (c *chain) deaths(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	tick := time.NewTicker(c.g.watch.every)
 	defer tick.Stop()

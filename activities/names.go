@@ -7,7 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// maxNamed is the number of units up to which a history names them: names of more would be most of what it holds.
+// maxNamed bounds the units whose names are in a history: more names would be most of the history.
 const maxNamed = 500
 
 // names returns the id and the class of each unit.
@@ -22,7 +22,7 @@ func (p *planned) names() []string {
 	return all
 }
 
-// nameOf returns the id and the class of a node, of a segment those of its heaviest one.
+// nameOf returns the id and the class of a node; of a segment, those of its most expensive node.
 func nameOf(n *graph.PlanNode) string {
 	if n.Segment == nil {
 		return n.ID + " " + n.Class
@@ -34,7 +34,7 @@ func nameOf(n *graph.PlanNode) string {
 	return name
 }
 
-// heaviest returns the class of the node that is expected to take longest, "" for a plan without nodes.
+// heaviest returns the class of the node that is expected to take longest, or "" for a plan without nodes.
 func (p *planned) heaviest() string {
 	if len(p.Nodes) == 0 {
 		return ""
@@ -46,7 +46,7 @@ func (p *planned) heaviest() string {
 	return n.Class
 }
 
-// heaviestOf returns the node that costs most. What runs on servers costs more than what runs here.
+// heaviestOf returns the most expensive node. Nodes on servers cost more than nodes of this process.
 func heaviestOf(nodes []graph.PlanNode) *graph.PlanNode {
 	heaviest := slices.MaxFunc(nodes, func(a, b graph.PlanNode) int {
 		if (a.Segment != nil) != (b.Segment != nil) {

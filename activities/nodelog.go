@@ -6,11 +6,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// keptTexts bounds the texts of a node in memory; its event keeps the last ones of them.
+// keptTexts bounds the texts of a node in memory. The node's event contains the last of them.
 const keptTexts = 256
 
-// nodeLog gathers the texts that a running node shows, for the event of its end. A node may show them
-// from several goroutines.
+// nodeLog gathers the texts that a running node shows, for the event of its end. It is safe for concurrent use.
 type nodeLog struct {
 	mu    sync.Mutex // guards texts
 	texts []string
@@ -24,7 +23,7 @@ func (l *nodeLog) add(text string) {
 	}
 }
 
-// lines returns what the event keeps, nil for a silent node.
+// lines returns the texts for the event, or nil for a node without texts.
 func (l *nodeLog) lines() []string {
 	if l == nil {
 		return nil

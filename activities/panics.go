@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	// maxPanics is how often the same piece of work may panic in one process: a bug does not heal, and a job must end
-	// with a reason rather than be tried for ever.
+	// maxPanics bounds the panics of the same work in one process: a bug does not go away, and the job must end with
+	// a reason instead of being retried for ever.
 	maxPanics = 5
-	// countedPanics bounds the pieces of work whose panics are counted.
+	// countedPanics bounds the number of works whose panics are counted.
 	countedPanics = 1024
 )
 

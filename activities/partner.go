@@ -37,28 +37,28 @@ type NodeContent interface {
 // Partners are the dependencies of nodes that call partner models.
 type Partners struct {
 	Calls   NodeCalls
-	Access  NodeAccess // nil: there are no accounts, and no credential is needed
+	Access  NodeAccess // nil = there are no accounts, and no credential is needed
 	Content NodeContent
-	Base    string // links to copied assets begin with it; only this service follows them
+	Base    string // prefix of links to copied assets, which only this service follows
 	Log     *slog.Logger
 }
 
-// of returns the models of one node of a run.
+// of returns the models for one node of a run.
 func (p *Partners) of(ref job.RunRef, nodeID string) *partnerRun {
 	return &partnerRun{Partners: p, ref: ref, node: nodeID}
 }
 
-// partnerRun is one run of one node.
+// partnerRun calls models for one run of one node.
 type partnerRun struct {
 	*Partners
 	ref   job.RunRef
 	node  string
-	index int // of the next call
+	index int // index of the next call
 
-	waited time.Duration // in the node's calls, while no provider worked on them
+	waited time.Duration // time in which the node's calls waited before a provider worked on them
 }
 
-// key returns the idempotency key of a call of the node. It is unique to the call and the same on every attempt of
+// key returns the idempotency key of a call of the node. It is unique to the call, and the same on every attempt of
 // the run.
 func (r *partnerRun) key() string {
 	return call.NodeKey(string(r.ref.Job), r.ref.Run, r.index, r.node)
@@ -101,15 +101,15 @@ func (r *partnerRun) Fetch(ctx context.Context, model, address string) (node.Mod
 }
 
 const (
-	// maxOutages is how often a call is retried during an outage before the attempt ends. Temporal then starts
-	// another attempt.
+	// maxOutages bounds the retries of a call during an outage before the attempt ends. Temporal then starts another
+	// attempt.
 	maxOutages = 20
 	// longestWait bounds the wait between two tries.
 	longestWait = 15 * time.Second
 )
 
 // runToEnd runs the call until it ends. It retries with the same key while the call is in flight, the account has no
-// capacity, or a part of the service is down.
+// free slot, or a part of the service is down.
 func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.Result, error) {
 	for outage := 0; ; {
 		inv.RequestID = string(call.NewID())
@@ -175,7 +175,8 @@ func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
 func (r *partnerRun) run() *call.JobRun { return &call.JobRun{Job: string(r.ref.Job), Run: r.ref.Run} }
 
 // StopJob cancels the calls in flight of an ended run. An interrupted attempt cancels its own call, but an attempt
-// whose worker died, or whose sibling failed, does not. The sweep of calls cancels those that cannot be canceled now.
+// whose worker died or whose sibling failed does not. The sweep of calls cancels those that StopJob cannot cancel
+// now.
 func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 	of := call.JobRun{Job: string(ref.Job), Run: ref.Run}
 	if err := p.Calls.StopJob(ctx, ref.Account, of, string(call.NewID())); err != nil {
@@ -187,7 +188,7 @@ func (p *Partners) StopJob(ctx context.Context, ref job.RunRef) {
 // exceptionType derives the exception. The text of a refusal may be shown to clients.
 func partnerFailure(model string, r *call.Refusal) error {
 	if errors.Is(r, call.ErrOutcomeUnknown) {
-		return fault.Wrap(r, fault.Conflict, call.InternalError, "%s: the request was sent and its answer is lost, so it may be charged and is not sent again; retry the job to order it anew", model)
+		return fault.Wrap(r, fault.Conflict, call.InternalError, "%s: the request was sent but its answer is lost; it may be charged and is not sent again; retry the job to send a new request", model)
 	}
 	kind := fault.Conflict
 	switch r.Type {
@@ -199,7 +200,7 @@ func partnerFailure(model string, r *call.Refusal) error {
 		kind = fault.Denied
 	case call.ServiceUnavailable:
 		kind = fault.Unavailable
-		if r.Replayed || r.UpstreamStatus != 0 { // the provider's recorded answer; it is final
+		if r.Replayed || r.UpstreamStatus != 0 { // the recorded answer of the provider is final
 			kind = fault.Conflict
 		}
 	}

@@ -18,27 +18,27 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// planned is a job's plan with what running it needs beside.
+// planned is a job's plan with the further data for running it.
 type planned struct {
 	*graph.Plan
-	classes   *node.Registry // as they were when the plan was made: the catalog may change while the job runs
+	classes   *node.Registry // the classes with which the plan was made: the catalog may change while the job runs
 	hash      string
 	source    job.Source
 	submitted time.Time
 	surface   job.Surface
 	number    float64               // order of the job in the queue
 	order     map[string]int        // of nodes in the document
-	keys      []nodecache.Key       // by unit, under which results are kept
-	asked     []nodecache.Key       // by unit, under which results of earlier jobs are looked for
-	anew      []string              // nodes that run whatever the cache holds
-	outputs   *outputSizes          // by what ran in this process
-	expanded  map[int]*expandedNode // by unit: those that expanded
-	within    map[int]*placed       // by unit: those of expansions
-	latest    *latestPlan           // with most expansions, of this plan
+	keys      []nodecache.Key       // by unit: the keys under which results are cached
+	asked     []nodecache.Key       // by unit: the keys under which results of earlier jobs are searched
+	anew      []string              // nodes that run even if their results are cached
+	outputs   *outputSizes          // of the nodes that ran in this process
+	expanded  map[int]*expandedNode // by unit: expanded nodes
+	within    map[int]*placed       // by unit: nodes of expansions
+	latest    *latestPlan           // of this plan, with the most expansions
 }
 
-// plan returns the plan of a job: from memory, or made again from the submission. Making it is
-// deterministic for one version of this program; another version of the program gives another hash.
+// plan returns the plan of a job, from memory or made again from the submission. Planning is deterministic for one
+// version of this program; another version may produce a plan with another hash.
 func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
@@ -50,7 +50,7 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	return g.planFrom(ctx, ref, state, doc)
 }
 
-// planFrom is plan for a job that was just read.
+// planFrom is plan for a job that was read before.
 func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc job.Document) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
@@ -60,7 +60,7 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 		return nil, err
 	}
 	parsed := g.Graphs.Take(string(ref.Job))
-	if parsed == nil { // another process accepted it, or long ago
+	if parsed == nil { // another process accepted the job, or this one long ago
 		if parsed, err = graph.Parse(source.Prompt, g.Limits); err != nil {
 			return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
 		}
@@ -87,8 +87,8 @@ func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc
 	return p, nil
 }
 
-// buildPlan plans a graph, and returns the classes that it is planned with. The registry may lack a class that servers had
-// when the job was accepted: a server may have been registered since this process looked, or removed.
+// buildPlan plans a graph and returns the classes with which it planned. The registry may lack a class that servers
+// had when the job was accepted: a server may have been registered or removed meanwhile.
 func (g *Graph) buildPlan(ctx context.Context, ref job.RunRef, parsed *graph.Graph, targets []string) (*graph.Plan, *node.Registry, error) {
 	classes := g.Classes.Frozen()
 	plan, err := graph.BuildPlan(parsed, classes, targets, g.filePixels(ctx, ref))
@@ -112,8 +112,8 @@ func (g *Graph) buildPlan(ctx context.Context, ref job.RunRef, parsed *graph.Gra
 	return nil, nil, err
 }
 
-// filePixels sizes the files that a graph loads. What cannot be looked at now counts as unknown: the
-// node that loads it will say why.
+// filePixels returns the sizes of the files that a graph loads. The size of a file that cannot be read now is
+// unknown; the node that loads it reports the error.
 func (g *Graph) filePixels(ctx context.Context, ref job.RunRef) graph.FilePixels {
 	files := g.Files(ref, "")
 	return func(name string) int64 {
@@ -133,11 +133,11 @@ func hashPlan(plan *graph.Plan) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// keptPlans is how many plans stay in memory: those of the jobs that this worker runs now, with space to spare.
+// keptPlans bounds the plans in memory, above the number of jobs that a worker runs at the same time.
 const keptPlans = 256
 
-// newPlans returns an empty cache of plans by job. A plan that every batch of a running job asks for outlives any
-// number of short jobs.
+// newPlans returns an empty cache of plans by job. The plan of a running job, which every batch reads, is not evicted
+// by short jobs.
 func newPlans() *lru.Cache[job.ID, *planned] {
 	plans, err := lru.New[job.ID, *planned](keptPlans)
 	if err != nil {

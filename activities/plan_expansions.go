@@ -19,8 +19,8 @@ type expandedNode struct{ doc *expansionDoc }
 // placed is the position of a node within nested expansions.
 type placed struct {
 	job.Expansion
-	unit  int    // that expanded to it
-	class string // of the node of the prompt
+	unit  int    // unit whose expansion contains the node
+	class string // class of the node of the prompt
 	deep  int
 }
 
@@ -38,7 +38,7 @@ func (p *placed) expansion() *job.Expansion {
 	return &p.Expansion
 }
 
-// rootOf returns the node of the prompt that a unit comes from.
+// rootOf returns the node of the prompt from which a unit originates.
 func (p *planned) rootOf(unit int) *job.NodeRef {
 	if in := p.within[unit]; in != nil {
 		return &job.NodeRef{Node: in.Real, Class: in.class}
@@ -46,15 +46,15 @@ func (p *planned) rootOf(unit int) *job.NodeRef {
 	return &job.NodeRef{Node: p.Nodes[unit].ID, Class: p.Nodes[unit].Class}
 }
 
-// latestPlan keeps the plan of a job with most of its expansions, for the batches that follow.
+// latestPlan keeps the plan of a job with the most of its expansions, for the next batches.
 type latestPlan struct {
 	mu         sync.Mutex
 	plan       *planned
 	expansions []Expansion
 }
 
-// expandPlan returns the plan with the expansions that a batch names. Plans are never changed: other batches of
-// the job run on theirs.
+// expandPlan returns the plan with the expansions of a batch. It does not change plans: other batches of the job use
+// them.
 func (g *Graph) expandPlan(ctx context.Context, base *planned, p RunParams) (*planned, error) {
 	if len(p.Expansions) == 0 {
 		return base, nil
@@ -102,7 +102,7 @@ func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansio
 	return plan.with(expansion.Unit, doc, expanded, keys), nil
 }
 
-// with returns the plan with a unit expanded: the nodes of its graph follow all others.
+// with returns the plan with a unit expanded. The nodes of the expansion follow all others.
 func (p *planned) with(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
@@ -139,7 +139,7 @@ func shiftedLinks(links map[string]graph.Link, first int) map[string]graph.Link 
 	return out
 }
 
-// place returns the position of a node that a unit expanded to.
+// place returns the position of a node of an expansion.
 func (p *planned) place(unit int, doc *expansionDoc, id string) *placed {
 	root := p.rootOf(unit)
 	_, display, _ := p.within[unit].expansion().Places(p.Nodes[unit].ID)
@@ -154,8 +154,8 @@ func (p *planned) place(unit int, doc *expansionDoc, id string) *placed {
 	}
 }
 
-// keysWith returns the keys of the units of a plan that grew. Where a node of an expansion must not be kept by the
-// one that expanded, neither is that one, nor anything that reads it.
+// keysWith returns the keys of the units of an expanded plan. If a node of the expansion must not be cached, the
+// expanded node and all nodes that read it have no keys.
 func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added []nodecache.Key, unkept bool) []nodecache.Key {
 	if p.keys == nil {
 		return nil
@@ -184,8 +184,8 @@ func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added []nodecache.K
 	return keys
 }
 
-// cachedFrom is a run time from which the cache keeps values, where there is one: an expansion stands for several
-// nodes.
+// cachedFrom is the run time from which values of expanded nodes are cached, if there is a cache: an expansion
+// represents several nodes.
 func (g *Graph) cachedFrom() time.Duration {
 	if g.Cache == nil {
 		return 0

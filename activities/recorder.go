@@ -11,18 +11,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// flushAfter is how long events of nodes may wait to be appended together. Watchers see a node at most that
-// much later, and a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
+// flushAfter bounds how long events of nodes wait to be appended together. Watchers see a node at most this much
+// later, and a chain of a dozen one-millisecond nodes costs one append instead of twenty-four.
 const flushAfter = 50 * time.Millisecond
 
-// recorder appends the events of the nodes of one activity, several at a time.
+// recorder appends the events of the nodes of one activity in groups.
 type recorder struct {
 	g       *Graph
 	ref     job.RunRef
 	pending []eventlog.Event
 	since   time.Time
-	version int64 // of the stream after the last append; 0 = nothing was appended
-	// lease, if it is set, appends under the lease of a segment: a driver that has lost it records nothing.
+	version int64 // version of the stream after the last append; 0 = no append yet
+	// lease, if not nil, appends under the lease of a segment: a driver that has lost the lease records nothing.
 	lease func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
 }
 
@@ -30,7 +30,7 @@ func (g *Graph) newRecorder(ref job.RunRef) *recorder { return &recorder{g: g, r
 
 func (r *recorder) add(node, eventType string, data any) { r.addNth(node, 0, eventType, data) }
 
-// addNth adds the event that something happened to a node for the nth time, from 0.
+// addNth adds the nth event of a type for a node, counted from 0.
 func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	if len(r.pending) == 0 {
 		r.since = time.Now()
@@ -40,7 +40,8 @@ func (r *recorder) addNth(node string, nth int, eventType string, data any) {
 	})
 }
 
-// flushIfDue appends the pending events if they have waited for flushAfter, or if soon, that is if a slow step follows.
+// flushIfDue appends the pending events if they have waited for flushAfter, or if soon is set because a slow step
+// follows.
 func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	if len(r.pending) == 0 || !soon && time.Since(r.since) < flushAfter {
 		return nil
@@ -48,27 +49,27 @@ func (r *recorder) flushIfDue(ctx context.Context, soon bool) error {
 	return r.flush(ctx)
 }
 
-// flush appends the pending events and skips those recorded already. If another attempt of the chain recorded the
-// first of them, the store returns those. Recorded events may also follow new ones, because a node whose values were
-// lost runs again in another chain.
+// flush appends the pending events and skips those that are recorded already. If another attempt of the chain
+// recorded the first of them, the store returns the recorded ones. Recorded events may also follow new ones, because
+// a node whose values were lost runs again in another chain.
 func (r *recorder) flush(ctx context.Context) error {
 	for len(r.pending) > 0 {
 		recorded, err := r.append(ctx, r.pending)
-		if errors.Is(err, eventlog.ErrDuplicate) { // the first is new, a later one is not
+		if errors.Is(err, eventlog.ErrDuplicate) { // the first event is new, but a later one is recorded
 			recorded, err = r.append(ctx, r.pending[:1])
 		}
 		if err != nil {
 			return fmt.Errorf("record nodes of job %s: %w", r.ref.Job, err)
 		}
 		if len(recorded) == 0 {
-			return fmt.Errorf("record nodes of job %s: the log took none of %d events", r.ref.Job, len(r.pending))
+			return fmt.Errorf("record nodes of job %s: the log recorded none of %d events", r.ref.Job, len(r.pending))
 		}
 		r.settle(recorded)
 	}
 	return nil
 }
 
-// settle takes recorded events off the pending ones.
+// settle removes recorded events from the pending ones.
 func (r *recorder) settle(recorded []eventlog.Recorded) {
 	r.version = max(r.version, recorded[len(recorded)-1].Version)
 	r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
@@ -90,9 +91,9 @@ func (r *recorder) appendOf(events []eventlog.Event) eventlog.Append {
 	}
 }
 
-// checkLog returns plan_changed if the stream is shorter than version seen, that is if the log has lost events of the
-// run, for example by a failover to a lagging replica. The run is then planned again, and the nodes whose events are
-// lost run again. Otherwise the run would succeed without their outputs.
+// checkLog returns plan_changed if the stream is shorter than version seen: the log has lost events of the run, for
+// example by a failover to a lagging replica. The run is then planned again, and the nodes whose events are lost run
+// again. Otherwise the run would succeed without their outputs.
 func (g *Graph) checkLog(ctx context.Context, ref job.RunRef, seen int64) error {
 	if seen == 0 {
 		return nil

@@ -13,41 +13,41 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
-// RunParams name the nodes of one batch by their indices in the plan.
+// RunParams select the nodes of one batch by their indices in the plan.
 type RunParams struct {
 	job.RunRef
 	PlanHash   string
 	Units      []int       // in run order
-	Keep       []int       // whose values are read outside this batch
+	Keep       []int       // units whose values are read outside this batch
 	Inputs     []Input     // values computed outside this batch
 	Expansions []Expansion `json:"Grown,omitempty"` // nodes that expanded, in order
 	Seen       int64       `json:",omitempty"`      // version of the job's stream after the latest ended batch
-	Last       bool        `json:",omitempty"`      // the run succeeds with this segment: its end is recorded with it
+	Last       bool        `json:",omitempty"`      // this segment is the last batch: its end is the end of the run
 	Stored     []string    `json:",omitempty"`      // with Last: references to values that no node will read again
 }
 
-// Expansion is a node that expanded and what is stored for it.
+// Expansion is an expanded node and its stored document.
 type Expansion struct {
 	Unit int
 	Ref  string
 	Size int // nodes of its graph
 }
 
-// Input is the stored values of one unit, by slot.
+// Input contains the stored values of one unit, by slot.
 type Input struct {
 	Unit   int
 	Values []string
 }
 
-// RunResult is the result of a batch. Units that had to wait are absent.
+// RunResult is the result of a batch. Units that wait for others are absent.
 type RunResult struct {
 	Units   []graph.UnitResult
 	Failed  string       `json:",omitempty"` // node whose failure ends the run
 	Stopped bool         `json:",omitempty"` // according to the log, the user canceled the job
-	At      *job.NodeRef `json:",omitempty"` // the node running then
-	Lost    []int        `json:",omitempty"` // units whose stored values are gone
+	At      *job.NodeRef `json:",omitempty"` // the node that was running
+	Lost    []int        `json:",omitempty"` // units whose stored values are lost
 	Version int64        `json:",omitempty"` // of the job's stream after the batch's last events
-	Ended   bool         `json:",omitempty"` // the run is over, and its end recorded
+	Ended   bool         `json:",omitempty"` // the run has ended, and its end is recorded
 	Server  string       `json:",omitempty"` // the ComfyUI server that ran the last segment, by its id
 }
 
@@ -56,14 +56,14 @@ func (g *Graph) RunCheap(ctx context.Context, p RunParams) (RunResult, error) {
 	return g.run(ctx, p, deadline(g.FusedFor))
 }
 
-// RunLong runs one or a few expensive nodes, as an activity with heartbeats. After a turn, if others wait, it leaves the
-// rest to another batch, which gets in line behind them.
+// RunLong runs one or a few expensive nodes, as an activity with heartbeats. If other batches wait after a turn, it
+// leaves the rest to another batch, which is queued after them.
 func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go attempt.Heartbeat(ctx)
 	info := activity.GetInfo(ctx)
-	if info.Attempt > 1 { // an attempt was lost: record finished nodes before starting more
+	if info.Attempt > 1 { // an attempt was lost: record the finished nodes before starting others
 		return g.run(ctx, p, deadline(g.FusedFor))
 	}
 	t := deadline(g.Turn)
@@ -119,9 +119,9 @@ func planChanged(why string) error {
 	return temporal.NewNonRetryableApplicationError(why, attempt.ErrPlanChanged, nil)
 }
 
-// runChain runs a batch and leaves its last events to be appended by the caller.
+// runChain runs a batch. The caller must append the last events.
 func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err error) {
-	defer attempt.Contain(&err) // of a class outside its own run
+	defer attempt.Contain(&err) // a panic of a class outside its own run
 	watched, release := g.Stops.Watch(ctx, c.params.Job)
 	defer release()
 	err = c.run(watched)
@@ -140,8 +140,8 @@ func (g *Graph) runChain(ctx context.Context, c *chain) (res RunResult, err erro
 	}
 }
 
-// interrupted ends an activity that must stop although its job was not canceled: the worker shuts down, or a sibling
-// failed. It records the finished nodes.
+// interrupted ends an activity that must stop although its job was not canceled, because the worker shuts down or a
+// sibling failed. It records the finished nodes.
 func (g *Graph) interrupted(ctx context.Context, c *chain) error {
 	flush, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()

@@ -21,26 +21,26 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Segments are the dependencies of running segments of graphs on ComfyUI servers.
+// Segments are the dependencies for running segments of graphs on ComfyUI servers.
 type Segments struct {
 	Pool        *placement.Pool
 	Driver      *driving.Driver
-	Credentials ServerCredentials // nil = servers are given none
+	Credentials ServerCredentials // nil = servers get no credentials
 
-	weights *expirable.LRU[string, int] // shares of accounts
-	moments chan struct{}               // one for each activity that plans a run and drives its first segment
+	weights *expirable.LRU[string, int] // shares of accounts in the queue
+	moments chan struct{}               // a token for each activity that plans a run and drives its first segment
 }
 
-// ServerCredentials knows which credentials of jobs are given to which servers.
+// ServerCredentials returns the credentials of jobs that servers may get.
 type ServerCredentials interface {
-	// ForServer returns the credentials of Comfy.org that the server at an address is given with a prompt of a job, by their
+	// ForServer returns the credentials of Comfy.org that the server at an address gets with a prompt of a job, by their
 	// names in extra_data.
 	ForServer(ctx context.Context, ref job.RunRef, address string) (map[string]string, error)
 }
 
 const (
 	keptWeights = 1024             // shares in memory
-	weightFor   = 30 * time.Second // how long one is used before the tier is read again
+	weightFor   = 30 * time.Second // how long a share is used before the tier is read again
 )
 
 // NewSegments returns the dependencies of running segments.
@@ -48,8 +48,8 @@ func NewSegments(pool *placement.Pool, driver *driving.Driver) *Segments {
 	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](keptWeights, nil, weightFor), moments: newMoments()}
 }
 
-// RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats that lasts as long as it has to wait.
-// A stopping worker returns at once: the server continues, and the next driver finds the prompt.
+// RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats, however long the segment must
+// wait. If the worker stops, it returns at once: the server continues, and the next driver finds the prompt.
 func (g *Graph) RunSegment(ctx context.Context, p RunParams) (RunResult, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -70,7 +70,7 @@ var errWorkerStops = fault.Wrap(driving.ErrHandedOver, fault.Canceled, fault.Cod
 // stepSegment runs a segment and reports whether the chain continues.
 func (c *chain) stepSegment(ctx context.Context, unit int, pn *graph.PlanNode) (bool, error) {
 	if c.g.Segments == nil {
-		return false, fault.New(fault.Unavailable, "", "this worker does not reach ComfyUI servers")
+		return false, fault.New(fault.Unavailable, "", "this worker cannot reach ComfyUI servers")
 	}
 	args, ready, err := c.inputs(ctx, pn)
 	if fault.CodeOf(err) == fault.CodeValueMissing {
@@ -107,7 +107,7 @@ func (c *chain) failSegment(unit int, f *segmentFailure) (bool, error) {
 	return false, nil
 }
 
-// segmentRun runs one segment to its end, trying as many servers as necessary.
+// segmentRun runs one segment to its end, on as many servers as necessary.
 type segmentRun struct {
 	*chain
 	*Segments
@@ -163,7 +163,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	return l, err
 }
 
-// newWait returns the requirements of the segment for a server.
+// newWait returns the requirements of the segment for its server.
 func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 	w := server.Wait{
 		Key: s.key, Account: s.params.Account, Number: s.plan.number, Since: time.Now().UTC(), Attempt: 1,
@@ -187,7 +187,7 @@ func (s *segmentRun) newWait(ctx context.Context) server.Wait {
 	return w
 }
 
-// weight returns the share of the account, which is how many jobs its tier runs at once.
+// weight returns the share of the account in the queue: the number of jobs that its tier runs at the same time.
 func (s *segmentRun) weight(ctx context.Context) int {
 	if known, ok := s.weights.Get(s.params.Account); ok {
 		return known
@@ -201,8 +201,8 @@ func (s *segmentRun) weight(ctx context.Context) int {
 	return max(bounds.Slots, 1)
 }
 
-// need returns what a node needs its server to have: the class, the choices among its constants, and of a class that
-// only servers have the types that the plan relies on.
+// need returns the requirements of a node for its server: the class, the choices among its constants, and, for a
+// class that only servers have, the types that the plan uses.
 func (s *segmentRun) need(n *graph.PlanNode) server.Need {
 	need := server.Need{Class: n.Class}
 	class, ok := s.plan.classes.Lookup(n.Class)
@@ -229,9 +229,9 @@ func (s *segmentRun) need(n *graph.PlanNode) server.Need {
 	return need
 }
 
-// retry is the decision to place a segment again.
+// retry describes why and how a segment is placed again.
 type retry struct {
-	lease  server.Lease // of the attempt that failed
+	lease  server.Lease // lease of the attempt that failed
 	change func(*server.Wait)
 	lost   bool // the server may still run the prompt
 }
@@ -239,7 +239,7 @@ type retry struct {
 // waitingAfter is how long a segment waits before the wait is recorded.
 const waitingAfter = time.Second
 
-// place waits for a server. It records the reason of a long wait.
+// place waits for a server. It records the reason for a long wait.
 func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, error) {
 	var queued func() error
 	if after != nil {
@@ -279,7 +279,7 @@ func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, err
 	return l, err
 }
 
-// recordWaiting records why the segment waits. It runs concurrently with the wait and has its own recorder.
+// recordWaiting records why the segment waits. It runs concurrently with the wait and has a recorder of its own.
 func (s *segmentRun) recordWaiting(ctx context.Context) {
 	reason, err := s.Pool.WhyWaiting(ctx, s.key)
 	if err != nil || reason == "" {
@@ -371,8 +371,8 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	return refs, nil, err
 }
 
-// extra returns the extra_data of the prompt: the metadata for saved files, the preview method, and the credentials that
-// the server is given, which it must not repeat.
+// extra returns the extra_data of the prompt: the metadata for saved files, the preview method, and the credentials
+// that the server gets. secrets are the values that answers of the server must not contain.
 func (s *segmentRun) extra(ctx context.Context, row *server.Server) (extra map[string]json.RawMessage, secrets []string, err error) {
 	extra = map[string]json.RawMessage{}
 	for _, key := range []string{"extra_pnginfo", "preview_method"} {

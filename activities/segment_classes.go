@@ -12,14 +12,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// errClassesChanged ends the wait of a segment that was planned with classes which servers define otherwise by now.
-var errClassesChanged = fault.New(fault.Conflict, fault.CodeClassesChanged, "the servers' classes are not those that the job was planned with")
+// errClassesChanged ends the wait of a segment for which the servers now define a class differently than when it was
+// planned.
+var errClassesChanged = fault.New(fault.Conflict, fault.CodeClassesChanged, "the classes of the servers have changed since the job was planned")
 
-// classesEvery is how often a segment that waits looks whether the classes are those that it was planned with.
+// classesEvery is how often a waiting segment checks that its classes are those with which it was planned.
 const classesEvery = time.Second
 
-// watchClasses ends a wait when a class of the segment has changed. One that is gone may return with its server: the segment
-// waits for it.
+// watchClasses ends a wait when a class of the segment has changed. If a class is missing, the segment keeps waiting:
+// a server with the class may return.
 func (s *segmentRun) watchClasses(ctx context.Context, changed context.CancelCauseFunc) {
 	tick := time.NewTicker(classesEvery)
 	defer tick.Stop()
@@ -37,7 +38,7 @@ func (s *segmentRun) watchClasses(ctx context.Context, changed context.CancelCau
 	}
 }
 
-// changed reports whether the class of a node has other outputs, or other types of the inputs that the node is given.
+// changed reports whether the class of a node has other outputs, or other types of the inputs that the node uses.
 func (s *segmentRun) changed(now *node.Registry, n *graph.PlanNode) bool {
 	was, _ := s.plan.classes.Lookup(n.Class)
 	is, ok := now.Lookup(n.Class)
@@ -61,8 +62,8 @@ func (s *segmentRun) changed(now *node.Registry, n *graph.PlanNode) bool {
 	return false
 }
 
-// replan has the run planned again with the classes of now, where its graph fits them. Otherwise the first node of the
-// segment fails, with what does not fit.
+// replan lets the run be planned again with the current classes if its graph is valid with them. Otherwise it fails
+// the first node of the segment with the validation error.
 func (s *segmentRun) replan(ctx context.Context) error {
 	s.g.plans.Remove(s.params.Job)
 	_, err := s.g.plan(ctx, s.params.RunRef)
@@ -73,5 +74,5 @@ func (s *segmentRun) replan(ctx context.Context) error {
 	if !fault.Is(err, fault.Invalid) && !errors.As(err, &prompt) {
 		return err
 	}
-	return s.failure("ValidationError", fmt.Sprintf("the servers' classes have changed, and the graph does not fit them: %s", publicMessage(err)), err)
+	return s.failure("ValidationError", fmt.Sprintf("the classes of the servers have changed, and the graph is not valid with them: %s", publicMessage(err)), err)
 }

@@ -38,8 +38,8 @@ func (s *segmentRun) kept(l server.Lease) ([]string, error) {
 	return res.Values, nil
 }
 
-// readSegmentResult decodes a stored result. One that cannot be read was stored by a newer version: the segment has run,
-// and is not run and paid again; the attempt fails, until a worker of that version makes one.
+// readSegmentResult decodes a stored result. A newer version stored a result that cannot be decoded: the segment has
+// run and must not run and be paid again, so the attempt fails until a worker of that version runs one.
 func readSegmentResult(raw json.RawMessage) (res segmentResult, err error) {
 	if err := json.Unmarshal(raw, &res); err != nil {
 		return segmentResult{}, fmt.Errorf("read the result of a segment: %w", err)
@@ -47,8 +47,8 @@ func readSegmentResult(raw json.RawMessage) (res segmentResult, err error) {
 	return res, nil
 }
 
-// doneSegment is a segment that has run. Its lease ends in one transaction with the events that are pending, and with the
-// end of the run if it is the last.
+// doneSegment is a segment that has run. Its lease ends in one transaction with the pending events and, if the
+// segment is the last one, with the end of the run.
 type doneSegment struct {
 	run    *segmentRun
 	lease  server.Lease
@@ -65,7 +65,7 @@ func (c *chain) release(ctx context.Context) error {
 	return d.run.release(ctx, d.lease, d.result)
 }
 
-// end returns what ends the lease together with the run; nil = there is no lease.
+// end returns the end of the lease for the transaction that ends the run, or nil.
 func (c *chain) end() *job.LeaseEnd {
 	if c.done == nil {
 		return nil
@@ -82,17 +82,17 @@ func (c *chain) finish(ctx context.Context, p FinishParams) error {
 	}
 	d := c.done
 	c.done, c.events.lease = nil, nil
-	if !applied { // the run was ended before, as canceled
+	if !applied { // the run was ended before, by a cancellation
 		err = d.run.Pool.Store().Drop(ctx, d.lease)
 	}
 	d.run.Pool.Freed()
 	return err
 }
 
-// release stores the result of the segment and ends the lease, in one transaction with the events that are pending.
+// release stores the result of the segment and ends the lease, in one transaction with the pending events.
 func (s *segmentRun) release(ctx context.Context, l server.Lease, raw json.RawMessage) error {
 	recorded, err := s.record(ctx, l, s.events.appendOf(s.events.pending), raw)
-	if errors.Is(err, eventlog.ErrDuplicate) { // an earlier attempt recorded a part of them
+	if errors.Is(err, eventlog.ErrDuplicate) { // an earlier attempt recorded some of the events
 		if err = s.events.flush(ctx); err == nil {
 			recorded, err = s.record(ctx, l, eventlog.Append{}, raw)
 		}

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// segmentFailure is the failure of a node on a server, as shown to clients.
+// segmentFailure is the failure of a node on a server, in the form that clients read.
 type segmentFailure struct {
 	job.Failure
 	cause error
@@ -25,9 +25,9 @@ type segmentFailure struct {
 func (f *segmentFailure) Error() string { return f.Message }
 
 const (
-	// maxInterrupted is how often a prompt is sent again after it was interrupted on its server.
+	// maxInterrupted bounds how often a prompt is sent again after it was interrupted on its server.
 	maxInterrupted = 3
-	// maxRefused is how often a prompt is sent again after its server refused it.
+	// maxRefused bounds how often a prompt is sent again after its server refused it.
 	maxRefused = 3
 )
 
@@ -38,7 +38,7 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
 		return nil, nil, s.canceled(ctx, l, row, srv, recorder)
-	case s.moment && ctx.Err() == nil: // what follows is decided by one driver, which counts the failures: RunSegment finds it, too
+	case s.moment && ctx.Err() == nil: // RunSegment gets the same error; it counts the failures and decides what follows
 		return nil, nil, errMomentOver
 	case ctx.Err() != nil || errors.Is(cause, errTakenOver):
 		return nil, nil, cause // the next driver finds the prompt by its id
@@ -52,24 +52,24 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 		return s.givenUp(ctx, l, row, recorder, cause)
 	case fault.CodeServerInterrupted:
 		if s.interrupted++; s.interrupted <= maxInterrupted {
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "somebody interrupted it" })
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "it was interrupted on its server" })
 		}
-		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "somebody interrupted the prompt on its server, again and again", cause))
-	case fault.CodeServerFileNotFound: // a file that its cache names is gone
+		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "the prompt was interrupted on its server too often", cause))
+	case fault.CodeServerFileNotFound: // a file that the server's cache names is missing
 		if s.refused++; s.refused <= maxRefused {
 			if err := srv.Free(ctx); err != nil {
 				return s.givenUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is gone" })
+			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is missing" })
 		}
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
-		return nil, nil, cause // an error of ours: the next attempt continues from here
+		return nil, nil, cause // an internal error: the next attempt continues from here
 	}
 	return s.over(ctx, l, row, recorder, s.failure(exceptionType(cause), publicMessage(cause), cause))
 }
 
-// failure returns a failure of an unknown node. It names the first node of the segment.
+// failure returns a failure for which no node is known. It names the first node of the segment.
 func (s *segmentRun) failure(kind, message string, cause error) *segmentFailure {
 	n := &s.pn.Segment.Nodes[0]
 	if s.current != nil {
@@ -87,7 +87,8 @@ func newFailure(id, class, kind, message string, traceback []string, cause error
 	}}
 }
 
-// over ends a segment with a failure. It stores the failure before reporting it, so that no other driver starts again.
+// over ends a segment with a failure. It stores the failure before it reports it, so that no other driver starts
+// again.
 func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, f *segmentFailure) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentFailed, f.cause)
 	raw, err := segmentResult{Failure: &f.Failure}.encode()
@@ -100,13 +101,13 @@ func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Serve
 	return nil, nil, f
 }
 
-// again ends an attempt whose prompt has ended and requests another attempt.
+// again ends an attempt whose prompt has ended, and requests another attempt.
 func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
 	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
 }
 
-// givenUp moves the segment to another server. The prompt on the lost server is canceled when the server is back.
+// givenUp moves the segment to another server. The prompt on the lost server is canceled when the server returns.
 func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	if err := s.Pool.Store().MarkAway(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
@@ -126,7 +127,7 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 	err := s.Driver.Cancel(ctx, srv, comfyui.NewPromptID(l.Prompt(l.Attempt)))
 	recorder.end(ctx, l, row, job.SegmentCanceled, err)
 	if err := s.events.flush(ctx); errors.Is(err, errTakenOver) {
-		s.events.pending, s.events.lease = nil, nil // the driver that has the lease records the end
+		s.events.pending, s.events.lease = nil, nil // the driver with the lease records the end
 		return errStopped
 	} else if err != nil {
 		s.g.Log.Warn("end of a canceled segment not recorded", "job_id", l.Job, "error", err)
@@ -143,7 +144,7 @@ func (s *segmentRun) canceled(ctx context.Context, l server.Lease, row *server.S
 	return errStopped
 }
 
-// nodeFailed handles an error of a node. A lack of memory is retried; any other error is final.
+// nodeFailed handles the failure of a node. An out-of-memory error is retried; every other failure is final.
 func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server.Server, srv comfyui.Server, recorder *segmentRecorder, e *driving.NodeError) ([]string, *retry, error) {
 	kind := e.Type
 	switch {
@@ -171,8 +172,8 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 	return s.over(ctx, l, row, recorder, newFailure(e.Node, e.Class, kind, withoutPaths(strings.TrimSpace(e.Message)), traceback, e))
 }
 
-// promptRefused is a prompt that the server does not take: its classes may have changed since they were read, or files
-// that it was given are gone. Then it is sent again, also elsewhere.
+// promptRefused handles a prompt that the server refused. Its classes may have changed since they were read, or files
+// that it received may be missing, so the prompt is sent again, possibly to another server.
 func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, r *comfyui.Refusal) ([]string, *retry, error) {
 	s.Driver.Forget(string(row.ID))
 	if s.refused++; s.refused == 1 {
@@ -197,7 +198,7 @@ func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *ser
 	return s.over(ctx, l, row, recorder, newFailure(id, class, "ValidationError", withoutPaths(message), nil, r))
 }
 
-// path finds the paths of a server's machine in a text; the name of the file is its last group.
+// path matches the file paths of a server in a text; its last group is the name of the file.
 var path = regexp.MustCompile(`(?:[A-Za-z]:\\|\\\\|/)(?:[^\s"'<>|:*?\n/\\]+[/\\])+([^\s"'<>|:*?\n/\\]*)`)
 
 // withoutPaths replaces file paths in a text by file names.

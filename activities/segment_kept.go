@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// keepResult keeps what the segment gave for retries of this job from a later node, and returns the references of its
-// values: those of kept values outlive the job. A failure to keep it does not affect this run.
+// keepResult caches the outputs of the segment for retries of this job, and returns the references of its values:
+// cached values outlive the job. If it fails, this run continues.
 func (s *segmentRun) keepResult(ctx context.Context, recorder *segmentRecorder, refs []string) ([]string, error) {
 	if s.g.Cache == nil || s.plan.keys[s.unit].IsZero() {
 		return refs, nil
@@ -22,7 +22,7 @@ func (s *segmentRun) keepResult(ctx context.Context, recorder *segmentRecorder, 
 	}
 	e := nodecache.Entry{Key: s.plan.keys[s.unit], Class: s.pn.ID, Job: string(s.params.Job), Nodes: shown}
 	for _, n := range shown {
-		e.Files = append(e.Files, n.Files...) // the entry lives as long as they do
+		e.Files = append(e.Files, n.Files...) // the entry is valid as long as its files
 	}
 	for _, ref := range refs {
 		e.Bytes += s.g.Values.Size(ctx, ref)
@@ -35,7 +35,8 @@ func (s *segmentRun) keepResult(ctx context.Context, recorder *segmentRecorder, 
 	return e.Values, nil
 }
 
-// shown returns what the nodes of the segment showed. What earlier attempts recorded is read from the log.
+// shown returns the UI outputs of the nodes of the segment. Those that earlier attempts recorded are read from the
+// log.
 func (s *segmentRun) shown(ctx context.Context, recorder *segmentRecorder) ([]nodecache.Shown, error) {
 	nodes := nodesOf(s.plan, s.unit)
 	if !slices.ContainsFunc(nodes, recorder.Recorded) {

@@ -12,19 +12,20 @@ import (
 )
 
 const (
-	// moment is how long the activity that plans a run drives its first segment. It is a local activity: the workflow task
-	// waits for it, which must not take long.
+	// moment bounds how long the activity that plans a run drives its first segment. It is a local activity, and the
+	// workflow task waits for it.
 	moment = time.Second
-	// momentsPerCPU bounds the activities that plan runs and drive segments at once, so that others can plan meanwhile.
+	// momentsPerCPU bounds the activities that plan runs and drive segments at the same time, so that other runs can
+	// be planned meanwhile.
 	momentsPerCPU = 4
 )
 
-// errMomentOver is the cause of a context that ends because RunSegment goes on with a segment.
+// errMomentOver is the cause of a context that ends because RunSegment continues the segment.
 var errMomentOver = fmt.Errorf("RunSegment continues: %w", driving.ErrHandedOver)
 
 func newMoments() chan struct{} { return make(chan struct{}, momentsPerCPU*runtime.NumCPU()) }
 
-// beginMoment reports whether a segment may be driven for a moment. The caller calls end after it.
+// beginMoment reports whether a segment may be driven for a moment. The caller must call end afterwards.
 func (s *Segments) beginMoment() (end func(), ok bool) {
 	if s == nil {
 		return nil, false
@@ -37,9 +38,9 @@ func (s *Segments) beginMoment() (end func(), ok bool) {
 	}
 }
 
-// driveFirst runs a segment, the first batch of its run, if a server is free and runs it within a moment. A short segment
-// then costs no activity of its own. Otherwise RunSegment goes on: with the segment's place in the queue, or with its
-// prompt on the server.
+// driveFirst runs a segment that is the first batch of its run, if a server is free and finishes it within a moment.
+// A short segment then needs no activity of its own. Otherwise RunSegment continues with the segment's position in
+// the queue, or with its prompt on the server.
 func (g *Graph) driveFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
 	c.moment = true
 	brief, cancel := context.WithTimeoutCause(ctx, moment, errMomentOver)
@@ -47,7 +48,7 @@ func (g *Graph) driveFirst(ctx context.Context, c *chain, sched *graph.Scheduler
 	first, err := g.runChain(brief, c)
 	switch {
 	case errors.Is(err, errMomentOver):
-		c.events.lease = nil // it may be another driver's by now
+		c.events.lease = nil // another driver may have the lease by now
 		return res, c.events.flush(ctx)
 	case err != nil:
 		return BeginResult{}, err

@@ -12,19 +12,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// segmentRecorder records what happens to the nodes of a segment in one attempt. It implements driving.Recorder.
+// segmentRecorder records the events of the nodes of a segment in one attempt. It implements driving.Recorder.
 type segmentRecorder struct {
 	*segmentRun
 	attempt int
 	ended   map[string]bool // nodes whose end was recorded by earlier attempts
 	shown   []nodecache.Shown
-	loading time.Duration // that nodes took which load models
-	vacated time.Time     // when the prompt had ended
+	loading time.Duration // run time of the nodes that load models
+	vacated time.Time     // when the prompt ended
 }
 
 var _ driving.Recorder = (*segmentRecorder)(nil)
 
-// begin adds where the segment runs, to be recorded with its first node, and learns what earlier attempts recorded.
+// begin adds the event of the segment's server, which is recorded with its first node, and reads what earlier
+// attempts recorded.
 func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server.Server) error {
 	if !l.Fresh || l.Attempt > 1 {
 		state, err := s.g.foldJob(ctx, s.params.RunRef)
@@ -53,7 +54,7 @@ func (s *segmentRecorder) vacate(l server.Lease) {
 	s.Pool.Vacate(l)
 }
 
-// used returns how long the segment had its place on the server.
+// used returns how long the segment occupied its slot on the server.
 func (s *segmentRecorder) used(l server.Lease) time.Duration {
 	if s.vacated.IsZero() {
 		return max(0, time.Since(l.Since))
@@ -61,7 +62,7 @@ func (s *segmentRecorder) used(l server.Lease) time.Duration {
 	return max(0, s.vacated.Sub(l.Since))
 }
 
-// end adds how the attempt ended; it is appended with what follows.
+// end adds the event of the attempt's end, which is appended with the next events.
 func (s *segmentRecorder) end(_ context.Context, l server.Lease, row *server.Server, outcome string, cause error) {
 	event := job.SegmentEndedV1{
 		Run: s.params.Run, Segment: s.unit, Node: s.pn.Segment.Nodes[0].ID, Attempt: l.Attempt, Server: string(l.Server), URL: row.URL,
@@ -76,13 +77,13 @@ func (s *segmentRecorder) end(_ context.Context, l server.Lease, row *server.Ser
 	s.events.addNth(s.pn.ID, l.Attempt-1, job.TypeSegmentEnded, event)
 }
 
-// maxSegmentProblem bounds what is recorded of why an attempt ended.
+// maxSegmentProblem bounds the recorded reason why an attempt ended.
 const maxSegmentProblem = 500
 
 // Recorded implements driving.Recorder.
 func (s *segmentRecorder) Recorded(id string) bool { return s.ended[id] }
 
-// class returns the class of a node of the graph. Servers do not tell those of the nodes that it expands to.
+// class returns the class of a node of the graph. Servers do not report the classes of nodes of expansions.
 func (s *segmentRecorder) class(id string) string {
 	for i := range s.pn.Segment.Nodes {
 		if s.pn.Segment.Nodes[i].ID == id {
@@ -144,12 +145,12 @@ func (s *segmentRecorder) loads(id string) bool {
 	return false
 }
 
-// measure records how long loading the models took, if the server did not have them.
+// measure records how long loading the models took, if the server did not have them in memory.
 func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *server.Server) {
 	if len(l.Models) == 0 || row.HasLoaded(l.Models) {
 		return
 	}
-	s.loading = max(s.loading, time.Millisecond) // it answered them from its cache, since others loaded them before
+	s.loading = max(s.loading, time.Millisecond) // the server had cached them: another prompt had loaded the models
 	if err := s.Pool.Store().Loaded(ctx, l.Server, l.Models, s.loading); err != nil && ctx.Err() == nil {
 		s.g.Log.Warn("time of loading models not recorded", "server", row.URL, "error", err)
 	}
@@ -158,7 +159,7 @@ func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *serv
 // Settle implements driving.Recorder.
 func (s *segmentRecorder) Settle(ctx context.Context) error { return s.events.flushIfDue(ctx, true) }
 
-// frames publishes the frames of a node; the log says that it runs before watchers are shown any.
+// frames publishes the frames of a node. The start of the node is recorded before its first frame.
 func (s *segmentRecorder) frames(id string) *live {
 	return &live{ctx: context.Background(), chain: s.chain, node: id, announced: true, attempt: s.attempt}
 }

@@ -12,16 +12,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Stops interrupts running nodes as soon as the log says that their job was canceled,
-// instead of at the next heartbeat. It only makes stopping quicker: the workflow's
-// own cancellation decides.
+// Stops interrupts running nodes as soon as the cancellation of their job is in the log, instead of at the next
+// heartbeat. It only makes stopping faster: the workflow's own cancellation decides.
 type Stops struct {
 	mu      sync.Mutex
 	running map[job.ID]map[*context.CancelCauseFunc]struct{}
-	stopped *expirable.LRU[job.ID, struct{}] // while a batch passes from one activity to the next, nothing watches its job
+	stopped *expirable.LRU[job.ID, struct{}] // no activity watches the job while a batch moves from one activity to the next
 }
 
-// How many canceled jobs are remembered, and for how long: longer than any batch is between two activities.
+// Bounds of the remembered canceled jobs. A batch is between two activities for less than this time.
 const (
 	keptStops   = 4096
 	keepStopped = time.Minute
@@ -37,7 +36,8 @@ func NewStops() *Stops {
 // errStopped is the cause of a context that a cancel request ended.
 var errStopped = fault.New(fault.Canceled, fault.CodeCanceled, "the job was canceled")
 
-// Watch returns a context that ends when the job is canceled, at once if it was a moment ago. Call release when done.
+// Watch returns a context that ends when the job is canceled, or at once if it was canceled recently. The caller must
+// call release.
 func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, release func()) {
 	watched, cancel := context.WithCancelCause(ctx)
 	key := &cancel
@@ -61,7 +61,7 @@ func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, 
 	}
 }
 
-// See reads recorded events and interrupts the canceled jobs.
+// See reads recorded events and interrupts the nodes of canceled jobs.
 func (s *Stops) See(events []eventlog.Recorded) {
 	for _, rec := range events {
 		if rec.Type != job.TypeCancelRequested && rec.Type != job.TypeCanceled {

@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// maxOutputByJob bounds what all nodes of a job show together: texts, and names of files. Every view of the
-	// job, every poll and every watcher carries all of it, so a text of a megabyte that a thousand nodes
-	// show would be a gigabyte to each of them.
+	// maxOutputByJob bounds the UI outputs of all nodes of a job together, in bytes: texts and names of files. Every
+	// view, poll and watcher of the job gets all of them, so a text of a megabyte in a thousand nodes would be a
+	// gigabyte for each.
 	maxOutputByJob = 8 << 20
-	// maxOutputByNode bounds what one node shows; the event of its end holds that and little more.
+	// maxOutputByNode bounds the UI output of one node, which is most of the event of its end.
 	maxOutputByNode = eventlog.MaxEventBytes - 256<<10
-	// fileBytes is about what the description of a saved file takes beside its names.
+	// fileBytes is the approximate size of the description of a saved file besides its names.
 	fileBytes = 320
 )
 
-// outputSizes adds up what the nodes of a job show. A node that runs again replaces what it showed before.
+// outputSizes adds up the UI outputs of the nodes of a job. A node that runs again replaces its earlier output.
 type outputSizes struct {
 	mu     sync.Mutex // guards both below
 	byNode map[string]int
 	total  int
 }
 
-// take counts what a node shows, or refuses it.
+// take counts the UI output of a node, or refuses it.
 func (s *outputSizes) take(id string, size int) error {
 	if size > maxOutputByNode {
-		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the node shows more than %d bytes of texts and file names", maxOutputByNode)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the UI output of the node, its texts and file names, has more than %d bytes", maxOutputByNode)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -40,14 +40,14 @@ func (s *outputSizes) take(id string, size int) error {
 		s.byNode = map[string]int{}
 	}
 	if total := s.total - s.byNode[id] + size; total > maxOutputByJob {
-		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the nodes of this job show more than %d bytes of texts and file names in all", maxOutputByJob)
+		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the UI outputs of this job, its texts and file names, have more than %d bytes", maxOutputByJob)
 	}
 	s.total += size - s.byNode[id]
 	s.byNode[id] = size
 	return nil
 }
 
-// outputBytes is about what an event of a node's end takes.
+// outputBytes is the approximate size of the event of a node's end.
 func outputBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
 	size := len(ui)
 	for _, f := range saved {
@@ -59,13 +59,13 @@ func outputBytes(ui json.RawMessage, saved []job.OutputFile, log []string) int {
 	return size
 }
 
-// uiOutput encodes what a node shows and counts it; what is too much is Exhausted.
+// uiOutput encodes the UI output of a node and counts it. An output that is too large is Exhausted.
 func (c *chain) uiOutput(id string, res node.Result, saved []job.OutputFile) (json.RawMessage, error) {
 	var ui json.RawMessage
 	if len(res.UI) > 0 {
 		var err error
 		if ui, err = json.Marshal(res.UI); err != nil {
-			return nil, fmt.Errorf("encode what node %s shows: %w", id, err)
+			return nil, fmt.Errorf("encode the UI output of node %s: %w", id, err)
 		}
 	}
 	return ui, c.plan.outputs.take(id, outputBytes(ui, saved, c.log.lines()))

@@ -12,7 +12,7 @@ import (
 const reportWithin = 5 * time.Second
 
 // reportWaiting publishes that a node waits for the end of an outage before its next attempt. It is best effort,
-// because the outage may affect the report too.
+// because the outage may also affect the report.
 func (c *chain) reportWaiting(ctx context.Context, cause error) {
 	if c.current == nil || fault.Is(cause, fault.Canceled) {
 		return

@@ -13,13 +13,14 @@ import (
 var (
 	// AccountAttribute is the account of a job or call. It is set at the start.
 	AccountAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceAccount")
-	// ClassAttribute is the model of a call, set at the start, or the class of the node of a job that takes longest.
+	// ClassAttribute is the model of a call, set at the start, or the class of a job's node that is expected to take
+	// longest.
 	ClassAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceClass")
-	// SurfaceAttribute is the API by which a job came.
+	// SurfaceAttribute is the API to which a job was submitted.
 	SurfaceAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceSurface")
-	// OutcomeAttribute is "canceled", or the type of the error of a job that failed.
+	// OutcomeAttribute is "canceled", or the error type of a failed job.
 	OutcomeAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceOutcome")
-	// ServerAttribute is the last ComfyUI server that ran a part of a job.
+	// ServerAttribute is the last ComfyUI server that ran a segment of a job.
 	ServerAttribute = temporal.NewSearchAttributeKeyKeyword("MillraceServer")
 )
 
@@ -28,9 +29,9 @@ func Attributes() []string {
 	return []string{AccountAttribute.GetName(), ClassAttribute.GetName(), SurfaceAttribute.GetName(), OutcomeAttribute.GetName(), ServerAttribute.GetName()}
 }
 
-// describe sets the search attributes that are known only while the run goes on, once, behind its end. A job that its
-// first activity finished is not described further: the additional write would cost as much as the job. Neither is a
-// workflow that was started without attributes, because its namespace may not have them.
+// describe sets the search attributes that are known only during the run, once, after its end. It does nothing for a
+// job that its first activity finished, because the additional write would cost as much as the job, and for a
+// workflow that was started without attributes, because its namespace may not define them.
 func (r *graphRun) describe(ctx workflow.Context, end activities.FinishResult) error {
 	if !workflow.GetTypedSearchAttributes(ctx).ContainsKey(AccountAttribute) {
 		return nil
@@ -49,7 +50,7 @@ func (r *graphRun) describe(ctx workflow.Context, end activities.FinishResult) e
 	return workflow.UpsertTypedSearchAttributes(ctx, updates...)
 }
 
-// maxSummary is below Temporal's bound on a summary, in bytes.
+// maxSummary bounds a summary, in bytes, below Temporal's bound.
 const maxSummary = 200
 
 // summary names the first units of a batch for people who read the history.
@@ -57,7 +58,7 @@ func (r *graphRun) summary(units []int) string {
 	var names []string
 	for _, u := range units {
 		if u >= len(r.plan.Nodes) {
-			continue // of an expansion, or of a very large graph
+			continue // the unit is of an expansion or of a very large graph
 		}
 		names = append(names, r.plan.Nodes[u])
 	}

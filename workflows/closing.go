@@ -7,15 +7,17 @@ import (
 	"github.com/millrace-dev/millrace/activities/modelcall"
 )
 
-// Types of the errors with which workflows fail whose work failed. They are benign: nothing is wrong with the service.
+// Error types of workflows that end as failed because their work failed. The errors are benign: the service itself
+// did not fail.
 const (
 	NodeFailed = "NodeFailed"
-	RunFailed  = "RunFailed" // outside the nodes
+	RunFailed  = "RunFailed" // the run failed outside its nodes
 	CallFailed = "CallFailed"
 )
 
-// closing returns how the workflow of a job ends once its end is recorded. Histories of versions whose Finish returned
-// nothing have no outcome: their workflows completed, whatever became of the job, and so do they when they replay.
+// closing returns the result of a job's workflow after the end of the job is recorded. In histories of versions whose
+// Finish returned nothing, the outcome is empty: those workflows completed whatever the outcome of the job, and their
+// replays do too.
 func closing(end activities.FinishResult) error {
 	switch end.Outcome {
 	case activities.Canceled:
@@ -30,7 +32,7 @@ func closing(end activities.FinishResult) error {
 	return nil
 }
 
-// closingCall returns how the workflow of a model call ends; "" is as for closing.
+// closingCall returns the result of a model call's workflow. An empty outcome has the same meaning as for closing.
 func closingCall(step modelcall.Step) error {
 	switch step.Outcome {
 	case modelcall.OutcomeCanceled:
@@ -44,7 +46,7 @@ func closingCall(step modelcall.Step) error {
 	return nil
 }
 
-// benign returns an error that ends a workflow as failed without being an error of the service.
+// benign returns an error that ends a workflow as failed without counting as an error of the service.
 func benign(message, kind string) error {
 	return temporal.NewApplicationErrorWithOptions(message, kind, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign,

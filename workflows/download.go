@@ -13,11 +13,11 @@ import (
 // DownloadAssetName is the registered name of DownloadAsset.
 const DownloadAssetName = "DownloadAsset"
 
-// DownloadAssetParams names the download.
+// DownloadAssetParams identifies the download.
 type DownloadAssetParams struct{ download.Ref }
 
-// fetching bounds one attempt by the hour that a source may take, and the whole by a day, outages of ours included. A
-// worker that dies is noticed by its missing heartbeat.
+// fetching bounds an attempt by the hour that a source may take, and all attempts by a day, which covers outages of
+// this service. Missing heartbeats reveal a worker that died.
 var fetching = workflow.ActivityOptions{
 	StartToCloseTimeout:    time.Hour + 5*time.Minute,
 	ScheduleToCloseTimeout: 24 * time.Hour,
@@ -25,8 +25,8 @@ var fetching = workflow.ActivityOptions{
 	RetryPolicy:            &retryForever,
 }
 
-// DownloadAsset makes the content of an address an asset of an account. A download that cannot be fetched ends as failed
-// with a reason, so every download ends.
+// DownloadAsset makes an asset of the content of a URL. A download that cannot be fetched ends as failed with a
+// reason, so that every download ends.
 func DownloadAsset(ctx workflow.Context, p DownloadAssetParams) error {
 	var a *upkeep.Downloads
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, fetching), a.FetchDownload, p.Ref).Get(ctx, nil)

@@ -13,14 +13,14 @@ import (
 // ExportAssetsName is the registered name of ExportAssets.
 const ExportAssetsName = "ExportAssets"
 
-// ExportAssetsParams names the export.
+// ExportAssetsParams identifies the export.
 type ExportAssetsParams struct{ export.Ref }
 
-// exportWithin bounds a whole export, outages included: nobody waits longer for an archive.
+// exportWithin bounds a whole export, including outages. No owner waits longer for an archive.
 const exportWithin = 24 * time.Hour
 
-// packing bounds one attempt by the slowest storage that is planned for. A worker that dies is noticed by its
-// missing heartbeat.
+// packing bounds an attempt for files of that many bytes by the slowest supported storage. Missing heartbeats reveal
+// a worker that died.
 func packing(bytes int64) workflow.ActivityOptions {
 	return workflow.ActivityOptions{
 		StartToCloseTimeout:    5*time.Minute + time.Duration(bytes/readingRate)*time.Second,
@@ -31,7 +31,7 @@ func packing(bytes int64) workflow.ActivityOptions {
 }
 
 // ExportAssets packs files of an account into an archive. An export that cannot be packed ends as failed with a
-// reason, so every export ends.
+// reason, so that every export ends.
 func ExportAssets(ctx workflow.Context, p ExportAssetsParams) error {
 	var a *upkeep.Exports
 	err := workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, packing(p.Bytes)), a.PackExport, p.Ref).Get(ctx, nil)

@@ -13,10 +13,10 @@ import (
 // IngestAssetName is the registered name of IngestAsset.
 const IngestAssetName = "IngestAsset"
 
-// IngestAssetParams names the asset.
+// IngestAssetParams identifies the asset.
 type IngestAssetParams struct{ asset.IngestRef }
 
-// readingRate is the slowest storage that verifying is planned for, in bytes per second.
+// readingRate is the speed of the slowest storage for which verification is planned, in bytes per second.
 const readingRate = 1 << 20
 
 // ingestBookkeeping is for a few database round trips by an ingest worker.
@@ -25,17 +25,17 @@ var ingestBookkeeping = workflow.ActivityOptions{
 	RetryPolicy:         &retryForever,
 }
 
-// scanning bounds a scanner: one that hangs costs its own place for two minutes, three times.
+// scanning bounds a scanner: a scanner that hangs occupies only its own slot, three times for two minutes.
 var scanning = workflow.ActivityOptions{
 	StartToCloseTimeout: 2 * time.Minute,
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// verifyHere is the size up to which bytes are verified within the workflow task: hashing them takes
-// tens of milliseconds, less than scheduling an activity costs the engine.
+// verifyHere is the size up to which bytes are verified within the workflow task. Hashing them takes tens of
+// milliseconds, less than scheduling an activity costs Temporal.
 const verifyHere = 16 << 20
 
-// verify has the stored bytes read again and hashed, and small files scanned.
+// verify runs the activity that reads and hashes the stored bytes again, and scans small files.
 func verify(ctx workflow.Context, ref asset.IngestRef) (result upkeep.Verified, err error) {
 	var a *upkeep.Ingest
 	if ref.Size <= verifyHere {
@@ -50,8 +50,8 @@ func verify(ctx workflow.Context, ref asset.IngestRef) (result upkeep.Verified, 
 	return result, err
 }
 
-// IngestAsset verifies and scans an asset after its upload was answered: it reads the stored bytes again, hashes
-// them, then scans them. Nothing waits for it. A scan without a verdict is recorded as such.
+// IngestAsset verifies and scans an asset after its upload was answered: it reads the stored bytes again, hashes them
+// and scans them. No request waits for it. A scan that fails is recorded as without a verdict.
 func IngestAsset(ctx workflow.Context, p IngestAssetParams) error {
 	var a *upkeep.Ingest
 	verified, err := verify(ctx, p.IngestRef)

@@ -14,23 +14,23 @@ import (
 // RetentionName is the registered name of Retention.
 const RetentionName = "Retention"
 
-// RetentionResult is what one sweep did.
+// RetentionResult is the result of a sweep.
 type RetentionResult struct {
 	Expired   int
 	Jobs      upkeep.JobSweep
 	Collected asset.Collection
 }
 
-// sweeping bounds the steps of a sweep. A walk over millions of blobs takes minutes and says by its
-// heartbeat that it goes on; what fails is left to the next sweep after three attempts.
+// sweeping bounds the steps of a sweep. A walk over millions of blobs takes minutes and sends heartbeats. After three
+// attempts, the next sweep does the rest.
 var sweeping = workflow.ActivityOptions{
 	StartToCloseTimeout: 2 * time.Hour,
 	HeartbeatTimeout:    2 * time.Minute,
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// Retention is one sweep: it retires jobs past their retention, then expires assets past their deadline, then deletes
-// blobs without references. A failed step does not prevent the others.
+// Retention is one sweep: it retires jobs whose retention has ended, expires assets whose deadline has passed, and
+// deletes blobs without references. If a step fails, the others still run.
 func Retention(ctx workflow.Context) (RetentionResult, error) {
 	var a *upkeep.Retention
 	var res RetentionResult

@@ -1,7 +1,6 @@
-// Package workflows holds the deterministic orchestration: what runs when. It
-// reads no clock, no random numbers and no maps in their own order, and touches the
-// world only through activities. Names and parameters are stored in histories:
-// fields are only added, and a change of the sequence of commands needs a version
+// Package workflows contains the deterministic orchestration: which activity runs when. It reads no clock and no
+// random numbers, does not depend on the order of maps, and has side effects only through activities. Names and
+// parameters are stored in histories: fields are only added, and a change of the sequence of commands needs a version
 // gate and a recorded history that replays.
 package workflows
 
@@ -12,18 +11,18 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// retryForever retries without end, because an accepted job must survive any outage. Errors that retrying cannot help
-// have the type attempt.ErrFinal. Ten seconds bounds the time until a part that works again is used again.
+// retryForever retries without end, because an accepted job must survive any outage. Errors that no retry can fix
+// have the type attempt.ErrFinal. The maximum interval of ten seconds bounds the delay after an outage ends.
 var retryForever = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }
 
-// noEnd is longer than any outage. Without ScheduleToCloseTimeout a local activity would take the bound of one attempt
-// as the bound of all, and its retries would end with the first.
+// noEnd is longer than any outage. Without ScheduleToCloseTimeout, a local activity uses the bound of one attempt for
+// all attempts, and would not be retried.
 const noEnd = 10 * 365 * 24 * time.Hour
 
-// bookkeeping is for activities of a few database round trips. Fifteen seconds covers a database
-// that restarts; the attempt after it finds what the first one recorded.
+// bookkeeping is for activities of a few database round trips. Fifteen seconds cover a restart of the database; the
+// next attempt finds the events of the first one.
 var bookkeeping = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
 	ScheduleToCloseTimeout: noEnd,
@@ -31,14 +30,14 @@ var bookkeeping = workflow.LocalActivityOptions{
 }
 
 // cheapNodes is for a fused chain, which the planner bounds to two seconds; the rest is slack for a busy machine. A
-// chain that does not end within a minute, retries included, runs with longNodes.
+// chain that takes longer than a minute, including retries, runs with longNodes.
 var cheapNodes = workflow.LocalActivityOptions{
 	StartToCloseTimeout: 60 * time.Second,
 	RetryPolicy:         &retryForever,
 }
 
-// longNodes is for nodes that may take minutes. A worker that dies is noticed by its missing
-// heartbeat within ten seconds, whatever the timeout.
+// longNodes is for nodes that may take minutes. Missing heartbeats reveal a worker that died within ten seconds,
+// independently of the timeout.
 var longNodes = workflow.ActivityOptions{
 	StartToCloseTimeout: 2 * time.Hour,
 	HeartbeatTimeout:    10 * time.Second,
@@ -46,12 +45,12 @@ var longNodes = workflow.ActivityOptions{
 	RetryPolicy:         &retryForever,
 }
 
-// ShortQueue is the end of the name of the task queue of batches that take a few seconds at most. A worker has room for
-// them beside the long ones, so that a graph of short nodes does not wait for graphs of long ones.
+// ShortQueue is the suffix of the task queue of batches that take at most a few seconds. A worker has separate slots
+// for them, so that a graph of short nodes does not wait for graphs of long nodes.
 const ShortQueue = "-short"
 
-// shortNodes is for batches of ShortQueue and PartnerQueue. One that no worker takes within a minute, because all are of an earlier
-// version or have a long backlog, runs with longNodes.
+// shortNodes is for batches of ShortQueue and PartnerQueue. A batch that no worker starts within a minute, because
+// all workers have an earlier version or a long backlog, runs with longNodes.
 var shortNodes = workflow.ActivityOptions{
 	ScheduleToStartTimeout: time.Minute,
 	StartToCloseTimeout:    longNodes.StartToCloseTimeout,
@@ -60,16 +59,16 @@ var shortNodes = workflow.ActivityOptions{
 	RetryPolicy:            &retryForever,
 }
 
-// PartnerQueue is the end of the name of the task queue of partner nodes: they wait for a model rather than work, for
-// minutes in case of a video, and must not keep the few slots of nodes that work.
+// PartnerQueue is the suffix of the task queue of partner nodes. They wait for a model, for minutes if it makes a
+// video, and must not occupy the few slots of nodes that compute.
 const PartnerQueue = "-partners"
 
-// SegmentQueue is the end of the name of the task queue of segments: they wait for servers rather than work, so that many
-// of them may stand beside the few nodes that a machine can run at once.
+// SegmentQueue is the suffix of the task queue of segments. They wait for servers and do not compute, so a worker has
+// many more slots for them than for nodes.
 const SegmentQueue = "-segments"
 
-// segments is for the parts of graphs that ComfyUI servers run, which may wait for one for days. A driver that dies is
-// noticed by its missing heartbeat.
+// segments is for segments of graphs, which may wait for a ComfyUI server for days. Missing heartbeats reveal a
+// driver that died.
 var segments = workflow.ActivityOptions{
 	StartToCloseTimeout: 30 * 24 * time.Hour,
 	HeartbeatTimeout:    10 * time.Second,

@@ -19,13 +19,13 @@ import (
 // RunGraphName is the registered name of RunGraph.
 const RunGraphName = "RunGraph"
 
-// RunGraphParams names the run. Resumed is set when a long run continues as a new execution.
+// RunGraphParams identifies the run. Resumed is set when a long run continues as a new execution.
 type RunGraphParams struct {
 	job.RunRef
 	Resumed *Resumption `json:",omitempty"`
 }
 
-// Resumption is what one execution of a long run hands to the next.
+// Resumption is the state that one execution of a long run passes to the next.
 type Resumption struct {
 	Plan      activities.BeginResult
 	Scheduler graph.State
@@ -33,8 +33,8 @@ type Resumption struct {
 	Seen      int64            `json:",omitempty"`
 }
 
-// RunGraph runs one job: plan, run the nodes as their inputs become ready, finish. The workflow ends as the job did:
-// completed, canceled, or failed with an error that names the node and the type of its error.
+// RunGraph runs one job: it plans the run, runs the nodes as their inputs become ready, and finishes the job. The
+// workflow ends like the job: completed, canceled, or failed with an error that names the node and its error type.
 func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 	r := &graphRun{ref: p.RunRef, values: map[int][]string{}}
 	if p.Resumed != nil {
@@ -53,7 +53,7 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		if err != nil {
 			return err // continue-as-new, or an engine error
 		}
-		if r.plan.Ended { // recorded with its last segment
+		if r.plan.Ended { // the end was recorded with the last segment
 			return r.describe(ctx, activities.FinishResult{Outcome: activities.Succeeded})
 		}
 		end, err := r.finish(ctx, outcome)
@@ -66,16 +66,16 @@ func RunGraph(ctx workflow.Context, p RunGraphParams) error {
 		if !planIsStale(err) {
 			return err
 		}
-		r.stale = true // events that the end needs are no longer in the log
+		r.stale = true // the log has lost events of the run
 	}
 }
 
-// errDisagree ends the replay of a run whose nodes, as they are recorded, do not finish the graph by this scheduler.
+// errDisagree fails the replay of a run whose recorded nodes do not finish the graph according to this scheduler.
 var errDisagree = errors.New("the first activity ended the run, and the scheduler has nodes left")
 
-// agree compares the scheduler with a run that the first activity ended. It recorded which units ran and how they ended, so
-// that a replay proves that this version schedules as that one did. Earlier versions recorded no shape: there is nothing to
-// compare.
+// agree compares the scheduler with a run that the first activity ended. The activity recorded which units ran and
+// how they ended, so a replay proves that this version schedules them in the same way. Earlier versions recorded no
+// shape to compare.
 func (r *graphRun) agree() error {
 	if r.sched.Finished() {
 		return nil
@@ -83,7 +83,7 @@ func (r *graphRun) agree() error {
 	return errDisagree
 }
 
-// planIsStale reports that the run must be planned again.
+// planIsStale reports whether an error means that the run must be planned again.
 func planIsStale(err error) bool {
 	var app *temporal.ApplicationError
 	return errors.As(err, &app) && app.Type() == attempt.ErrPlanChanged
@@ -95,20 +95,20 @@ type graphRun struct {
 	plan   activities.BeginResult
 	sched  *graph.Scheduler
 	values map[int][]string // references of stored values, by unit and slot
-	stored []string         // the same, in order of arrival, to be forgotten at the end
+	stored []string         // the same references in order of arrival; they are deleted at the end
 
 	inFlight int
 	failed   *string // node whose failure ends the run
 	failure  *job.Failure
-	stopped  bool // the log has the user's cancellation, which may arrive there before the signal does here
+	stopped  bool // the user's cancellation is in the log, possibly before the signal arrives
 	replans  int
-	stale    bool // the plan is not that of the binary that runs the activities now
+	stale    bool // the binary that runs the activities plans the graph differently
 	at       *job.NodeRef
-	server   string // that ran the last segment
-	seen     int64  // version of the job's stream that the batches so far have brought it to
+	server   string // server that ran the last segment
+	seen     int64  // version of the job's stream after the latest batch
 }
 
-// begin plans the run. A reason not to run it is recorded in the state.
+// begin plans the run. If the run cannot run, begin records the reason in the state.
 func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	var a *activities.Graph
 	params := activities.BeginParams{
@@ -162,8 +162,8 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	selector := workflow.NewSelector(ctx)
 	for {
 		if r.stale && r.inFlight == 0 && !r.over(ctx) {
-			// The graph starts over under the plan of the binary that runs now. Events have the ids they
-			// had, so what was recorded stays as it is and nothing appears twice.
+			// The binary that runs now plans the graph again from the start. Events keep their ids, so recorded
+			// events are not appended twice.
 			r.replan(ctx)
 		}
 		if !r.over(ctx) && !r.stale && !workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
@@ -188,8 +188,8 @@ func (r *graphRun) run(ctx workflow.Context) (activities.Outcome, error) {
 	}
 }
 
-// savesAfterFailure reports whether outputs that were ready when a node failed are still saved, as they would have been
-// if nodes ran one by one: an output runs before others that are ready.
+// savesAfterFailure reports whether outputs that were ready when a node failed are still saved. If nodes ran one by
+// one they would have been saved, because an output runs before other ready nodes.
 func (r *graphRun) savesAfterFailure(ctx workflow.Context) bool {
 	if r.failed == nil || r.failure != nil || r.stopped || ctx.Err() != nil || r.inFlight == 0 {
 		return false
@@ -197,16 +197,16 @@ func (r *graphRun) savesAfterFailure(ctx workflow.Context) bool {
 	return workflow.GetVersion(ctx, "outputs-saved-after-a-failure", workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
-// maxReplanWait is how long a run waits at most before it is planned yet again.
+// maxReplanWait bounds the wait before a run is planned again.
 const maxReplanWait = 30 * time.Second
 
-// replan plans the run again: at once the first time, then later and later. While two versions of the
-// program take each other's work, as in a slow deployment, a run would otherwise be planned without rest.
+// replan plans the run again: at once the first time, then after increasing waits. In a slow deployment, two versions
+// of the program may alternate, and a run would otherwise be planned again without pause.
 func (r *graphRun) replan(ctx workflow.Context) {
 	if r.replans > 0 {
 		wait := min(time.Second<<min(r.replans-1, 10), maxReplanWait)
 		if workflow.Sleep(ctx, wait) != nil {
-			r.stopped = true // canceled meanwhile
+			r.stopped = true // the job was canceled meanwhile
 			return
 		}
 	}
@@ -214,7 +214,7 @@ func (r *graphRun) replan(ctx workflow.Context) {
 	r.begin(ctx, true)
 }
 
-// over reports whether the run's end is decided.
+// over reports whether the outcome of the run is decided.
 func (r *graphRun) over(ctx workflow.Context) bool {
 	return r.failed != nil || r.failure != nil || r.stopped || ctx.Err() != nil
 }
@@ -285,7 +285,7 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 	})
 }
 
-// ownQueue returns the options of a batch that does not wait behind long ones.
+// ownQueue returns the options of a batch that has a task queue beside the one for long batches.
 func ownQueue(ctx workflow.Context, b graph.Batch) workflow.ActivityOptions {
 	options, queue := shortNodes, ShortQueue
 	if b.Waits {
@@ -295,14 +295,14 @@ func ownQueue(ctx workflow.Context, b graph.Batch) workflow.ActivityOptions {
 	return options
 }
 
-// neverStarted reports that no worker took an activity in time.
+// neverStarted reports whether err means that no worker started an activity in time.
 func neverStarted(err error) bool {
 	var timeout *temporal.TimeoutError
 	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
-// outgrown reports that a cheap batch did not end in time, because it was larger than the planner could know, such as
-// a list of thousands of pictures, or because the database was unavailable. Its nodes are not at fault.
+// outgrown reports whether a cheap batch did not end in time, because it was larger than the planner could estimate,
+// such as a list of thousands of pictures, or because the database was unavailable. Its nodes did not fail.
 func (r *graphRun) outgrown(ctx workflow.Context, err error) bool {
 	if !temporal.IsTimeoutError(err) || r.over(ctx) {
 		return false
@@ -310,7 +310,7 @@ func (r *graphRun) outgrown(ctx workflow.Context, err error) bool {
 	return workflow.GetVersion(ctx, "outgrown-batches-run-long", workflow.DefaultVersion, 1) != workflow.DefaultVersion
 }
 
-// inputs collects the stored values that a batch reads from outside itself.
+// inputs returns the stored values that a batch reads from other batches.
 func (r *graphRun) inputs(b graph.Batch) []activities.Input {
 	var in []activities.Input
 	for _, unit := range b.Needs {
@@ -319,10 +319,10 @@ func (r *graphRun) inputs(b graph.Batch) []activities.Input {
 	return in
 }
 
-// maxUnits bounds a run whose nodes expand: its state travels from one execution to the next.
+// maxUnits bounds a run with expansions: its state is passed from one execution to the next.
 const maxUnits = 20_000
 
-// expansions names the nodes that expanded so far, for the activities to plan with.
+// expansions returns the nodes that have expanded, which activities need for planning.
 func (r *graphRun) expansions() []activities.Expansion {
 	var out []activities.Expansion
 	for _, g := range r.sched.Expansions() {
@@ -374,7 +374,7 @@ func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.R
 	for _, unit := range res.Lost {
 		r.sched.Lost(unit)
 	}
-	if r.sched.Size() > maxUnits { // batches that ran beside each other did not see how far the others grew
+	if r.sched.Size() > maxUnits { // concurrent batches did not see each other's expansions
 		r.fail(ctx, "the nodes of the graph expand to too many", nil)
 	}
 }

@@ -19,8 +19,8 @@ type RunModelParams struct {
 	Next *modelcall.Step `json:",omitempty"`
 }
 
-// dispatching is for the one exchange that sends a call: one attempt, whatever happens. The timeout
-// is far above any model's own bound; a conversation of minutes keeps the workflow task alive.
+// dispatching is for the one exchange that sends a call: exactly one attempt. The timeout is far above the bound of
+// any model; a local activity of minutes keeps the workflow task alive.
 var dispatching = workflow.LocalActivityOptions{
 	StartToCloseTimeout: time.Hour,
 	RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
@@ -33,29 +33,29 @@ var resolving = workflow.LocalActivityOptions{
 	RetryPolicy:            &retryForever,
 }
 
-// polling is for one status request, and the answer when it is there.
+// polling is for one status request and the answer if it is ready.
 var polling = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Minute,
 	ScheduleToCloseTimeout: noEnd,
 	RetryPolicy:            &retryForever,
 }
 
-// hosting bounds the copying of result assets: videos of hundreds of megabytes. After three attempts
-// the answer goes out with the provider's own references.
+// hosting bounds the copying of result assets, which may be videos of hundreds of megabytes. After three attempts the
+// answer keeps the provider's own references.
 var hosting = workflow.ActivityOptions{
 	StartToCloseTimeout: 15 * time.Minute,
 	HeartbeatTimeout:    30 * time.Second,
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// sendAgain is the pause before a call is sent whose sending failed on our side before the wire.
+// sendAgain is the pause before a call is sent again that certainly never left this service.
 const sendAgain = time.Second
 
-// RunModel runs one call: send, poll until it is answered, copy its assets, settle. The log has the state of the
-// call; the workflow only decides the next step, and ends as the call did.
+// RunModel runs one call: it sends the call, polls until the answer is ready, copies the assets and settles the
+// charge. The state of the call is in the log; the workflow only decides the next step. It ends like the call.
 func RunModel(ctx workflow.Context, p RunModelParams) error {
 	m := &modelRun{run: p.Run, asked: ctx}
-	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // a cancel request is something to act on, not the end
+	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // the workflow continues after a cancel request, to act on it
 	step := modelcall.Step{Next: modelcall.NextSend}
 	if p.Next != nil {
 		step, m.gone = *p.Next, p.Next.Stop
@@ -78,11 +78,11 @@ type modelRun struct {
 	run     call.Run
 	ctx     workflow.Context // not canceled with the caller
 	asked   workflow.Context // canceled when the caller cancels
-	gone    bool             // the log has the cancellation: a run that replaces a lost one is not canceled itself
-	stopped bool             // and the provider has been asked to stop
+	gone    bool             // the cancellation is in the log: a workflow that replaces a lost one receives no cancel request
+	stopped bool             // the provider was asked to cancel
 }
 
-// mustStop reports whether the caller canceled and the provider has not been asked to stop.
+// mustStop reports whether the caller canceled and the provider was not yet asked to cancel.
 func (m *modelRun) mustStop() bool { return (m.gone || m.asked.Err() != nil) && !m.stopped }
 
 // take performs a step of the call and returns the next one.
@@ -110,8 +110,8 @@ func (m *modelRun) take(step modelcall.Step) (modelcall.Step, error) {
 	return modelcall.Step{Next: modelcall.NextNothing}, nil
 }
 
-// send puts the call on the wire, once. An attempt that failed on our side before the wire is not
-// repeated by the engine: the log says whether there may be another.
+// send sends the call, once. Temporal does not retry an attempt that failed before it sent anything: the log decides
+// whether another attempt may follow.
 func (m *modelRun) send() (modelcall.Step, error) {
 	var a *modelcall.Activities
 	var step modelcall.Step
@@ -125,8 +125,8 @@ func (m *modelRun) send() (modelcall.Step, error) {
 	return m.local(resolving, a.Resolve)
 }
 
-// local runs a local activity until it answers. One that a worker took away as it shut down begins
-// again elsewhere.
+// local runs a local activity until it returns. An activity that was interrupted by the shutdown of its worker runs
+// again on another worker.
 func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (modelcall.Step, error) {
 	ctx := workflow.WithLocalActivityOptions(m.ctx, options)
 	for {
@@ -156,7 +156,7 @@ func (m *modelRun) pause(d time.Duration) {
 	selector.Select(m.ctx)
 }
 
-// host copies assets; a call whose assets cannot be copied is delivered as the provider answered it.
+// host copies assets. If they cannot be copied, the call is delivered with the answer of the provider.
 func (m *modelRun) host() (modelcall.Step, error) {
 	var a *modelcall.Activities
 	var step modelcall.Step

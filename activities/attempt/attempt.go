@@ -1,6 +1,6 @@
-// Package attempt says how an attempt of an activity ends: what is tried again, and what is final. It keeps one
-// promise: an outage, however long and of whatever kind, ends nothing that was accepted. It also gives the signs of
-// life by which Temporal tells that a long attempt goes on. What the activities do is left to them.
+// Package attempt decides how an attempt of an activity ends: which errors are retried and which are final. It
+// promises that no outage, however long, ends accepted work. It also sends the heartbeats by which Temporal
+// recognises that a long attempt is alive.
 package attempt
 
 import (
@@ -13,15 +13,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Error types that workflows tell apart.
+// Error types that workflows distinguish.
 const (
 	ErrPlanChanged = "plan_changed" // this binary plans the graph differently from the one that began the run
-	ErrFinal       = "final"        // retrying cannot help
+	ErrFinal       = "final"        // a retry cannot succeed
 )
 
-// Error is the activities' only translation of fault kinds. What a contract refuses is final. Everything
-// else is tried again without end: an accepted job outlives every outage, and an error that nobody has classified may
-// be one. A panic that repeats is made final by whoever counts it (activities).
+// Error converts an error of an activity for Temporal; no other code of the activities translates fault kinds. A
+// refusal by a contract is final. Every other error is retried without end: an accepted job outlives every outage,
+// and an unclassified error may be an outage. Package activities makes a repeated panic final.
 func Error(err error) error {
 	var app *temporal.ApplicationError
 	if err == nil || errors.As(err, &app) || IsOutage(err) || fault.KindOf(err) == fault.Internal {
@@ -30,8 +30,8 @@ func Error(err error) error {
 	return temporal.NewNonRetryableApplicationError(fault.Sentence(err), ErrFinal, nil)
 }
 
-// IsOutage reports an error that lies in a part of ours and passes: something is away, or a disk is full, or the work
-// was interrupted.
+// IsOutage reports whether an error is a temporary failure of a part of this service: the part is down, a disk is
+// full, or the work was interrupted.
 func IsOutage(err error) bool {
 	switch fault.KindOf(err) {
 	case fault.Unavailable, fault.Canceled:
@@ -43,13 +43,13 @@ func IsOutage(err error) bool {
 	return false
 }
 
-// Panic is a panic of our own code as an error: a bug, and no outage.
+// Panic is a panic of this program as an error. It is a bug, not an outage.
 type Panic struct{ text string }
 
 // Error returns the panic with its stack.
 func (e *Panic) Error() string { return e.text }
 
-// Contain makes a panic an error. It is to be deferred.
+// Contain converts a panic to an error. It must be deferred.
 func Contain(err *error) {
 	if r := recover(); r != nil {
 		*err = &Panic{fmt.Sprintf("panic: %v\n%s", r, debug.Stack())}

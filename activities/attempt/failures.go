@@ -8,11 +8,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Failures returns what converts the errors of activities and workflows for Temporal's histories, which keep them. It is
-// that of the SDK, but a history holds no words of a database, which may repeat names of tables and values of rows: it
-// says what their SQLSTATE means, as fault.Sentence does. The words are in the log of the process.
+// Failures returns the converter for errors of activities and workflows, which Temporal stores in histories. It is
+// the SDK's converter, except that messages of a database, which may contain names of tables and values of rows, are
+// replaced by the meaning of their SQLSTATE, as by fault.Sentence. The original messages are in the log of the
+// process.
 //
-// With encrypted, messages and stack traces are payloads of values, which encrypts them.
+// If encrypted is set, messages and stack traces are payloads, which values encrypts.
 func Failures(values converter.DataConverter, encrypted bool) converter.FailureConverter {
 	return failures{temporal.NewDefaultFailureConverter(temporal.DefaultFailureConverterOptions{DataConverter: values}), values, encrypted}
 }
@@ -29,7 +30,7 @@ func (f failures) ErrorToFailure(err error) *failurepb.Failure {
 	if err == nil {
 		return failure
 	}
-	for part := failure; part != nil; part = part.GetCause() { // each says what those behind it say, too
+	for part := failure; part != nil; part = part.GetCause() { // the message of an error contains those of its causes
 		part.Message = fault.SentenceOf(part.GetMessage(), err)
 		if f.encrypted && part.GetEncodedAttributes() == nil {
 			if converter.EncodeCommonFailureAttributes(f.values, part) != nil {

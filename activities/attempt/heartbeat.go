@@ -11,18 +11,18 @@ import (
 )
 
 const (
-	// heartbeatEvery is a third of the heartbeat timeout: two may be lost before a worker counts as dead.
+	// heartbeatEvery is a third of the heartbeat timeout: a worker counts as dead only after two lost heartbeats.
 	heartbeatEvery = 3 * time.Second
-	// heartbeatWithin bounds one heartbeat. By then Temporal has given the attempt up, or is itself away.
+	// heartbeatWithin bounds one heartbeat. After this time, Temporal has ended the attempt or is down.
 	heartbeatWithin = 10 * time.Second
 )
 
-// Heartbeat tells Temporal that the activity goes on, until ctx ends. The activity is canceled when Temporal answers that
-// it is to end, or that another attempt has begun. A heartbeat without an answer changes nothing: Temporal may be
-// restarting, and the work that was done so far counts if it is back in time.
+// Heartbeat sends heartbeats to Temporal until ctx ends. The activity is canceled when Temporal answers that it must
+// end or that another attempt has begun. A heartbeat without an answer changes nothing: Temporal may be restarting,
+// and the finished work is kept if Temporal returns in time.
 //
-// The heartbeats of the SDK are not used for that. It cancels the activity when one of them takes longer than the
-// interval between two.
+// The heartbeats of the SDK do not have this property: the SDK cancels the activity when a heartbeat takes longer
+// than the interval.
 func Heartbeat(ctx context.Context) {
 	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
@@ -32,7 +32,7 @@ func Heartbeat(ctx context.Context) {
 			return
 		case <-tick.C:
 			if isOver(sendHeartbeat(ctx)) {
-				activity.RecordHeartbeat(ctx) // gets the same answer, and cancels the activity as the SDK does
+				activity.RecordHeartbeat(ctx) // the SDK gets the same answer and cancels the activity
 			}
 		}
 	}

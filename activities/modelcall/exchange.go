@@ -20,8 +20,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// exchanges are the running conversations of this process with providers. They belong to the process and not to an
-// activity: if Temporal ends the activity, by a shutdown or a timeout, the provider's answer is still recorded.
+// exchanges are the running exchanges of this process with providers. They belong to the process, not to an activity:
+// if Temporal ends the activity, by a shutdown or a timeout, the provider's answer is still recorded.
 type exchanges struct {
 	active sync.WaitGroup
 
@@ -31,12 +31,12 @@ type exchanges struct {
 	open map[call.ID]*exchange
 }
 
-// maxRecent bounds the outcomes that are remembered.
+// maxRecent bounds the remembered outcomes.
 const maxRecent = 4096
 
 type exchange struct {
 	id   call.ID
-	done chan struct{} // closed behind step and err
+	done chan struct{} // closed after step and err are set
 	step Step
 	err  error
 }
@@ -52,7 +52,7 @@ func newExchanges() *exchanges {
 // outcome returns the outcome of a recent exchange of this process.
 func (e *exchanges) outcome(id call.ID) (Step, bool) { return e.recent.Get(id) }
 
-// close forgets an exchange whose outcome is recorded, and remembers the outcome for a while.
+// close removes an exchange whose outcome is recorded, and remembers the outcome for a while.
 func (e *exchanges) close(x *exchange) {
 	if x.err == nil {
 		e.recent.Add(x.id, x.step)
@@ -63,7 +63,7 @@ func (e *exchanges) close(x *exchange) {
 	close(x.done)
 }
 
-// claim returns the call's exchange, and whether it is new.
+// claim returns the exchange of a call, and whether it is new.
 func (e *exchanges) claim(id call.ID) (*exchange, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -82,7 +82,7 @@ func (e *exchanges) find(id call.ID) (*exchange, bool) {
 	return x, ok
 }
 
-// drop removes an exchange that did not begin. Activities that joined it read the log.
+// drop removes an exchange that did not begin. The activities that joined it read the log.
 func (e *exchanges) drop(id call.ID) {
 	e.mu.Lock()
 	x := e.open[id]
@@ -92,7 +92,7 @@ func (e *exchanges) drop(id call.ID) {
 	close(x.done)
 }
 
-// run performs the exchange in the background. find returns it until its outcome is recorded.
+// run performs the exchange in the background. Activities find the exchange until its outcome is recorded.
 func (e *exchanges) run(x *exchange, converse func(context.Context) (Step, error)) {
 	e.active.Go(func() {
 		x.step, x.err = converse(context.Background())
@@ -109,7 +109,7 @@ func (x *exchange) wait(ctx context.Context) (Step, error) {
 	}
 }
 
-// Drain waits until no exchange is under way, or ctx ends.
+// Drain waits until all exchanges have ended, or ctx ends.
 func (m *Activities) Drain(ctx context.Context) error {
 	idle := make(chan struct{})
 	go func() {
@@ -135,8 +135,8 @@ func (m *Activities) converse(ctx context.Context, r call.Run, conv call.Convers
 	return m.untilRecorded(ctx, r, m.outcomeRecorder(ctx, r, out, err, sink, links))
 }
 
-// dispatchRecovering sends a call. A provider may answer anything: if reading the answer panics, this call ends with an
-// unknown outcome, and the process goes on with its other calls.
+// dispatchRecovering sends a call. If reading the answer of the provider panics, only this call ends, with an unknown
+// outcome.
 func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversation, sink io.Writer) (out call.Exchange, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -155,7 +155,8 @@ func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.E
 	return m.outcome(ctx, r, out, sink, links)
 }
 
-// untilRecorded records an outcome and retries until it succeeds, because only this process knows the paid outcome.
+// untilRecorded records an outcome, with retries until it succeeds, because only this process has the outcome of a
+// paid call.
 func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func() (Step, error)) (Step, error) {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 100 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
 	for pause.Reset(); ; {
@@ -174,22 +175,22 @@ func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func(
 	}
 }
 
-// unanswered ends a call whose dispatch gave no answer at all.
+// unanswered ends a call whose dispatch got no answer.
 func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
 	m.Log.Warn("provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Data: call.FailedV1{
 			Model: r.Model, Unsent: true,
-			Failure: call.Failure{Type: call.ServiceUnavailable, Detail: "the provider cannot be reached; nothing was sent, and the same request may be sent again"},
+			Failure: call.Failure{Type: call.ServiceUnavailable, Detail: "the provider cannot be reached; nothing was sent, so the same request may be sent again"},
 		}})
 	}
 	if errors.Is(cause, call.ErrTimeout) {
 		return m.unknown(ctx, r, call.Failure{Type: call.ProviderTimeout, Detail: "the provider did not answer within its deadline"})
 	}
-	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Detail: "the provider broke off before it gave a complete answer"})
+	return m.unknown(ctx, r, call.Failure{Type: call.ProviderError, Detail: "the connection to the provider broke before the answer was complete"})
 }
 
-// outcome returns what records an exchange. The sink is committed once.
+// outcome returns a function that records the outcome of an exchange. It commits the sink once.
 func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	switch out.Phase {
 	case call.PhaseAnswered:
@@ -226,10 +227,10 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 	return err
 }
 
-// answered stores an answer and records it. If the answer has no assets to copy, the call ends.
+// answered stores an answer and records it. An answer without assets to copy ends the call.
 func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
-	if failed != nil { // the bytes are gone with the sink
+	if failed != nil { // the sink has lost the bytes
 		m.Log.Error("storing an answer failed", "call_id", r.Call, "error", failed)
 		return func() (Step, error) {
 			return m.unknown(ctx, r, internalFailure("the provider answered, but the router could not store the answer"))
@@ -258,7 +259,7 @@ func isJSON(contentType string) bool {
 	return media == "application/json" || strings.HasSuffix(media, "+json")
 }
 
-// tee writes to the sink, and shows the finder what passed.
+// tee writes to the sink and passes the bytes to the finder.
 type tee struct {
 	sink  blob.Writer
 	links *linkFinder
@@ -270,15 +271,16 @@ func (t tee) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// linkFinder looks for JSON strings that begin as web addresses: an answer with one refers to bytes outside itself.
+// linkFinder searches for JSON strings that begin like URLs: an answer with such a string may refer to content
+// outside itself.
 type linkFinder struct {
 	found bool
-	tail  []byte // end of the bytes before, where an address may have begun
+	tail  []byte // end of the previous bytes, in which a URL may begin
 }
 
 var addresses = [][]byte{[]byte(`"http://`), []byte(`"https://`), []byte(`"http:\/\/`), []byte(`"https:\/\/`)}
 
-// longestAddress is the length of the longest beginning above.
+// longestAddress is the length of the longest prefix above.
 const longestAddress = len(`"https:\/\/`)
 
 func (f *linkFinder) see(p []byte) {

@@ -1,6 +1,6 @@
-// Package modelcall holds the activities of RunModel, which run one call to a partner model: send it, poll for its
-// answer, copy its assets, record its end. They make one promise: a call is sent at most once, whatever process
-// dies. Package workflows decides the order of activities; internal/model speaks the providers' protocols.
+// Package modelcall contains the activities of RunModel, which run one call to a partner model: they send it, poll
+// for its answer, copy its assets and record its end. It promises that a call is sent at most once, even if processes
+// die. Package workflows decides the order of the activities; internal/model implements the providers' protocols.
 package modelcall
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// Calls is the store of calls, as far as activities need it.
+// Calls is the part of the store of calls that the activities use.
 type Calls interface {
 	Load(ctx context.Context, account string, id call.ID) (call.Call, error)
 	End(ctx context.Context, e call.Ending) (call.Ended, error)
@@ -30,10 +30,10 @@ type Calls interface {
 	Alive(ctx context.Context, worker string) (bool, error)
 }
 
-// Hosts copies assets of answers to our own storage.
+// Hosts copies assets of answers to the storage of this service.
 type Hosts interface {
-	// Host copies the assets that the model's rules name, best effort for each, and returns the
-	// answer with the addresses of the copies.
+	// Host copies the assets that the model's rules name, each as best effort, and returns the answer with the
+	// addresses of the copies.
 	Host(ctx context.Context, c call.Call) (call.HostedV1, error)
 }
 
@@ -55,10 +55,10 @@ type Deps struct {
 type Activities struct {
 	Deps
 	exchanges *exchanges
-	alive     atomic.Bool // this process records heartbeats, so others wait for the calls it sends
+	alive     atomic.Bool // this process sends heartbeats, so others wait for its calls
 }
 
-// SetAlive says whether this process records heartbeats. Only then does it send calls itself.
+// SetAlive records whether this process sends heartbeats. Only a process with heartbeats sends calls itself.
 func (m *Activities) SetAlive(yes bool) { m.alive.Store(yes) }
 
 // New returns the activities over their dependencies.
@@ -71,24 +71,24 @@ type Next string
 
 // The steps.
 const (
-	NextNothing Next = "nothing" // it has ended
+	NextNothing Next = "nothing" // the call has ended
 	NextSend    Next = "send"    // nothing was sent yet
-	NextWait    Next = "wait"    // another process sends it
-	NextPoll    Next = "poll"    // the provider works on it
-	NextHost    Next = "host"    // its answer has assets to copy
+	NextWait    Next = "wait"    // another process sends the call
+	NextPoll    Next = "poll"    // the provider is working on the call
+	NextHost    Next = "host"    // the answer has assets to copy
 )
 
-// Step tells the workflow of a call what to do next.
+// Step is the next step of a call for its workflow.
 type Step struct {
 	Next  Next
-	After time.Duration // how long to wait before
+	After time.Duration // wait before the step
 	Stop  bool          `json:",omitempty"` // according to the log, the call was canceled
 
-	Outcome Outcome `json:",omitempty"` // of a call that has ended; "" = by a version that did not say
+	Outcome Outcome `json:",omitempty"` // outcome of a call that has ended; "" = an earlier version ended it
 	Cause   string  `json:",omitempty"` // type of the failure of a call that failed or whose outcome is unknown
 }
 
-// Outcome is how a call ended, as its workflow repeats it.
+// Outcome is the outcome of a call for the result of its workflow.
 type Outcome string
 
 // The outcomes.
@@ -122,11 +122,11 @@ func stepAfter(ending any) Step {
 	}
 }
 
-// waitElsewhere is the pause between two looks at a call that another process sends.
+// waitElsewhere is the interval of checking a call that another process sends.
 const waitElsewhere = 2 * time.Second
 
-// Dispatch sends the call to its provider, at most once in the call's life, and records the outcome. The event
-// call.dispatching is recorded first, and only the process that recorded it sends the call.
+// Dispatch sends the call to its provider, at most once in the life of the call, and records the outcome. It records
+// the event call.dispatching first, and only the process that recorded it sends the call.
 func (m *Activities) Dispatch(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.dispatch(ctx, r)
 	return step, attempt.Error(err)
@@ -154,14 +154,14 @@ func (m *Activities) dispatch(ctx context.Context, r call.Run) (Step, error) {
 		}
 		return m.resolve(ctx, r)
 	}
-	m.exchanges.run(x, func(own context.Context) (Step, error) { // it outlives the activity, and its span is below it
+	m.exchanges.run(x, func(own context.Context) (Step, error) { // the exchange outlives the activity; its span is a child of the activity's
 		return m.converse(telemetry.Along(own, ctx), r, conv, sink)
 	})
 	return x.wait(ctx)
 }
 
-// open opens the stored request and a place for the answer, so that nothing of ours can fail once the provider is
-// reached.
+// open opens the stored request and a sink for the answer, so that no part of this service can fail after the
+// provider is reached.
 func (m *Activities) open(ctx context.Context, r call.Run) (call.Conversation, blob.Writer, error) {
 	conv, err := m.conversation(ctx, r, call.Call{})
 	if err != nil {
@@ -189,15 +189,15 @@ func (m *Activities) conversation(ctx context.Context, r call.Run, c call.Call) 
 
 func closeConversation(conv call.Conversation, sink blob.Writer) {
 	if r, ok := conv.Body.(blob.Reader); ok {
-		_ = r.Close() // reading is over
+		_ = r.Close() // an error after reading has no effect
 	}
 	if sink != nil {
-		_ = sink.Abort() // the staging folder is swept
+		_ = sink.Abort() // a sweep clears the staging folder
 	}
 }
 
-// endUnsent ends a call that cannot be sent, because its request is lost or its answer cannot be stored. It returns an
-// outage as an error, to be retried.
+// endUnsent ends a call that cannot be sent, because its request is lost or its answer cannot be stored. It returns
+// an outage as an error, so that the activity is retried.
 func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (Step, error) {
 	if attempt.IsOutage(cause) || fault.Is(cause, fault.Internal) && ctx.Err() != nil {
 		return Step{}, cause
@@ -206,11 +206,11 @@ func (m *Activities) endUnsent(ctx context.Context, r call.Run, cause error) (St
 	return m.unsent(ctx, r)
 }
 
-// unsent ends a call that was certainly not sent, and frees its key.
+// unsent ends a call that was certainly not sent, and releases its key.
 func (m *Activities) unsent(ctx context.Context, r call.Run) (Step, error) {
 	return m.end(ctx, r, call.Ending{
 		Type: call.TypeFailed, ReleaseKey: true,
-		Data: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent anything; the same request may be sent again")},
+		Data: call.FailedV1{Model: r.Model, Unsent: true, Failure: internalFailure("the router failed before it sent the request; the same request may be sent again")},
 	})
 }
 
@@ -220,7 +220,7 @@ func internalFailure(detail string) call.Failure {
 	return call.Failure{Type: call.InternalError, Detail: detail}
 }
 
-// announceTries bounds the retries after concurrent events, such as the disconnection of the caller.
+// announceTries bounds the retries after concurrent events, for example when the caller disconnects.
 const announceTries = 5
 
 // announce records that the call is about to be sent, and reports whether this process must send it.
@@ -238,7 +238,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 			return m.hasToken(recorded, token)
 		}
 		if fault.Is(err, fault.Unavailable) && ctx.Err() == nil {
-			continue // it may be recorded: the next try finds it by its token
+			continue // the event may be recorded: the next try finds it by its token
 		}
 		if !errors.Is(err, eventlog.ErrVersion) && !errors.Is(err, eventlog.ErrClosed) {
 			return false, fmt.Errorf("announce call %s: %w", r.Call, err)
@@ -252,7 +252,7 @@ func (m *Activities) announce(ctx context.Context, r call.Run) (bool, error) {
 	return false, fault.New(fault.Unavailable, "", "call %s keeps changing", r.Call)
 }
 
-// hasToken reports whether the recorded announcement has our token.
+// hasToken reports whether the recorded announcement has the token of this process.
 func (m *Activities) hasToken(recorded []eventlog.Recorded, token string) (bool, error) {
 	data, err := m.Types.Decode(recorded[0].Type, recorded[0].Data)
 	if err != nil {
@@ -298,7 +298,7 @@ func (m *Activities) resolve(ctx context.Context, r call.Run) (Step, error) {
 	return Step{}, fmt.Errorf("call %s is in state %q", r.Call, c.State)
 }
 
-// awaitSender waits for the process that sends the call, this one or another. When that process has died, the call
+// awaitSender waits for the process that sends the call, which may be this one. If that process has died, the call
 // ends with an unknown outcome.
 func (m *Activities) awaitSender(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if x, here := m.exchanges.find(r.Call); here {
@@ -310,12 +310,12 @@ func (m *Activities) awaitSender(ctx context.Context, r call.Run, c call.Call) (
 			return Step{Next: NextWait, After: waitElsewhere}, err
 		}
 	}
-	// The exchange may have recorded its outcome since we looked.
+	// The exchange may have recorded its outcome meanwhile.
 	if now, err := m.Calls.Load(ctx, r.Account, r.Call); err != nil || now.State != call.Dispatching {
 		return Step{Next: NextWait}, err
 	}
 	m.Log.Error("outcome of a call unknown: the process that sent it died", "call_id", r.Call, "worker", c.Worker)
-	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request; it is not sent again"))
+	return m.unknown(ctx, r, internalFailure("the router was interrupted while the provider had the request, and does not send it again"))
 }
 
 func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (Step, error) {
@@ -324,7 +324,7 @@ func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (S
 	})
 }
 
-// end records the end of a call and starts the calls that it admits.
+// end records the end of a call and starts the calls that get its slot.
 func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, error) {
 	limits, err := m.Tiers.CallLimits(ctx, r.Account)
 	if err != nil {

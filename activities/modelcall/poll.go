@@ -15,11 +15,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// pollAgain is the pace of polling where neither the provider nor the catalog gives one.
+// pollAgain is the interval of polling if neither the provider nor the catalog sets one.
 const pollAgain = 2 * time.Second
 
-// Poll asks the provider once for the result of a call that has a handle, and records the result if it is ready. A failed
-// poll is repeated. A generation that takes longer than its model allows is given up.
+// Poll requests the result of a call with a handle from the provider, once, and records the result if it is ready. A
+// failed poll is repeated. The call fails if the generation takes longer than its model allows.
 func (m *Activities) Poll(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.poll(ctx, r)
 	return step, attempt.Error(err)
@@ -75,16 +75,16 @@ func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, er
 	return m.outcome(ctx, r, out, sink, links)()
 }
 
-// Stop asks the provider to cancel a generation. A result that is ready nevertheless is recorded and charged. If the
-// provider cannot cancel, polling continues.
+// Stop requests that the provider cancel a generation. A result that is ready nevertheless is recorded and charged.
+// If the provider cannot cancel, polling continues.
 func (m *Activities) Stop(ctx context.Context, r call.Run) (Step, error) {
 	n := activity.GetInfo(ctx).Attempt
 	step, err := m.stop(ctx, r, n < stopTries)
 	return step, attempt.Error(err)
 }
 
-// stopTries bounds how often a provider that does not answer is asked to cancel. After that, polling continues, and the
-// generation is charged when it finishes.
+// stopTries bounds the cancel requests to a provider that does not answer them. After that, polling continues, and
+// the generation is charged when it finishes.
 const stopTries = 5
 
 func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, error) {
@@ -103,7 +103,7 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 	case err != nil && again:
 		return Step{}, fault.Wrap(err, fault.Unavailable, "", "the provider does not cancel call %s yet", r.Call)
 	case err != nil:
-		m.Log.Warn("provider did not cancel; polling goes on", "call_id", r.Call, "model", r.Model, "error", err)
+		m.Log.Warn("provider did not cancel; polling continues", "call_id", r.Call, "model", r.Model, "error", err)
 		return Step{Next: NextPoll}, nil
 	}
 	step, err := m.lastLook(ctx, r, c)
@@ -113,8 +113,8 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
 }
 
-// lastLook polls once more after a cancellation: a result that was ready before is recorded. A failure at this point is
-// the cancellation.
+// lastLook polls once more after a cancellation, so that a result that was ready before is recorded. A failure at
+// this point ends the call as canceled.
 func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
@@ -129,13 +129,13 @@ func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Ste
 	links := &linkFinder{}
 	out, err := m.Provider.Poll(ctx, conv, tee{sink, links})
 	if err != nil || out.Phase != call.PhaseAnswered {
-		return Step{Next: NextPoll}, nil // the provider confirmed the cancellation: there is nothing to collect
+		return Step{Next: NextPoll}, nil // the provider confirmed the cancellation, so there is no result
 	}
 	out.Served = c.Served
 	return m.answered(ctx, r, out, sink, links)()
 }
 
-// Host copies the assets that the model's rules name and ends the call. Each copy is best effort.
+// Host copies the assets that the model's rules name, each as best effort, and ends the call.
 func (m *Activities) Host(ctx context.Context, r call.Run) (Step, error) {
 	step, err := m.host(ctx, r)
 	return step, attempt.Error(err)

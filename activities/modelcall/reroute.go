@@ -14,7 +14,8 @@ const (
 	declined    = "refused"
 )
 
-// untouched returns why a dispatch certainly had no effect at its server, or "" if it may have had one.
+// untouched returns the reason why a dispatch certainly had no effect at its server, or "" if it may have had an
+// effect.
 func untouched(out call.Exchange, err error) string {
 	switch {
 	case errors.Is(err, call.ErrNotSent):
@@ -25,9 +26,9 @@ func untouched(out call.Exchange, err error) string {
 	return ""
 }
 
-// reroute sends a call that its server certainly did not process to the fallback server, once. The event call.rerouted is
-// recorded first. If the fallback does not process it either, or the caller has canceled, the call ends with the failure
-// of the first server.
+// reroute sends a call that its server certainly did not process to the fallback server, once. It records the event
+// call.rerouted first. If the fallback server does not process the call either, or the caller has canceled, the call
+// ends with the failure of the first server.
 func (m *Activities) reroute(ctx context.Context, r call.Run, cause string, conclude func() (Step, error)) (Step, error) {
 	var goOn bool
 	step, err := m.untilRecorded(ctx, r, func() (Step, error) {

@@ -17,11 +17,11 @@ var _ call.Sender = (*Activities)(nil)
 // joins the exchange, however soon it starts.
 func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
 	if !m.alive.Load() {
-		return nil, nil // "not from here" is an answer
+		return nil, nil // nil means that this process does not send the call
 	}
 	x, mine := m.exchanges.claim(r.Call)
 	if !mine {
-		return nil, nil // a call id that is used twice; recording it will be refused
+		return nil, nil // the call id is used twice: recording the call will be refused
 	}
 	conv, sink, err := m.open(ctx, r)
 	if err != nil {
@@ -31,7 +31,7 @@ func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, err
 	return &prepared{m: m, run: r, x: x, conv: conv, sink: sink, token: uuid.NewString()}, nil
 }
 
-// prepared is a call that this process is about to send.
+// prepared is a call that this process will send.
 type prepared struct {
 	m     *Activities
 	run   call.Run
@@ -49,7 +49,7 @@ func (d *prepared) Dispatching() call.DispatchingV1 {
 // Send implements call.Attempt.
 func (d *prepared) Send() {
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
-		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // its id is that of the request
+		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // the id is that of the request
 		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)
 		failure := ""
 		if err != nil {
@@ -60,8 +60,8 @@ func (d *prepared) Send() {
 	})
 }
 
-// Discard implements call.Attempt. If the call may be recorded as sent, it is looked up and ended as unsent, because only
-// this process knows that nothing was sent.
+// Discard implements call.Attempt. If the call may have been recorded as sent, Discard looks it up and ends it as
+// unsent, because only this process knows that it was not sent.
 func (d *prepared) Discard(uncertain bool) {
 	closeConversation(d.conv, d.sink)
 	if !uncertain {
@@ -75,14 +75,14 @@ func (d *prepared) Discard(uncertain bool) {
 }
 
 const (
-	// lateCommit is how long a transaction may still commit whose connection its client has left: the database
-	// goes on with what it was sent, and waits for locks as long as the pool's sessions do.
+	// lateCommit bounds the time until a transaction commits whose client has disconnected: the database executes the
+	// statements that it received, and waits for locks as long as the sessions of the pool do.
 	lateCommit = 15 * time.Second
-	// recheckEvery is the pace at which such a call is looked for.
+	// recheckEvery is the interval of looking such a call up.
 	recheckEvery = 250 * time.Millisecond
 )
 
-// settled waits until the call is recorded, or certainly will not be.
+// settled waits until the call is recorded, or certainly will not be recorded.
 func (d *prepared) settled(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lateCommit)
 	defer cancel()

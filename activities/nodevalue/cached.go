@@ -9,10 +9,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// cachedPrefix stands before the references of values that outlive their job: the node cache forgets them.
+// cachedPrefix begins the references of values that outlive their job. The node cache deletes these values.
 const cachedPrefix = "cached:"
 
-// Cached returns the reference of a value that outlives its job. Inline values belong to nobody and stay as they are.
+// Cached returns the reference of a value that outlives its job. The reference of an inline value is unchanged.
 func Cached(ref string) string {
 	if strings.HasPrefix(ref, inlinePrefix) {
 		return ref
@@ -37,7 +37,7 @@ func (s *Store) Has(ctx context.Context, refs []string) bool {
 	return len(refs) > 0
 }
 
-// Size returns how many bytes a stored value takes, 0 for an inline one.
+// Size returns the size of a stored value in bytes, or 0 for an inline one.
 func (s *Store) Size(ctx context.Context, name string) int64 {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Store) Size(ctx context.Context, name string) int64 {
 	return size
 }
 
-// ForgetCached deletes values of the cache that no entry refers to any more.
+// ForgetCached deletes values of the cache that no entry references.
 func (s *Store) ForgetCached(ctx context.Context, refs []string) error {
 	bare := make([]string, len(refs))
 	for i, ref := range refs {

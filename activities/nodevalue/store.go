@@ -1,6 +1,6 @@
-// Package nodevalue stores what flows from one node to another between activities: images, masks, sounds, texts and
-// numbers. A value is content-addressed and belongs to one job; the most recent ones stay in memory. It does not promise
-// to keep them: a value that is gone is said to be, and its producer runs again.
+// Package nodevalue stores the values that nodes pass to other nodes in other activities: images, masks, sounds,
+// texts and numbers. A value is content-addressed and belongs to one job; the most recent values stay in memory. It
+// does not promise to keep values: a lost value is reported as missing, and its producer runs again.
 package nodevalue
 
 import (
@@ -26,15 +26,15 @@ import (
 
 const (
 	inlinePrefix = "data:"
-	// inlineMax is the largest scalar that travels in a workflow history instead of a blob.
+	// inlineMax is the size of the largest scalar that is stored in a workflow history instead of a blob.
 	inlineMax = 256
 )
 
-// Store keeps what flows between nodes of different activities: content-addressed
-// blobs, with the most recent ones in memory.
+// Store stores values that nodes pass between activities as content-addressed blobs, with the most recent ones in
+// memory.
 type Store struct {
 	blobs    blob.Store
-	maxBytes int64 // of one decoded value
+	maxBytes int64 // bound of one decoded value
 
 	mu     sync.Mutex                    // guards both below
 	recent *simplelru.LRU[string, entry] // bounded by bytes
@@ -47,8 +47,8 @@ type entry struct {
 	size  int64
 }
 
-// New keeps values in blobs and up to budget bytes of them in memory. A value
-// larger than maxBytes is refused when read.
+// New returns a store that keeps values in blobs and up to budget bytes of them in memory. Get refuses a value larger
+// than maxBytes.
 func New(blobs blob.Store, budget, maxBytes int64) *Store {
 	s := &Store{blobs: blobs, maxBytes: maxBytes, budget: budget}
 	recent, err := simplelru.NewLRU(math.MaxInt, func(_ string, e entry) { s.used -= e.size })
@@ -59,8 +59,8 @@ func New(blobs blob.Store, budget, maxBytes int64) *Store {
 	return s
 }
 
-// ownerBytes precede each stored value and name its job: equal values of two jobs are two blobs,
-// so that the one that ends first does not take the other's away.
+// ownerBytes is the length of the job id before each stored value. It makes equal values of two jobs different blobs,
+// so that the job that ends first does not delete the value of the other.
 const ownerBytes = 16
 
 func ownerOf(id job.ID) []byte {
@@ -109,7 +109,7 @@ func inline(value node.Value) (string, bool) {
 	return inlinePrefix + string(raw), true
 }
 
-// Get returns the value of a reference. One that is gone is NotFound with CodeMissing.
+// Get returns the value of a reference. A lost value is NotFound with CodeValueMissing.
 func (s *Store) Get(ctx context.Context, ref string) (node.Value, error) {
 	ref = strings.TrimPrefix(ref, cachedPrefix)
 	if raw, ok := strings.CutPrefix(ref, inlinePrefix); ok {
@@ -132,7 +132,7 @@ func (s *Store) load(ctx context.Context, name string) (node.Value, error) {
 	}
 	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the value %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the value %s is missing", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read value %s: %w", name, err)
@@ -149,7 +149,7 @@ func (s *Store) load(ctx context.Context, name string) (node.Value, error) {
 	return value, nil
 }
 
-// PutDoc stores bytes of a job beside its values.
+// PutDoc stores a document of a job.
 func (s *Store) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, error) {
 	w, err := s.blobs.Create(ctx, blob.Relaxed)
 	if err != nil {
@@ -166,7 +166,7 @@ func (s *Store) PutDoc(ctx context.Context, owner job.ID, doc []byte) (string, e
 	return stored.Ref.String(), nil
 }
 
-// Doc returns what PutDoc stored. What is gone is NotFound with CodeMissing.
+// Doc returns a document that PutDoc stored. A lost document is NotFound with CodeValueMissing.
 func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	ref, err := blob.ParseRef(name)
 	if err != nil {
@@ -174,7 +174,7 @@ func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	}
 	r, err := s.blobs.Open(ctx, ref)
 	if fault.Is(err, fault.NotFound) {
-		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the document %s is gone", name)
+		return nil, fault.Wrap(err, fault.NotFound, fault.CodeValueMissing, "the document %s is missing", name)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read document %s: %w", name, err)
@@ -187,8 +187,8 @@ func (s *Store) Doc(ctx context.Context, name string) ([]byte, error) {
 	return raw[ownerBytes:], nil
 }
 
-// Forget deletes values that no node of their job will read again, as far as they are blobs. A value that is among
-// refs also as one of the cache stays: what a node gave may be handed on, and is then stored as the same blob.
+// Forget deletes the blobs of values that no node of their job will read again. It keeps a blob that refs also names
+// as a value of the cache: a node may pass a value on, which is then stored as the same blob.
 func (s *Store) Forget(ctx context.Context, refs []string) error {
 	kept := map[string]bool{}
 	for _, name := range refs {
@@ -199,7 +199,7 @@ func (s *Store) Forget(ctx context.Context, refs []string) error {
 	for _, name := range refs {
 		ref, err := blob.ParseRef(name)
 		if err != nil || kept[name] {
-			continue // inline, or of the cache
+			continue // the value is inline, or belongs to the cache
 		}
 		s.drop(name)
 		if _, err := s.blobs.Remove(ctx, ref, time.Now().Add(time.Minute)); err != nil {
@@ -209,7 +209,7 @@ func (s *Store) Forget(ctx context.Context, refs []string) error {
 	return nil
 }
 
-// recall returns a value that is still in memory.
+// recall returns a value from memory.
 func (s *Store) recall(ref string) (node.Value, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -217,7 +217,7 @@ func (s *Store) recall(ref string) (node.Value, bool) {
 	return e.value, ok
 }
 
-// remember keeps a value in memory, in place of those that were used least recently.
+// remember keeps a value in memory and removes the least recently used ones.
 func (s *Store) remember(ref string, value node.Value, size int64) {
 	if size > s.budget/2 {
 		return

@@ -16,19 +16,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// DownloadRecords keeps what becomes of downloads.
+// DownloadRecords stores the progress and the end of downloads.
 type DownloadRecords interface {
-	// Begin records that a download is being fetched and returns it; open is false for one that is over.
+	// Begin records that a download is being fetched and returns it. open is false if the download has ended.
 	Begin(ctx context.Context, ref download.Ref) (state download.Download, open bool, err error)
-	// Complete ends the download with its asset. Done a second time, it changes nothing.
+	// Complete ends the download with its asset. A second call changes nothing.
 	Complete(ctx context.Context, ref download.Ref, done download.CompletedV1) error
-	// Fail ends the download without an asset. One that is over stays as it is.
+	// Fail ends the download without an asset. It does not change a download that has ended.
 	Fail(ctx context.Context, ref download.Ref, failure download.FailedV1) error
 }
 
 // Receiver makes assets of bytes; asset.Service implements it.
 type Receiver interface {
-	// Receive begins to take bytes; see asset.Service.
+	// Receive begins an upload; see asset.Service.
 	Receive(ctx context.Context, account string, expected *blob.Ref) (*asset.Incoming, error)
 	// Create turns received bytes into an asset.
 	Create(ctx context.Context, in *asset.Incoming, expected *blob.Ref, spec asset.Spec) (asset.Stored, error)
@@ -40,22 +40,22 @@ type Receiver interface {
 type Downloads struct {
 	Records DownloadRecords
 	Assets  Receiver
-	// Find returns the asset that the account knows by an id, else NotFound.
+	// Find returns the asset of the account with a public id. An unknown asset is NotFound.
 	Find func(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error)
-	// Fetch opens the content of an address that the service may reach; size is -1 where the source does not say. Its
-	// failures, and those of reading, are made for the owner.
+	// Fetch opens the content of a URL that the service may reach; size is -1 if the source does not send it. The
+	// errors of Fetch, and those of reading, have texts for the owner.
 	Fetch func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error)
-	// Fits fails unless the account may store that many more bytes.
+	// Fits fails if the account may not store that many more bytes.
 	Fits func(ctx context.Context, account string, bytes int64) error
 	Bus  stream.Publisher
 	Log  *slog.Logger
 }
 
-// fetchAttempts is how often a source is asked that may recover.
+// fetchAttempts bounds the requests to a source that may recover.
 const fetchAttempts = 4
 
-// FetchDownload makes the content of the download's address an asset of the account. An attempt that is cut off leaves
-// nothing, or the asset, which the next attempt finds. What cannot work at all ends the download with the reason.
+// FetchDownload makes an asset of the content of the download's URL. An interrupted attempt leaves nothing, or the
+// asset, which the next attempt finds. An error that no attempt can fix ends the download with the reason.
 func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
 	last := activity.GetInfo(ctx).Attempt >= fetchAttempts
 	ctx, stop := context.WithCancel(ctx)
@@ -77,13 +77,13 @@ func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
 	return attempt.Error(err)
 }
 
-// GiveUpDownload ends a download that could not be fetched although it was tried for as long as it may be.
+// GiveUpDownload ends a download that could not be fetched within its time limit.
 func (x *Downloads) GiveUpDownload(ctx context.Context, ref download.Ref) error {
 	err := x.Records.Fail(ctx, ref, download.FailedV1{Code: string(fault.CodeInternalError), Message: "The file could not be fetched."})
 	return attempt.Error(err)
 }
 
-// take completes the download with the asset that an earlier attempt made, or with one that it makes.
+// take completes the download with the asset that an earlier attempt made, or with a new one.
 func (x *Downloads) take(ctx context.Context, ref download.Ref, state download.Download) error {
 	a, err := x.Find(ctx, ref.Account, state.Request.Asset)
 	found := false
@@ -96,7 +96,7 @@ func (x *Downloads) take(ctx context.Context, ref download.Ref, state download.D
 	return x.Records.Complete(ctx, ref, download.CompletedV1{Name: state.Request.Name, Asset: a.PublicID(), Size: a.Size, Found: found})
 }
 
-// fetch streams the content into an asset; found says that an equal asset existed.
+// fetch streams the content into an asset. found reports that an equal asset existed.
 func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.Download) (made asset.Asset, found bool, err error) {
 	source, contentType, size, err := x.Fetch(ctx, state.Request.Source)
 	if err != nil {
@@ -122,7 +122,7 @@ func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.
 	return x.keep(ctx, in, state.Request.Spec(ref.Account, declared(contentType), state.RequestID))
 }
 
-// keep makes received bytes an asset, or finds the one that says all of this already.
+// keep makes an asset of received bytes, or returns an equal asset that exists.
 func (x *Downloads) keep(ctx context.Context, in *asset.Incoming, spec asset.Spec) (asset.Asset, bool, error) {
 	hash, _ := in.Sum()
 	made, same, err := x.Assets.Reference(ctx, hash, spec)
@@ -132,7 +132,7 @@ func (x *Downloads) keep(ctx context.Context, in *asset.Incoming, spec asset.Spe
 	return made.Asset, same, err
 }
 
-// declared returns the media type that a source declares, "" for none and for the one that says nothing.
+// declared returns the media type that a source declares, or "" if there is none or it is unspecific.
 func declared(header string) string {
 	kind, _, err := mime.ParseMediaType(header)
 	if err != nil || kind == "application/octet-stream" {
@@ -149,7 +149,7 @@ func (x *Downloads) reporter(ctx context.Context, account string) *reporter[down
 	}}
 }
 
-// counted reports how much of a source was read.
+// counted reports how many bytes of a source were read.
 type counted struct {
 	io.Reader
 	report   *reporter[download.Progress]

@@ -17,13 +17,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// ExportRecords keeps what becomes of exports.
+// ExportRecords stores the progress and the end of exports.
 type ExportRecords interface {
-	// Begin records that an export is being packed and returns it; open is false for one that is over.
+	// Begin records that an export is being packed and returns it. open is false if the export has ended.
 	Begin(ctx context.Context, ref export.Ref) (state export.Export, open bool, err error)
-	// Complete makes the archive an asset and ends the export. Done a second time, it changes nothing.
+	// Complete makes the archive an asset and ends the export. A second call changes nothing.
 	Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error)
-	// Fail ends the export without an archive. One that is over stays as it is.
+	// Fail ends the export without an archive. It does not change an export that has ended.
 	Fail(ctx context.Context, ref export.Ref, failure export.FailedV1) error
 }
 
@@ -34,12 +34,13 @@ type Exports struct {
 	Blobs   blob.Store
 	Bus     stream.Publisher
 	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
-	Keep    time.Duration         // how long an archive lives
+	Keep    time.Duration         // retention of an archive
 	Log     *slog.Logger
 }
 
-// PackExport packs the files of an export into an archive, which becomes an asset of the account. An attempt that
-// is cut off leaves nothing, and the next one begins anew. What cannot work at all ends the export with the reason.
+// PackExport packs the files of an export into an archive, which becomes an asset of the account. An interrupted
+// attempt leaves nothing, and the next one starts over. An error that no attempt can fix ends the export with the
+// reason.
 func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -55,13 +56,13 @@ func (x *Exports) PackExport(ctx context.Context, ref export.Ref) error {
 	return attempt.Error(err)
 }
 
-// GiveUpExport ends an export that could not be packed although it was tried for as long as it may be.
+// GiveUpExport ends an export that could not be packed within its time limit.
 func (x *Exports) GiveUpExport(ctx context.Context, ref export.Ref) error {
 	err := x.Records.Fail(ctx, ref, export.FailedV1{Code: string(fault.CodeInternalError), Message: "The files could not be packed."})
 	return attempt.Error(err)
 }
 
-// refused reports an error that another attempt would meet as well; its text is for the owner of the export.
+// refused reports whether another attempt would fail with the same error, whose text is for the owner of the export.
 func refused(err error) bool {
 	if attempt.IsOutage(err) {
 		return false
@@ -74,7 +75,7 @@ func refused(err error) bool {
 	return false
 }
 
-// publicly returns what the owner may read of an error, otherwise of one that is not made for reading.
+// publicly returns the public text of an error, or otherwise if it has none.
 func publicly(err error, otherwise string) string {
 	var f *fault.Error
 	if errors.As(err, &f) {
@@ -83,7 +84,7 @@ func publicly(err error, otherwise string) string {
 	return otherwise
 }
 
-// pack writes the archive. A file that proves damaged is left out of it, which takes another round.
+// pack writes the archive. If a file is damaged, pack starts over without it.
 func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export) error {
 	choice, err := x.Chooser.Choose(ctx, ref.Account, state.Request)
 	if err != nil {
@@ -101,13 +102,13 @@ func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export)
 	}
 }
 
-// round writes an archive without those files and makes it an asset.
+// round writes an archive without the files in without, and makes it an asset.
 func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item, without map[asset.ID]bool) error {
 	w, err := x.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)
 	}
-	defer w.Abort() // nothing is left to do about a draft
+	defer w.Abort() // after Commit it has no effect
 	progress := x.reporter(ctx, ref.Account)
 	packed, err := export.Packer{Blobs: x.Blobs, Report: progress.report}.Pack(ctx, w, items, without, export.Progress{
 		Export: ref.Export, Files: choice.Total(), Attempted: len(choice.Missing), Failed: len(choice.Missing), Bytes: choice.Bytes,
@@ -138,7 +139,7 @@ func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export
 // reportEvery is how often progress is published.
 const reportEvery = 250 * time.Millisecond
 
-// reporter publishes progress, not more often than anybody can see. Losing some is harmless, so errors end here.
+// reporter publishes progress at a bounded rate. A lost report is harmless, so errors are ignored.
 type reporter[P any] struct {
 	publish func(P)
 

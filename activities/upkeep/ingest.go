@@ -1,6 +1,6 @@
-// Package upkeep holds the activities that look after what is stored: verifying and scanning uploads, packing exports,
-// and retention of jobs, assets and blobs. They keep one promise: one thing that cannot be looked after keeps nothing
-// else from being looked after.
+// Package upkeep contains the activities that maintain stored data: verifying and scanning uploads, fetching
+// downloads, packing exports, and retention of jobs, assets and blobs. It promises that a failure for one job, asset
+// or blob does not prevent the work on others.
 package upkeep
 
 import (
@@ -16,9 +16,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// AssetRecords keeps what ingestion finds out.
+// AssetRecords stores the results of ingestion.
 type AssetRecords interface {
-	// Get returns a live asset of the account; false when it is not there, or no longer.
+	// Get returns a live asset of the account, or false if there is none with this id.
 	Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error)
 	RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
@@ -26,8 +26,8 @@ type AssetRecords interface {
 	RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error
 }
 
-// Scanner looks into content. It may be slow and it may hang: it has its own timeout and its own
-// place in the queue. An error is no verdict; the content stays usable.
+// Scanner inspects content. It may be slow and it may hang: it has its own timeout and task slots. An error is not a
+// verdict; the content stays usable.
 type Scanner interface {
 	Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error)
 }
@@ -36,23 +36,24 @@ type Scanner interface {
 type Ingest struct {
 	Records AssetRecords
 	Blobs   blob.Store
-	// Quick says that the scanner reads small files in milliseconds: they are scanned as they are verified.
+	// Quick means that the scanner reads small files in milliseconds: they are scanned in the activity that verifies
+	// them.
 	Quick   bool
 	Scanner Scanner
 	Log     *slog.Logger
 }
 
-// quickSize is the most bytes of a small file.
+// quickSize is the maximum size of a small file, in bytes.
 const quickSize = 1 << 20
 
 // Verified is the result of VerifyAsset.
 type Verified struct {
-	// Complete says that nothing is left to scan. A worker of an earlier version never says so.
+	// Complete means that no scan remains. Workers of earlier versions never set it.
 	Complete bool `json:",omitempty"`
 }
 
-// VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result. A small file is scanned as
-// well where the scanner is quick.
+// VerifyAsset reads the stored bytes of a new asset again, hashes them and records the result. It also scans a small
+// file if the scanner is quick.
 func (i *Ingest) VerifyAsset(ctx context.Context, ref asset.IngestRef) (Verified, error) {
 	complete, err := i.verify(ctx, ref)
 	return Verified{complete}, attempt.Error(err)
@@ -75,24 +76,24 @@ func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) (complete bool
 	}
 }
 
-// verified records that the bytes are as they were stored, with a scan of a small file if that succeeds at once. If not, an
-// activity with more time tries it.
+// verified records that the bytes have their hash, together with a scan of a small file if that succeeds at once. If
+// the scan fails, ScanAsset repeats it with more time.
 func (i *Ingest) verified(ctx context.Context, a asset.Asset, ref asset.IngestRef, size int64) (complete bool, err error) {
 	event := asset.VerifiedV1{OK: true, Size: size}
 	if i.Quick && size <= quickSize {
 		found, err := i.look(ctx, a)
 		switch {
-		case err == nil && a.VerifiedAt != nil: // by a run before this one, which ended before its scan did
+		case err == nil && a.VerifiedAt != nil: // an earlier workflow verified the asset, and ended before the scan
 			return true, i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
 		case err == nil:
 			return true, i.Records.RecordIngested(ctx, ref.Account, ref.Asset, event, found)
 		}
-		i.Log.Warn("scan of a small file failed; it is tried again", "asset", ref.Asset, "error", err)
+		i.Log.Warn("scan of a small file failed; trying again", "asset", ref.Asset, "error", err)
 	}
 	return false, i.Records.RecordVerified(ctx, ref.Account, ref.Asset, event)
 }
 
-// ScanAsset looks into the content of a new asset and records the verdict.
+// ScanAsset scans the content of a new asset and records the verdict.
 func (i *Ingest) ScanAsset(ctx context.Context, ref asset.IngestRef) error {
 	return attempt.Error(i.scan(ctx, ref))
 }
@@ -122,7 +123,7 @@ func (i *Ingest) look(ctx context.Context, a asset.Asset) (asset.Scan, error) {
 	return found, nil
 }
 
-// GiveUpScan records that the scanner came to no verdict.
+// GiveUpScan records that the scanner returned no verdict.
 func (i *Ingest) GiveUpScan(ctx context.Context, ref asset.IngestRef) error {
 	err := i.Records.RecordScan(ctx, ref.Account, ref.Asset, asset.Scan{
 		Verdict: asset.NotKnown, Reason: "the scan did not finish",

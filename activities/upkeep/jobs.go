@@ -29,9 +29,9 @@ type JobExpiry interface {
 // JobPolicy is the retention policy of jobs.
 type JobPolicy struct {
 	Retention time.Duration // from submission; 0 keeps jobs for ever
-	Erase     bool          // events of retired jobs are not archived
+	Erase     bool          // do not archive the events of retired jobs
 	Archives  time.Duration // after which an archive is deleted; 0 keeps archives for ever
-	Views     []string      // that must have seen a retirement before events leave the log
+	Views     []string      // views that must have applied a retirement before events are removed from the log
 	Now       func() time.Time
 }
 
@@ -44,27 +44,27 @@ func (p JobPolicy) now() time.Time {
 
 // JobSweep is the result of one sweep of jobs.
 type JobSweep struct {
-	Expired int // ended in the queue
+	Expired int // jobs that were ended in the queue
 	Retired int
-	Pruned  int // whose events left the log
-	Failed  int // left to the next sweep
+	Pruned  int // jobs whose events were removed from the log
+	Failed  int // jobs that are left to the next sweep
 
-	Forgotten int // whose archive was given up
+	Forgotten int // jobs whose archive was deleted
 }
 
 const (
-	jobPage    = 100  // jobs read, or pruned, at once
-	sweepLimit = 5000 // jobs that one sweep looks at, so that it ends
+	jobPage    = 100  // jobs that are read, or pruned, together
+	sweepLimit = 5000 // bound of the jobs of one sweep
 )
 
-// finalStates are those of jobs that retention takes away.
+// finalStates are the states of jobs that retention removes.
 func finalStates() []job.State {
 	return []job.State{job.Succeeded, job.Failed, job.Canceled, job.Expired}
 }
 
-// ExpireJobs ends jobs that waited in the queue past their retention, retires ended ones past it, and
-// removes the events of jobs that every view has removed. It deletes archives past their own retention. Running jobs
-// are not affected. A job that cannot be retired is logged and does not block the others.
+// ExpireJobs ends jobs that waited in the queue past their retention, retires ended jobs past it, and removes the
+// events of jobs that every view has removed. It deletes archives past their own retention. It does not change
+// running jobs. A job that cannot be retired is logged and does not stop the sweep.
 func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	var done JobSweep
 	if r.Policy.Retention <= 0 {
@@ -82,7 +82,7 @@ func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 	return done, nil
 }
 
-// overdue visits jobs submitted before a time page by page.
+// overdue calls visit for the jobs submitted before a time, page by page.
 func (r *Retention) overdue(ctx context.Context, states []job.State, before time.Time, visit func([]job.Overdue) error) error {
 	var last job.Overdue
 	for seen := 0; seen < sweepLimit; {
@@ -123,7 +123,7 @@ func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *Job
 	return r.overdue(ctx, finalStates(), before, func(page []job.Overdue) error {
 		for _, o := range page {
 			if o.Job.ExpiresAt(r.Policy.Retention).After(r.Policy.now()) {
-				continue // it ended late
+				continue // the job ended late
 			}
 			fresh, err := r.retire(ctx, o.Job)
 			if fresh {
@@ -137,7 +137,7 @@ func (r *Retention) retireEnded(ctx context.Context, before time.Time, done *Job
 	})
 }
 
-// reportFailure reports what went wrong with one job or account; only what would go wrong with all is returned.
+// reportFailure logs a failure that concerns one job or account. It returns a failure that would concern all of them.
 func (r *Retention) reportFailure(ctx context.Context, err error, done *JobSweep, kind, id string) error {
 	switch {
 	case err == nil:
@@ -150,8 +150,8 @@ func (r *Retention) reportFailure(ctx context.Context, err error, done *JobSweep
 	return nil
 }
 
-// retire archives the events of an ended job, unless they are to be erased, and records that it is over. It
-// returns false for one that another sweep retired and the view has not forgotten yet.
+// retire archives the events of an ended job, unless the policy is to erase them, and records the retirement. It
+// returns false for a job that another sweep has retired and that the view still contains.
 func (r *Retention) retire(ctx context.Context, j job.Job) (bool, error) {
 	events, err := r.Jobs.Events(ctx, j.ID)
 	if err != nil || len(events) == 0 || events[len(events)-1].Type == job.TypeRetired {

@@ -14,9 +14,10 @@ import (
 
 // AssetExpiry ends assets past their deadline.
 type AssetExpiry interface {
-	// Expire ends up to limit assets, but those to pass over, and returns how many, and which could not end.
+	// Expire ends up to limit assets whose deadline has passed, except those in pass. It returns how many it ended
+	// and which it could not end.
 	Expire(ctx context.Context, limit int, pass []asset.ID) (ended int, failed []asset.ID, err error)
-	// Forget removes spent idempotency keys and the holds of ended jobs.
+	// Forget removes expired idempotency keys and the pins of ended jobs.
 	Forget(ctx context.Context) error
 }
 
@@ -25,15 +26,15 @@ type Retention struct {
 	Assets     AssetExpiry
 	Jobs       JobExpiry
 	Policy     JobPolicy
-	Archives   blob.Store        // where the events of retired jobs go
+	Archives   blob.Store        // store for the events of retired jobs
 	Collectors []asset.Collector // one for each store
 	Log        *slog.Logger
 }
 
-// expireBatch is how many assets one transaction ends: its append holds readers of the log back.
+// expireBatch bounds the assets that one transaction ends, because readers of the log wait for its append.
 const expireBatch = 200
 
-// ExpireAssets ends every asset whose deadline has passed and returns how many.
+// ExpireAssets ends every asset whose deadline has passed and returns their number.
 func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	total := 0
 	var pass []asset.ID
@@ -41,7 +42,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 		n, failed, err := r.Assets.Expire(ctx, expireBatch, pass)
 		total += n
 		for _, id := range failed {
-			r.Log.Error("asset cannot expire: its stream disagrees with its row; skipped", "asset", id)
+			r.Log.Error("asset not expired: its stream contradicts its row", "asset", id)
 		}
 		pass = append(pass, failed...)
 		if err != nil {
@@ -58,7 +59,7 @@ func (r *Retention) ExpireAssets(ctx context.Context) (int, error) {
 	return total, attempt.Error(r.Assets.Forget(ctx))
 }
 
-// CollectBlobs removes blobs that nothing refers to, store by store.
+// CollectBlobs deletes blobs without references, one store after the other.
 func (r *Retention) CollectBlobs(ctx context.Context) (asset.Collection, error) {
 	var all asset.Collection
 	for _, collector := range r.Collectors {

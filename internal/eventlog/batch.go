@@ -11,10 +11,10 @@ import (
 
 // Batch is the events of one message.
 type Batch struct {
-	After  int64      // the consumer's checkpoint before it
-	UpTo   int64      // and after it: the position of the last event read
+	After  int64      // the consumer's checkpoint before the message
+	UpTo   int64      // the checkpoint after it: the position of the last event read
 	Events []Recorded // consecutive events of the topic, at least one
-	Read   []Mark     // every event that was read after After, wanted or not; of a group only
+	Read   []Mark     // every event that was read after After, wanted or not; only set for a group
 }
 
 type batchKey struct{}

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Why a Store refuses an append. Each arrives wrapped in a fault of kind Conflict.
+// Reasons for which a Store refuses an append. Each is wrapped in a fault of kind Conflict.
 var (
 	ErrVersion   = errors.New("stream is not at the expected version")
 	ErrClosed    = errors.New("stream is closed")
@@ -14,16 +14,16 @@ var (
 	ErrDuplicate = errors.New("the event id is recorded in another stream, or is being recorded now")
 )
 
-// Refuse wraps one of the reasons above as the fault that every Store returns for it.
-// version is what the stream has, for the log of the caller.
+// Refuse wraps one of the reasons above in the fault that every Store returns. version is the version of the stream,
+// for the caller's log.
 func Refuse(reason error, a Append, version int64) error {
 	return fault.Wrap(reason, fault.Conflict, fault.CodeStreamConflict, "stream %s at version %d refused an append expecting %d",
 		a.Stream, version, a.Expected)
 }
 
-// ErrRewound is why a reader stops: the log does not have, or no longer has, events that were read from it. The
-// database was restored, or is a replica that lagged when it was promoted. What was read must not be applied.
+// ErrRewound stops a reader: the log lacks events that were read from it. The database was restored, or is a replica
+// that lagged when it was promoted. The events that were read must not be applied.
 var ErrRewound = errors.New("the event log does not have what was read from it: the database was restored, or is a replica that lagged")
 
-// ErrUnknownType is why Registry.Decode refuses an event: this binary does not know its type.
+// ErrUnknownType is the reason for which Registry.Decode refuses an event: this binary does not have its type.
 var ErrUnknownType = errors.New("unknown event type")

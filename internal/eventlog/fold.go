@@ -13,11 +13,11 @@ type Streams interface {
 	ReadStream(ctx context.Context, stream string, after int64, limit int) ([]Recorded, error)
 }
 
-// pageSize is how many events one query of an iterator reads.
+// pageSize is the number of events that one query of an iterator reads.
 const pageSize = 500
 
-// Read iterates over the events of a stream with a version above after, in order, to the end of the
-// stream. It reads a page at a time; an error is the last thing it yields.
+// Read iterates over the events of a stream with a version above after, in order, to the end of the stream. It reads
+// a page at a time. After an error, the iteration ends.
 func Read(ctx context.Context, from Streams, stream string, after int64) iter.Seq2[Recorded, error] {
 	return func(yield func(Recorded, error) bool) {
 		for after := after; ; { // an iterator may be ranged over twice
@@ -39,9 +39,9 @@ func Read(ctx context.Context, from Streams, stream string, after int64) iter.Se
 	}
 }
 
-// ReadThrough iterates as Read does, over a stream that is known to have reached a version: where it ends
-// before that version, the last thing that is yielded is an Internal error. A caller that has that version
-// already gets nothing, and nothing is read.
+// ReadThrough iterates as Read does, over a stream that is known to have reached a version. If the stream ends before
+// that version, the iteration ends with an Internal error. If after is not below version, ReadThrough reads and
+// yields nothing.
 func ReadThrough(ctx context.Context, from Streams, stream string, after, version int64) iter.Seq2[Recorded, error] {
 	return func(yield func(Recorded, error) bool) {
 		if after >= version {
@@ -60,7 +60,7 @@ func ReadThrough(ctx context.Context, from Streams, stream string, after, versio
 	}
 }
 
-// All iterates over events that have been read already.
+// All iterates over events in memory.
 func All(events []Recorded) iter.Seq2[Recorded, error] {
 	return func(yield func(Recorded, error) bool) {
 		for _, rec := range events {
@@ -71,8 +71,8 @@ func All(events []Recorded) iter.Seq2[Recorded, error] {
 	}
 }
 
-// Fold applies events to a state, one after the other, and returns what they make of it. apply gets each
-// event with its data, decoded as DecodeKnown does: nil where this binary does not know the type.
+// Fold applies events to a state in order and returns the resulting state. apply gets each event with its data as
+// DecodeKnown decodes it: nil if this binary does not have the type.
 func Fold[S any](types *Registry, events iter.Seq2[Recorded, error], state S, apply func(S, Recorded, any) S) (S, error) {
 	for rec, err := range events {
 		if err != nil {
@@ -87,7 +87,7 @@ func Fold[S any](types *Registry, events iter.Seq2[Recorded, error], state S, ap
 	return state, nil
 }
 
-// Collect returns all events of an iterator.
+// Collect returns all events of an iterator, or its error.
 func Collect(events iter.Seq2[Recorded, error]) ([]Recorded, error) {
 	var all []Recorded
 	for rec, err := range events {

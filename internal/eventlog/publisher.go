@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// TypeMessage is the event that a published message becomes.
+// TypeMessage is the event type of a published message.
 const TypeMessage = "message.published.v1"
 
 // MessageV1 is a Watermill message as an event.
@@ -25,12 +25,11 @@ func MessageType() Type {
 	return TypeOf[MessageV1](TypeMessage).Says("a Watermill message, through eventlog.Publisher")
 }
 
-// messageNamespace makes event ids of (topic, message id): publishing again records once.
+// messageNamespace derives event ids from topics and message ids, so that publishing again records nothing.
 var messageNamespace = uuid.MustParse("0f6d7b0e-54a5-5b0c-9a51-2f0f6c2b7e1d")
 
-// Publisher appends Watermill messages to the log, a stream per topic. Aggregates append their
-// events through a Store; this is for Watermill's own parts, such as a poison queue. It implements
-// message.Publisher.
+// Publisher appends Watermill messages to the log, to a stream for each topic. Aggregates append their events through
+// a Store; Publisher serves Watermill's own components, such as a poison queue. It implements message.Publisher.
 type Publisher struct {
 	store   Store
 	account string
@@ -39,13 +38,13 @@ type Publisher struct {
 
 var _ message.Publisher = (*Publisher)(nil)
 
-// NewPublisher returns a publisher whose events belong to account.
+// NewPublisher returns a publisher whose events belong to an account.
 func NewPublisher(store Store, account string) *Publisher {
 	return &Publisher{store: store, account: account}
 }
 
-// Publish implements message.Publisher. The messages are recorded together, in order; those that were
-// published to the topic before are not recorded again.
+// Publish implements message.Publisher. The messages are recorded together, in order. A message that was published to
+// the topic before is not recorded again.
 func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	if p.closed.Load() {
 		return fault.New(fault.Unavailable, "", "the publisher is closed")
@@ -57,7 +56,7 @@ func (p *Publisher) Publish(topic string, messages ...*message.Message) error {
 	if err != nil || len(recorded) == len(messages) {
 		return err
 	}
-	for _, msg := range messages { // some are repeats, so that the append did nothing for the others
+	for _, msg := range messages { // the first was published before, so the append recorded none of the new ones
 		if _, err := p.append(topic, []*message.Message{msg}); err != nil {
 			return err
 		}
@@ -83,7 +82,7 @@ func (p *Publisher) Close() error {
 	return nil
 }
 
-// published restores the message that a Publisher recorded.
+// published returns the message that a Publisher recorded as an event.
 func published(e Recorded) (*message.Message, bool) {
 	var m MessageV1
 	if e.Type != TypeMessage || json.Unmarshal(e.Data, &m) != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Upcaster turns the stored data of an older event version into that of the next one.
+// Upcaster converts the stored data of an event version to that of the next version.
 type Upcaster func(json.RawMessage) (json.RawMessage, error)
 
 // Type describes one event type to a Registry.
@@ -24,7 +24,7 @@ type Type struct {
 	says    string
 }
 
-// TypeOf describes the event type of that name whose data is a T.
+// TypeOf describes the event type with a name and data of type T.
 func TypeOf[T any](name string) Type {
 	decode := func(data json.RawMessage) (any, error) {
 		var v T
@@ -40,19 +40,19 @@ func TypeOf[T any](name string) Type {
 	return Type{name: name, decode: decode, accepts: accepts}
 }
 
-// Says returns t with what an event of it says, in one line for operators. The catalogue of
-// docs/events.md has the same words, which a test compares.
+// Says returns t with the meaning of its events, in one line for operators. docs/events.md has the same text, which a
+// test compares.
 func (t Type) Says(meaning string) Type {
 	t.says = meaning
 	return t
 }
 
-// Retired describes a type that is no longer written: its data is turned into that of next when read.
+// Retired describes a type that is no longer written. Its data is converted to that of next when it is read.
 func Retired(name, next string, upcast Upcaster) Type {
 	return Type{name: name, next: next, upcast: upcast}
 }
 
-// Registry knows every event type by its explicit name.
+// Registry contains every event type by its name.
 type Registry struct{ types map[string]Type }
 
 // NewRegistry returns an empty registry.
@@ -79,7 +79,7 @@ func (r *Registry) Names() []string {
 	return names
 }
 
-// Says returns what an event of that type says; "" for a type that is not known.
+// Says returns the meaning of events of that type, or "" for an unknown type.
 func (r *Registry) Says(typeName string) string { return r.types[typeName].says }
 
 // Knows reports whether the type is registered.
@@ -88,13 +88,13 @@ func (r *Registry) Knows(typeName string) bool {
 	return ok
 }
 
-// Decode returns the data of a recorded event as the struct its type was registered
-// with, upcast where its version is retired. An unknown type is Unavailable, as ErrUnknownType: a newer
-// version wrote it, and a process of that version can read it. Whoever folds state uses DecodeKnown.
+// Decode returns the data of a recorded event as the struct of its registered type. Data of a retired version is
+// upcast. An unknown type is Unavailable with ErrUnknownType: a newer version wrote the event, and a process of that
+// version can read it. Code that folds state uses DecodeKnown.
 func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 	t, ok := r.types[typeName]
 	if !ok {
-		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType, "event type %s is not known to this version", typeName)
+		return nil, fault.Wrap(ErrUnknownType, fault.Unavailable, fault.CodeUnknownEventType, "this version does not know the event type %s", typeName)
 	}
 	if t.upcast != nil {
 		up, err := t.upcast(data)
@@ -110,9 +110,9 @@ func (r *Registry) Decode(typeName string, data json.RawMessage) (any, error) {
 	return v, nil
 }
 
-// DecodeKnown returns the data of a recorded event as Decode does, and nil for an event of a type that is not
-// registered. During a rolling upgrade newer processes append such events to streams that this one still
-// reads: every reader that folds state passes over them, and only takes over their version.
+// DecodeKnown returns the data of a recorded event as Decode does, or nil if the type is not registered. During a
+// rolling upgrade, newer processes append such events to streams that this process reads: every reader that folds
+// state ignores their data and only takes over their version.
 func (r *Registry) DecodeKnown(rec Recorded) (any, error) {
 	data, err := r.Decode(rec.Type, rec.Data)
 	if errors.Is(err, ErrUnknownType) {
@@ -121,7 +121,7 @@ func (r *Registry) DecodeKnown(rec Recorded) (any, error) {
 	return data, err
 }
 
-// MaxEventBytes bounds the stored data of one event: what is larger belongs in the blob store.
+// MaxEventBytes bounds the stored data of one event. Larger data belongs in the blob store.
 const MaxEventBytes = 4 << 20
 
 // Encode returns the data of an event as it is stored. A type that is unknown or retired,
@@ -129,14 +129,14 @@ const MaxEventBytes = 4 << 20
 func (r *Registry) Encode(e Event) (json.RawMessage, error) {
 	t, ok := r.types[e.Type]
 	if !ok || t.accepts == nil {
-		return nil, fault.New(fault.Invalid, fault.CodeUnknownEventType, "event type %s is not one that is written", e.Type)
+		return nil, fault.New(fault.Invalid, fault.CodeUnknownEventType, "event type %s is unknown or retired and cannot be written", e.Type)
 	}
 	if !t.accepts(e.Data) {
-		return nil, fault.New(fault.Invalid, "", "event type %s does not carry a %T", e.Type, e.Data)
+		return nil, fault.New(fault.Invalid, "", "the data of event type %s cannot be a %T", e.Type, e.Data)
 	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false) // a prompt's text stays as it came
+	enc.SetEscapeHTML(false) // the text of a prompt stays unchanged
 	if err := enc.Encode(e.Data); err != nil {
 		return nil, fmt.Errorf("encode %s: %w", e.Type, err)
 	}

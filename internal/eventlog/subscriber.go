@@ -16,29 +16,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// TopicAll is the topic of all events. Any other topic is a stream category: topic "job" has the
-// events of the streams "job" and "job-…".
+// TopicAll is the topic of all events. Every other topic is a stream category: topic "job" has the events of the
+// streams "job" and "job-…".
 const TopicAll = "events"
 
 // Metadata keys of delivered messages.
 const (
-	KeyPosition = "position" // of the (last) event
+	KeyPosition = "position" // position of the (last) event
 	KeyStream   = "stream"
 	KeyVersion  = "version"
 	KeyType     = "type"
 	KeyAccount  = "account"
-	KeyCount    = "count" // of events in the message
+	KeyCount    = "count" // number of events in the message
 )
 
-// SubscriberOptions tune a Subscriber. The zero value reads everything from the start of the
-// log, one event a message, without a checkpoint.
+// SubscriberOptions tune a Subscriber. The zero value reads the log from its start, with one event per message and
+// without a checkpoint.
 type SubscriberOptions struct {
-	// Group names a consumer group: its members share one checkpoint per topic, one of them consumes at
-	// a time and the others wait. "" = no group: every subscription is independent and starts where FromNow says.
+	// Group names a consumer group. Its members share one checkpoint per topic; one member consumes at a time and the
+	// others wait. "" = no group: every subscription is independent and starts where FromNow says.
 	Group       string
 	Checkpoints Checkpoints // required with Group
-	// HandlerSaves says that the handler moves the group's checkpoint itself, in the transaction of
-	// what it writes; the subscriber then only reads it.
+	// HandlerSaves means that the handler moves the group's checkpoint itself, in the transaction of its writes; the
+	// subscriber then only reads the checkpoint.
 	HandlerSaves bool
 	// Wants selects events beside the topic; nil = all. A group whose handler saves gets a batch without
 	// events from time to time, so that its checkpoint follows the log all the same.
@@ -69,9 +69,9 @@ func (o SubscriberOptions) withDefaults() SubscriberOptions {
 	return o
 }
 
-// Subscriber delivers the log as Watermill messages: at least once, in order, the next message after
-// the Ack of the one before. A Nack delivers it again after a pause. Each subscription follows the log
-// at its own pace, so a slow handler delays nobody else. It implements message.Subscriber.
+// Subscriber delivers the log as Watermill messages: at least once and in order. It delivers the next message after
+// the Ack of the previous one, and delivers a message again, after a pause, after its Nack. Each subscription follows
+// the log at its own pace, so a slow handler does not delay others. It implements message.Subscriber.
 type Subscriber struct {
 	tail Tail
 	opts SubscriberOptions
@@ -84,7 +84,7 @@ type Subscriber struct {
 
 var _ message.Subscriber = (*Subscriber)(nil)
 
-// NewSubscriber returns a subscriber to tail.
+// NewSubscriber returns a subscriber that reads tail.
 func NewSubscriber(tail Tail, opts SubscriberOptions) (*Subscriber, error) {
 	if opts.Group != "" && opts.Checkpoints == nil {
 		return nil, fault.New(fault.Invalid, "", "consumer group %s has no checkpoints", opts.Group)
@@ -101,7 +101,7 @@ func (s *Subscriber) Subscribe(ctx context.Context, topic string) (<-chan *messa
 	}
 	run := &subscription{Subscriber: s, topic: topic, values: ctx, out: make(chan *message.Message)}
 	ctx, cancel := context.WithCancel(ctx)
-	if s.opts.Group == "" && s.opts.FromNow { // settle the start before we return: nothing appended later is missed
+	if s.opts.Group == "" && s.opts.FromNow { // fix the start before returning, so that no later event is missed
 		start, err := s.tail.Settled(ctx)
 		if err != nil {
 			cancel()
@@ -145,12 +145,12 @@ type subscription struct {
 	topic    string
 	values   context.Context //nolint:containedctx // the caller's context; messages have its values
 	out      chan *message.Message
-	position int64     // of the last event read
+	position int64     // position of the last event read
 	sent     time.Time // when the last message was acknowledged, zero if it was full
 	count    int       // of events that were read for it
 	saved    int64     // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
-	unsaved  []Mark // of the events read since the checkpoint
+	unsaved  []Mark // marks of the events read since the checkpoint
 }
 
 // group returns the name of the checkpoint: the group's name, followed by the topic unless that is TopicAll.

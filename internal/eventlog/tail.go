@@ -6,20 +6,20 @@ import (
 	"github.com/google/uuid"
 )
 
-// Tail is the log in its global order. A position that Next has passed never gets an event
-// later: late commits are waited for, and a missing position is an append that was rolled back.
+// Tail is the log in its global order. After Next has passed a position, no event appears at it: Next waits for late
+// commits, and a missing position belongs to an append that was rolled back.
 type Tail interface {
-	// Next returns 1 to limit consecutive events with positions above after, in order. It blocks
-	// until there is one, ctx ends (ctx's error) or the tail is closed (Unavailable).
+	// Next returns 1 to limit consecutive events with positions above after, in order. It blocks until there is an
+	// event, ctx ends (ctx's error) or the tail is closed (Unavailable).
 	Next(ctx context.Context, after int64, limit int) ([]Recorded, error)
-	// Settled returns the position up to which the log is final: following "from now" starts there.
+	// Settled returns the position up to which the log is final. Following "from now" starts there.
 	Settled(ctx context.Context) (int64, error)
-	// Recheck makes the tail compare what it has handed out with the log, after a reader was refused with
-	// ErrRewound. It does not wait.
+	// Recheck makes the tail compare the events that it has returned with the log, after a reader got ErrRewound. It
+	// does not wait.
 	Recheck()
 }
 
-// Mark names an event that was read, so that the log can be asked whether it has that event.
+// Mark identifies an event that was read, so that the log can check that it still has the event.
 type Mark struct {
 	Position int64
 	ID       uuid.UUID
@@ -41,21 +41,21 @@ func appendMarks(marks []Mark, events []Recorded) []Mark {
 
 // Checkpoints keeps the position of each named consumer group, and lets one member at a time consume.
 type Checkpoints interface {
-	// Lock locks the group for this caller, across all processes. It blocks until then, or until ctx ends.
+	// Lock locks the group for this caller, across all processes. It blocks until the group is free or ctx ends.
 	Lock(ctx context.Context, group string) (LockedGroup, error)
 }
 
 // LockedGroup is a group that this process has locked.
 type LockedGroup interface {
-	// Position returns the group's position, 0 for a new group. A checkpoint behind the end of the log is
-	// Conflict, checkpoint_ahead: it was written of events that the log does not have.
+	// Position returns the group's position, 0 for a new group. A checkpoint beyond the end of the log is Conflict,
+	// checkpoint_ahead: the log has lost the events before it.
 	Position(ctx context.Context) (int64, error)
-	// Save moves the group from one position to a later one; read marks every event that was read between
-	// them. Conflict means that another member moved it meanwhile: the group is lost. ErrRewound
-	// means that the log lacks one of the marked events: nothing is saved.
+	// Save moves the group from one position to a later one; read marks every event that was read between them.
+	// Conflict means that another member moved the checkpoint: the lock is lost. ErrRewound means that the log lacks
+	// a marked event; the checkpoint is then not saved.
 	Save(ctx context.Context, from, to int64, read []Mark) error
 	// Lost is closed when the lock is lost.
 	Lost() <-chan struct{}
-	// Release unlocks the group for the next member. It may be called twice.
+	// Release unlocks the group for the next member. It may be called more than once.
 	Release()
 }

@@ -1,6 +1,6 @@
-// Package fault classifies failures. The adapter that knows what went wrong (of the database, the blob store, a provider)
-// wraps the cause in an Error once. Every edge (HTTP status, retry policy of a workflow, close code of a stream) translates
-// the Kind by a table of its own and never reads error texts.
+// Package fault classifies failures. An adapter (of the database, the blob store, a provider) wraps the cause in an
+// Error once. Every edge (HTTP status, retry policy of a workflow, close code of a stream) translates the Kind by a
+// table of its own and does not read error texts.
 package fault
 
 import (
@@ -19,8 +19,8 @@ const (
 	Invalid                     // the request breaks a rule of its contract
 	NotFound                    // absent, or another account's: clients cannot distinguish the two
 	Conflict                    // the current state does not allow the change
-	Exhausted                   // a bound is reached: queue depth, pixels, disk, rate
-	Unavailable                 // a part is temporarily down; the same request may succeed later
+	Exhausted                   // a limit is reached: queue depth, pixels, disk, rate
+	Unavailable                 // a part of the service is temporarily down; the same request may succeed later
 	Unauthenticated             // no usable credential
 	Denied                      // a valid credential without the right
 	Canceled                    // the caller or the user has cancelled
@@ -43,7 +43,7 @@ func (k Kind) String() string {
 // wrapped cause is not.
 type Error struct {
 	Kind       Kind
-	Code       Code           // one of the list, or ""
+	Code       Code           // one of the constants, or ""
 	Message    string         // public
 	Details    map[string]any // public, may be nil
 	RetryAfter time.Duration  // 0 = unknown

@@ -2,17 +2,17 @@ package fault
 
 import "strings"
 
-// stateError is an error of a database: the driver's type has this method.
+// stateError is implemented by the errors of a database driver.
 type stateError interface {
 	error
 	SQLState() string
 }
 
-// Sentence returns the text of err for an operator. Where a database's own words would stand, which may repeat names of
-// tables and values of rows, it says what their SQLSTATE means. The words are in the log.
+// Sentence returns the text of err for an operator. It replaces the messages of a database, which may contain names
+// of tables and values of rows, by the meaning of their SQLSTATE. The original messages are in the log.
 func Sentence(err error) string { return SentenceOf(err.Error(), err) }
 
-// SentenceOf is Sentence of a text that repeats err, or a part of it.
+// SentenceOf is Sentence for a text that contains the text of err or of a part of it.
 func SentenceOf(text string, err error) string {
 	for _, of := range stateErrors(err, nil) {
 		text = strings.ReplaceAll(text, of.Error(), stateSentence(of.SQLState()))
@@ -20,7 +20,7 @@ func SentenceOf(text string, err error) string {
 	return text
 }
 
-// stateErrors adds the errors of databases in err's tree to found.
+// stateErrors appends the errors of databases in err's tree to found.
 func stateErrors(err error, found []stateError) []stateError {
 	if of, ok := err.(stateError); ok { //nolint:errorlint // the walk looks at each error of the tree
 		found = append(found, of)
@@ -38,16 +38,16 @@ func stateErrors(err error, found []stateError) []stateError {
 	return found
 }
 
-// stateSentences say what an SQLSTATE means, by the state itself or by its class.
+// stateSentences maps an SQLSTATE, or the class of one, to its meaning.
 var stateSentences = map[string]string{
-	"22":    "the database does not take a value",
-	"23":    "the database has a rule that a value breaks",
+	"22":    "the database refuses a value",
+	"23":    "a value breaks a constraint of the database",
 	"25006": "the database is a standby, or read-only",
 	"28":    "the database refuses this user or its password",
 	"3D":    "there is no such database",
-	"40":    "the database gave way to another transaction",
+	"40":    "the database rolled the transaction back in favour of another one",
 	"42501": "the database user lacks a right",
-	"42":    "the database does not know a table, a column or a function: is it migrated?",
+	"42":    "the database lacks a table, a column or a function: is it migrated?",
 	"53100": "the database has no space left",
 	"53300": "the database has no connection left",
 	"53":    "the database has too little memory or space",

@@ -5,24 +5,23 @@ import (
 	"sync"
 )
 
-// Publisher takes live frames from the workers.
+// Publisher accepts live frames from the workers.
 type Publisher interface {
-	// Publish hands a frame over and returns at once; a frame that fails Validate is
-	// refused as Invalid.
+	// Publish sends a frame and returns at once. A frame that fails Validate is Invalid.
 	Publish(ctx context.Context, f Frame) error
 }
 
-// Bus carries live frames from the workers to the replicas that have watchers.
-// Delivery is best effort: a frame may be lost, but none is delivered twice, and
-// those of one job arrive in the order in which they were published.
+// Bus transports live frames from the workers to the replicas that have watchers. Delivery is best effort: a frame
+// may be lost, but none is delivered twice, and the frames of one job arrive in the order in which they were
+// published.
 type Bus interface {
 	Publisher
-	// Receive calls handle for each frame, one at a time, until ctx ends. A handler that
-	// is too slow loses the oldest frames.
+	// Receive calls handle for each frame, one at a time, until ctx ends. A handler that is too slow misses the
+	// oldest frames.
 	Receive(ctx context.Context, handle func(Frame)) error
 }
 
-// frameQueue is how many frames wait for one receiver before the oldest is dropped.
+// frameQueue is the number of frames that wait for a receiver before the oldest is dropped.
 const frameQueue = 256
 
 // Local is the Bus within one process.
@@ -90,7 +89,7 @@ func (r *receiver) put(f Frame) {
 			return
 		default:
 		}
-		select { // full: make room, unless the receiver just did
+		select { // the queue is full: drop the oldest frame, unless the receiver took it meanwhile
 		case <-r.frames:
 		default:
 		}

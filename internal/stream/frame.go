@@ -1,8 +1,7 @@
-// Package stream carries what happens now to whoever watches: a Hub of bounded
-// subscriptions per account, and a Bus of live frames (progress, previews, text)
-// from workers. It keeps one promise: a publisher never waits for a watcher; one
-// that falls behind is cut off with a reason. It knows neither HTTP nor the event
-// log; nothing that passes here is the only copy of anything a GET serves.
+// Package stream delivers current events to watchers: a Hub of bounded subscriptions per account, and a Bus of live
+// frames (progress, previews, text) from workers. It promises that a publisher never waits for a watcher; a watcher
+// that falls behind is disconnected with a reason. It depends neither on HTTP nor on the event log, and its messages
+// are never the only copy of data that a GET serves.
 package stream
 
 import (
@@ -21,8 +20,8 @@ const (
 	FramePreview                       // Data is an encoded image
 	FrameText                          // Data is UTF-8 text
 	FrameExport                        // Export is the progress of an export; there is no job
-	FrameWaiting                       // Data says in UTF-8 why the node waits; for those who poll
-	FramePicture                       // Data is an encoded image, a result that watchers get in full
+	FrameWaiting                       // Data is the reason, in UTF-8, why the node waits; shown to clients that poll
+	FramePicture                       // Data is an encoded image, which is a result and is sent to watchers unreduced
 	FrameDownload                      // Download is the progress of a download; there is no job
 )
 
@@ -32,7 +31,7 @@ const MaxFrameData = 1 << 20
 // MaxPicture bounds the bytes of a FramePicture. Several fit into the queue of a watcher.
 const MaxPicture = 8 << 20
 
-// limit is the bound on the bytes of the frame's data.
+// limit returns the bound of the frame's data, in bytes.
 func (f Frame) limit() int {
 	if f.Kind == FramePicture {
 		return MaxPicture
@@ -40,8 +39,8 @@ func (f Frame) limit() int {
 	return MaxFrameData
 }
 
-// Frame is progress, a preview or a text of a running node, or the progress of an export or a download. It names its attempt, so
-// that a late frame is recognised. It is never stored and may be dropped anywhere.
+// Frame is progress, a preview or a text of a running node, or the progress of an export or a download. It names its
+// attempt, so that a late frame is recognised. It is never stored and may be dropped anywhere.
 type Frame struct {
 	Account     string    `json:"account"`
 	Job         job.ID    `json:"job"`
@@ -52,17 +51,17 @@ type Frame struct {
 	Value       int       `json:"value,omitempty"`
 	Max         int       `json:"max,omitempty"`
 	ContentType string    `json:"content_type,omitempty"` // of a preview: image/jpeg or image/png
-	Data        []byte    `json:"-"`                      // travels behind the header
+	Data        []byte    `json:"-"`                      // sent after the header
 
 	Export   *export.Progress   `json:"export,omitempty"`   // of an export
 	Download *download.Progress `json:"download,omitempty"` // of a download
 
-	// As the log says; set where frames meet events.
+	// Values from the log, set when a frame is combined with events.
 	Within *job.Expansion `json:"-"` // of the node
 	Public job.PublicID   `json:"-"` // of the job
 }
 
-// Validate refuses a frame that no watcher could show. It is Invalid.
+// Validate refuses a frame that no watcher can display. Its error is Invalid.
 func (f Frame) Validate() error {
 	switch {
 	case f.Kind == FrameExport:
@@ -70,9 +69,9 @@ func (f Frame) Validate() error {
 	case f.Kind == FrameDownload:
 		return f.validateDownload()
 	case f.Account == "" || f.Job == "" || f.Node == "":
-		return fault.New(fault.Invalid, "", "a frame names its account, job and node")
+		return fault.New(fault.Invalid, "", "a frame must name its account, job and node")
 	case len(f.Data) > f.limit():
-		return fault.New(fault.Invalid, "", "a frame carries at most %d bytes, not %d", f.limit(), len(f.Data))
+		return fault.New(fault.Invalid, "", "a frame may have at most %d bytes of data, not %d", f.limit(), len(f.Data))
 	}
 	switch f.Kind {
 	case FrameProgress:
@@ -81,7 +80,7 @@ func (f Frame) Validate() error {
 		}
 	case FramePreview, FramePicture:
 		if f.ContentType != "image/jpeg" && f.ContentType != "image/png" {
-			return fault.New(fault.Invalid, "", "a preview is image/jpeg or image/png, not %q", f.ContentType)
+			return fault.New(fault.Invalid, "", "a preview must be image/jpeg or image/png, not %q", f.ContentType)
 		}
 	case FrameText, FrameWaiting:
 	default:
@@ -92,14 +91,14 @@ func (f Frame) Validate() error {
 
 func (f Frame) validateExport() error {
 	if f.Account == "" || f.Export == nil || f.Export.Export == "" || len(f.Data) > 0 {
-		return fault.New(fault.Invalid, "", "a frame of an export names its account and the export, and carries no data")
+		return fault.New(fault.Invalid, "", "a frame of an export must name its account and the export, and must have no data")
 	}
 	return nil
 }
 
 func (f Frame) validateDownload() error {
 	if f.Account == "" || f.Download == nil || f.Download.Download == "" || len(f.Data) > 0 {
-		return fault.New(fault.Invalid, "", "a frame of a download names its account and the download, and carries no data")
+		return fault.New(fault.Invalid, "", "a frame of a download must name its account and the download, and must have no data")
 	}
 	return nil
 }

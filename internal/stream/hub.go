@@ -8,25 +8,25 @@ import (
 	"sync"
 )
 
-// CloseReason says why a subscription ended.
+// CloseReason is the reason why a subscription ended.
 type CloseReason string
 
 // The reasons.
 const (
-	CloseSlow     CloseReason = "slow"     // the watcher fell too far behind; it may come back
-	CloseLost     CloseReason = "lost"     // this process could not follow; the watcher may come back
-	CloseShutdown CloseReason = "shutdown" // the process stops; another one will serve
+	CloseSlow     CloseReason = "slow"     // the watcher fell too far behind; it may reconnect
+	CloseLost     CloseReason = "lost"     // this process could not follow the log; the watcher may reconnect
+	CloseShutdown CloseReason = "shutdown" // the process stops; the watcher may connect to another one
 	CloseGone     CloseReason = "gone"     // the watcher itself left
 )
 
 // Closed is the error of a subscription that ended.
 type Closed struct{ Reason CloseReason }
 
-// Error names the reason.
+// Error returns a text with the reason.
 func (c *Closed) Error() string { return fmt.Sprintf("subscription closed: %s", c.Reason) }
 
-// Default bounds of one subscription. Twenty messages a second fill the count in
-// most of a minute; sixteen previews of the largest size fill the bytes.
+// Default bounds of one subscription. Twenty messages a second reach the count in almost a minute; sixteen previews
+// of the largest size reach the bytes.
 const (
 	defaultQueue      = 1024
 	defaultQueueBytes = 16 << 20
@@ -38,8 +38,8 @@ type HubOptions struct {
 	QueueBytes int // default 16 MiB
 }
 
-// Hub hands messages to the subscriptions of an account, in the order in which they
-// are published. The zero value is not usable; see NewHub.
+// Hub passes messages to the subscriptions of an account, in the order in which they are published. Use NewHub to
+// create one.
 type Hub struct {
 	opts    HubOptions
 	changed chan struct{} // holds a token when the set of watched accounts may have changed
@@ -77,8 +77,8 @@ func (h *Hub) Subscribe(account string) *Subscription {
 	return s
 }
 
-// Publish queues messages for every subscription of the account and returns at once.
-// A subscription without room for them is closed as slow.
+// Publish queues messages for every subscription of the account and returns at once. A subscription whose queue is
+// full is closed as slow.
 func (h *Hub) Publish(account string, messages ...*Message) {
 	if len(messages) == 0 {
 		return
@@ -92,25 +92,25 @@ func (h *Hub) Publish(account string, messages ...*Message) {
 	}
 }
 
-// Watched returns how many subscriptions the account has.
+// Watched returns the number of subscriptions of the account.
 func (h *Hub) Watched(account string) int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.accounts[account])
 }
 
-// Accounts returns the accounts that are watched, sorted.
+// Accounts returns the accounts with subscriptions, sorted.
 func (h *Hub) Accounts() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.Sorted(maps.Keys(h.accounts))
 }
 
-// Changed holds a token when Accounts may have changed since it was last drained. It is
-// meant for one reader.
+// Changed holds a token when Accounts may have changed since the channel was last drained. It is meant for one
+// reader.
 func (h *Hub) Changed() <-chan struct{} { return h.changed }
 
-// signal says that the set of watched accounts changed; the caller holds mu.
+// signal marks the set of watched accounts as changed. The caller must hold mu.
 func (h *Hub) signal() {
 	select {
 	case h.changed <- struct{}{}:
@@ -118,7 +118,7 @@ func (h *Hub) signal() {
 	}
 }
 
-// Cut closes every subscription of an account for the reason.
+// Cut closes every subscription of an account with the reason.
 func (h *Hub) Cut(account string, reason CloseReason) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -129,7 +129,7 @@ func (h *Hub) Cut(account string, reason CloseReason) {
 	h.signal()
 }
 
-// Stop closes every subscription, and those still to come, with CloseShutdown.
+// Stop closes every subscription, and every later one, with CloseShutdown.
 func (h *Hub) Stop() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *Hub) Stop() {
 	clear(h.accounts)
 }
 
-// remove forgets s; the caller holds mu.
+// remove removes s. The caller must hold mu.
 func (h *Hub) remove(s *Subscription) {
 	subs := h.accounts[s.account]
 	delete(subs, s)
@@ -157,7 +157,7 @@ type Subscription struct {
 	hub     *Hub
 	account string
 	opts    HubOptions
-	ready   chan struct{} // holds a token while there is something to see
+	ready   chan struct{} // holds a token while messages are queued or the subscription has ended
 
 	mu     sync.Mutex // guards the fields below
 	queue  []*Message
@@ -165,8 +165,8 @@ type Subscription struct {
 	closed *Closed
 }
 
-// Next waits for messages and returns all that are queued, oldest first. The error is
-// a *Closed once the subscription ended, or the context's.
+// Next waits for messages and returns all queued ones, oldest first. The error is a *Closed after the subscription
+// has ended, or the context's.
 func (s *Subscription) Next(ctx context.Context) ([]*Message, error) {
 	for {
 		if queue, err := s.Take(); len(queue) > 0 || err != nil {
@@ -180,10 +180,10 @@ func (s *Subscription) Next(ctx context.Context) ([]*Message, error) {
 	}
 }
 
-// Ready holds a token when Take may have something to return; it may also be a false alarm.
+// Ready holds a token when Take may return messages or an error. A token may be left over.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Take is Next without waiting: nothing queued is no error.
+// Take is Next without waiting. It returns nil if no message is queued.
 func (s *Subscription) Take() ([]*Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,7 +224,7 @@ func (s *Subscription) end(reason CloseReason) {
 	s.endLocked(reason)
 }
 
-// endLocked drops what is queued: a watcher that was cut off must look again anyway.
+// endLocked drops the queued messages: a watcher whose subscription ended must read the state again anyway.
 func (s *Subscription) endLocked(reason CloseReason) {
 	if s.closed == nil {
 		s.closed, s.queue = &Closed{Reason: reason}, nil

@@ -6,15 +6,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Message is one message to the watchers of an account. Each adapter reads the
-// fields that it can send. A published message never changes.
+// Message is one message to the watchers of an account. Each adapter sends the fields that its protocol has. A
+// published message must not be changed.
 type Message struct {
-	Job       job.ID // "" = about the account as a whole
+	Job       job.ID // "" = the message concerns the whole account
 	ClientID  string // of the job's submitter, for routing by client
-	Broadcast bool   // goes to every client even when messages are routed by client
+	Broadcast bool   // sent to every client even when messages are routed by client
 
 	Text     []byte    // a text frame of the cloud contract, {"type":…,"data":…}; nil = none
-	Frame    *Frame    // a preview or text of a running node; nil = none
+	Frame    *Frame    // a preview or text of a running node, or nil
 	State    *job.Job  // the job after the event that caused this; nil = unchanged
 	Progress *Progress // the job's progress, when this changed it
 
@@ -22,14 +22,14 @@ type Message struct {
 	rendered any
 }
 
-// Rendered returns what build makes of the message. It is built once, however many
-// watchers ask, so every caller must pass the same function.
+// Rendered returns the result of build for the message. build is called once for all watchers, so every caller must
+// pass the same function.
 func (m *Message) Rendered(build func(*Message) any) any {
 	m.once.Do(func() { m.rendered = build(m) })
 	return m.rendered
 }
 
-// size estimates the memory that a queued message holds on to.
+// size estimates the memory of a queued message.
 func (m *Message) size() int {
 	n := 256 + len(m.Text)
 	if m.Frame != nil {
@@ -38,16 +38,16 @@ func (m *Message) size() int {
 	return n
 }
 
-// Snapshot is the first message to a new watcher of an account.
+// Snapshot is the state of an account that a new watcher gets first.
 type Snapshot struct {
 	Remaining int    // jobs that wait or run: queue_remaining
-	Jobs      []Live // those that have begun, in run order
+	Jobs      []Live // jobs that have begun, in run order
 }
 
 // Live is the last announced state of an unfinished job.
 type Live struct {
 	Job      job.Job
-	LastNode string    // the node that was reported as executing last, "" = none
+	LastNode string    // the node that was last reported as executing, or ""
 	Progress *Progress // nil before the job runs
-	Preview  *Message  // the latest one of a node that still runs, or nil
+	Preview  *Message  // the latest preview of a node that is still running, or nil
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Progress is the Progress object of the v2 API's events. Value never falls
-// within one job.
+// Progress is the Progress object of the v2 API's events. Within a job, Value never decreases.
 type Progress struct {
 	Value            float64 `json:"value"` // 0..1
 	NodesDone        int     `json:"nodes_done"`
@@ -27,9 +26,8 @@ type Step struct {
 	Waiting    string // why the node pauses, "" = it runs
 }
 
-// ProgressOf returns the progress of a job from its folded state and, where known,
-// the steps of its running nodes; current names the node to show, "" = any that
-// runs. It is nil for a job that has not been given a slot.
+// ProgressOf returns the progress of a job from its folded state and the known steps of its running nodes. current
+// names the node to show, "" = any running node. The progress of a job without a slot is nil.
 func ProgressOf(j job.Job, current string, steps map[string]Step) *Progress {
 	if j.AdmittedAt == nil {
 		return nil
@@ -76,7 +74,7 @@ func firstRunning(running map[string]string) (node, class string) {
 	return first, running[first]
 }
 
-// fraction counts finished nodes whole and running ones by their steps. Only success is 1.
+// fraction counts a finished node as 1 and a running node by its steps. Only a succeeded job has the fraction 1.
 func fraction(j job.Job, steps map[string]Step, total int) float64 {
 	const almost = 0.999
 	if total == 0 {

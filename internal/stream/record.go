@@ -17,20 +17,21 @@ type NodeStep struct {
 	Step Step
 }
 
-// StepStore keeps the latest steps of running nodes for those who poll.
+// StepStore stores the latest steps of running nodes for clients that poll.
 type StepStore interface {
 	// SaveSteps stores steps, at most one for each node. A step of an earlier run than the stored one is dropped.
 	SaveSteps(ctx context.Context, steps []NodeStep) error
 }
 
-// recordEvery is how often a step is written: twice a second for each node at most.
+// recordEvery is how often steps are written: at most twice a second for each node.
 const recordEvery = 500 * time.Millisecond
 
-// maxRecorded bounds the nodes whose steps wait to be written; beyond, new ones wait for the next round.
+// maxRecorded bounds the nodes whose steps wait to be written. Steps of further nodes are dropped until the next
+// write.
 const maxRecorded = 4096
 
-// Recorder is a Bus that also keeps the progress that passes, so that a poll shows it on
-// every replica. Losing a step there loses nothing but a poll's precision.
+// Recorder is a Bus that also stores the progress that passes through it, so that every replica shows it to clients
+// that poll. A lost step only makes a poll less precise.
 type Recorder struct {
 	Bus
 	store StepStore
@@ -45,12 +46,12 @@ type stepKey struct {
 	node string
 }
 
-// NewRecorder returns a bus that passes everything to bus and records progress in store.
+// NewRecorder returns a bus that passes frames to bus and stores progress in store.
 func NewRecorder(bus Bus, store StepStore, log *slog.Logger) *Recorder {
 	return &Recorder{Bus: bus, store: store, log: log, latest: map[stepKey]NodeStep{}}
 }
 
-// Publish implements Bus. The reason why a node waits is recorded for polls only.
+// Publish implements Bus. The reason why a node waits is only stored, for clients that poll.
 func (r *Recorder) Publish(ctx context.Context, f Frame) error {
 	if f.Kind == FrameWaiting {
 		if err := f.Validate(); err != nil {
@@ -68,7 +69,7 @@ func (r *Recorder) Publish(ctx context.Context, f Frame) error {
 	return nil
 }
 
-// keep remembers a step until it is written.
+// keep remembers a step until the next write.
 func (r *Recorder) keep(f Frame, step Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -78,7 +79,7 @@ func (r *Recorder) keep(f Frame, step Step) {
 	}
 }
 
-// Run writes what was published until ctx ends.
+// Run writes the remembered steps until ctx ends.
 func (r *Recorder) Run(ctx context.Context) error {
 	tick := time.NewTicker(recordEvery)
 	defer tick.Stop()
@@ -92,7 +93,7 @@ func (r *Recorder) Run(ctx context.Context) error {
 	}
 }
 
-// Flush writes the steps that wait. A failure is logged; it costs polls some precision.
+// Flush writes the remembered steps. An error is only logged, because it only makes polls less precise.
 func (r *Recorder) Flush(ctx context.Context) {
 	r.mu.Lock()
 	steps := make([]NodeStep, 0, len(r.latest))

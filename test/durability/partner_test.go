@@ -158,7 +158,7 @@ func TestRequestWithoutAnswerIsNotSentAgain(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal([]byte(body), &got))
 	require.Equal(t, "ServiceError", got.Error.Kind, body)
-	require.Contains(t, got.Error.Message, "retry the job to order it anew", body)
+	require.Contains(t, got.Error.Message, "retry the job to send a new request", body)
 	events := c.ofCall()
 	require.Equal(t, "call.outcome_unknown.v1", events[len(events)-1])
 	require.Equal(t, 1, strings.Count(strings.Join(events, " "), "call.dispatching.v1"))

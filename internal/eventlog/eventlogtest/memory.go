@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Memory is a log in memory for tests: a Store, a Tail and Checkpoints that pass the same
-// suites as PostgreSQL's. It forgets everything with the process.
+// Memory is an in-memory log for tests: a Store, a Tail and Checkpoints that pass the same suites as those of
+// PostgreSQL. Its events are lost when the process ends.
 type Memory struct {
 	registry *eventlog.Registry
 
@@ -37,7 +37,7 @@ var (
 	_ eventlog.Checkpoints = (*Memory)(nil)
 )
 
-// NewMemory returns an empty log whose event types are those of registry.
+// NewMemory returns an empty log with the event types of registry.
 func NewMemory(registry *eventlog.Registry) *Memory {
 	return &Memory{
 		registry: registry, byID: map[uuid.UUID]int{}, streams: map[string]*memoryStream{},
@@ -85,7 +85,7 @@ func (m *Memory) repeats(a eventlog.Append) []eventlog.Recorded {
 	return out
 }
 
-// admit returns the stream, new or existing, that takes the append.
+// admit returns the stream of the append, which may be new, or refuses the append.
 func (m *Memory) admit(a eventlog.Append) (*memoryStream, error) {
 	s := m.streams[a.Stream]
 	if s == nil {
@@ -174,10 +174,10 @@ func (m *Memory) Settled(context.Context) (int64, error) {
 	return int64(len(m.events)), nil
 }
 
-// Recheck implements eventlog.Tail: a log in memory loses nothing.
+// Recheck implements eventlog.Tail. An in-memory log loses no events.
 func (m *Memory) Recheck() {}
 
-// memoryGroup is one consumer group: a token that its holder takes, and a position.
+// memoryGroup is one consumer group: a token that represents its lock, and a position.
 type memoryGroup struct {
 	token    chan struct{}
 	mu       sync.Mutex // guards position

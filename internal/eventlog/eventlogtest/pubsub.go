@@ -19,7 +19,7 @@ type Log struct {
 	Checkpoints eventlog.Checkpoints
 }
 
-// MessageRegistry returns a registry that knows published messages.
+// MessageRegistry returns a registry with the type of published messages.
 func MessageRegistry(tb testing.TB) *eventlog.Registry {
 	tb.Helper()
 	r := eventlog.NewRegistry()
@@ -27,15 +27,15 @@ func MessageRegistry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
-// features are what the log promises: delivery is at least once, order is total with one active member
-// per group, groups start at the beginning, and messages outlive every process. A message is not
-// delivered again to a group that has consumed it.
+// features are the guarantees of the log: delivery is at least once, order is total with one active member per group,
+// groups start at the beginning, and messages outlive every process. A message is not delivered again to a group that
+// consumed it.
 func features() tests.Features {
 	return tests.Features{ConsumerGroups: true, GuaranteedOrder: true, Persistent: true}
 }
 
-// RunPubSub runs Watermill's universal Pub/Sub suite over a log whose events are those of
-// MessageRegistry. open returns a handle of the one shared log, as a process of its own would have.
+// RunPubSub runs Watermill's universal Pub/Sub suite over a log with the event types of MessageRegistry. open returns
+// a handle of the shared log, as each process would have.
 func RunPubSub(t *testing.T, open func(testing.TB) Log) {
 	t.Helper()
 	shared := "suite-" + uuid.NewString()
@@ -53,7 +53,7 @@ func RunPubSub(t *testing.T, open func(testing.TB) Log) {
 	})
 }
 
-// RunReconnect runs the suite's test of a database that restarts: crash is the command that makes it.
+// RunReconnect runs the suite's test of a database restart; crash is the command that restarts the database.
 func RunReconnect(t *testing.T, log Log, crash []string) {
 	t.Helper()
 	f := features()

@@ -1,5 +1,5 @@
-// Package eventlogtest holds the conformance suites of the event log's ports and a log in
-// memory that passes them, so that tests of other packages may trust it instead of mocks.
+// Package eventlogtest contains the conformance suites of the event log's ports and an in-memory log that passes
+// them, so that tests of other packages need no mocks.
 package eventlogtest
 
 import (
@@ -26,7 +26,7 @@ type NotedV1 struct {
 	Raw  json.RawMessage `json:"raw,omitempty"`
 }
 
-// Registry returns a registry that knows TypeNoted.
+// Registry returns a registry with the type TypeNoted.
 func Registry(tb testing.TB) *eventlog.Registry {
 	tb.Helper()
 	r := eventlog.NewRegistry()
@@ -34,13 +34,13 @@ func Registry(tb testing.TB) *eventlog.Registry {
 	return r
 }
 
-// Noted returns a fresh event with that text.
+// Noted returns a new event with that text.
 func Noted(text string) eventlog.Event {
 	return eventlog.Event{ID: uuid.New(), Type: TypeNoted, Data: NotedV1{Text: text}}
 }
 
-// Run checks that a Store keeps the contract of eventlog.Store. newStore returns an empty
-// or shared store whose events are those of the registry.
+// Run checks that a Store obeys the contract of eventlog.Store. newStore returns an empty or shared store with the
+// event types of the registry.
 func Run(t *testing.T, newStore func(testing.TB, *eventlog.Registry) eventlog.Store) {
 	t.Helper()
 	cases := []struct {
@@ -247,7 +247,7 @@ func testPages(t *testing.T, s eventlog.Store) {
 	require.Equal(t, all, got)
 }
 
-// together runs f n times at once and returns the errors.
+// together calls f n times concurrently and returns the errors.
 func together(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	var start, done sync.WaitGroup

@@ -76,13 +76,13 @@ func (b *Bus) peers(ctx context.Context) ([]Replica, error) {
 	return nil, nil
 }
 
-// links are the connections to peers. Run's goroutine alone uses them.
+// links are the connections to peers. Only Run's goroutine uses them.
 type links struct {
 	bus  *Bus
 	open map[string]*link
 }
 
-// set opens links to new peers and closes those to peers that are gone.
+// set opens links to new peers and closes links to peers that have left.
 func (l *links) set(peers []Replica, accounts []string) {
 	for id, ln := range l.open {
 		if !slices.ContainsFunc(peers, func(p Replica) bool { return p == ln.peer }) {
@@ -168,7 +168,7 @@ func (l *link) run(ctx context.Context) {
 	}
 }
 
-// follow opens a stream and hands its frames to this process until it breaks.
+// follow opens a stream and passes its frames to this process until the stream breaks.
 func (l *link) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -181,7 +181,7 @@ func (l *link) follow(ctx context.Context) error {
 	defer res.Body.Close()
 	var changes sync.WaitGroup
 	defer changes.Wait()
-	defer cancel() // before the wait
+	defer cancel() // runs before the deferred wait
 	changes.Go(func() { l.forwardChanges(ctx, cancel, res.Header.Get(streamHeader)) })
 	r := bufio.NewReaderSize(res.Body, 64<<10)
 	for {
@@ -199,8 +199,8 @@ func (l *link) follow(ctx context.Context) error {
 	}
 }
 
-// forwardChanges tells the peer when the accounts change; a change that fails ends the stream, which
-// the next one repairs.
+// forwardChanges tells the peer the new accounts after each change. If that fails, it ends the stream; the next
+// stream starts with the new accounts.
 func (l *link) forwardChanges(ctx context.Context, cancel context.CancelFunc, id string) {
 	defer cancel()
 	for {

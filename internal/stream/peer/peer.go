@@ -1,8 +1,6 @@
-// Package peer is the stream.Bus between processes. Each process that makes frames
-// serves them over HTTP to the peers that ask; each process with watchers asks every
-// peer for the frames of the accounts that are watched there. It promises what the
-// port promises, and that nobody without the shared secret sees a frame. Finding
-// peers is left to a Directory.
+// Package peer is the stream.Bus between processes. Each process that makes frames serves them over HTTP to its
+// peers; each process with watchers requests the frames of its watched accounts from every peer. It keeps the
+// promises of stream.Bus, and sends no frame to a client without the shared secret. A Directory finds the peers.
 package peer
 
 import (
@@ -24,17 +22,17 @@ type Replica struct {
 	URL string // of its internal listener, such as http://10.0.0.3:8189
 }
 
-// Directory knows which processes serve frames.
+// Directory lists the processes that serve frames.
 type Directory interface {
 	// Announce says that this process lives and serves, and returns what Peers would. It is repeated.
 	Announce(ctx context.Context, self Replica) ([]Replica, error)
 	// Peers returns the processes that announced themselves lately, this one included.
 	Peers(ctx context.Context) ([]Replica, error)
-	// Leave says that this process serves no longer.
+	// Leave removes this process from the directory.
 	Leave(ctx context.Context, self Replica) error
 }
 
-// Interest is the set of accounts whose frames this process wants; stream.Hub is one.
+// Interest is the set of accounts whose frames this process needs; stream.Hub implements it.
 type Interest interface {
 	Accounts() []string
 	Changed() <-chan struct{}
@@ -42,10 +40,10 @@ type Interest interface {
 
 // Options tune a Bus. Zero times have defaults.
 type Options struct {
-	Self     Replica       // a URL makes this process announce itself
+	Self     Replica       // if it has a URL, this process announces itself
 	Secret   string        // shared by all processes; required
-	Interest Interest      // nil = this process has no watchers and asks nobody
-	Refresh  time.Duration // between two looks at the directory, default 3 s
+	Interest Interest      // nil = this process has no watchers and connects to no peer
+	Refresh  time.Duration // interval of reading the directory, default 3 s
 	Log      *slog.Logger
 }
 
@@ -53,13 +51,13 @@ type Options struct {
 const (
 	defaultRefresh = 3 * time.Second
 	heartbeat      = 5 * time.Second  // between two heartbeats on a quiet stream
-	silence        = 15 * time.Second // after which a peer is given up
-	patience       = 10 * time.Second // for one write, or one request
+	silence        = 15 * time.Second // after this silence a peer is disconnected
+	patience       = 10 * time.Second // bound of one write or one request
 )
 
 // Bus is a stream.Bus over several processes.
 type Bus struct {
-	local     *stream.Local // everything this process receives
+	local     *stream.Local // delivers every frame within this process
 	directory Directory
 	opts      Options
 	client    *http.Client
@@ -87,7 +85,7 @@ func New(directory Directory, opts Options) (*Bus, error) {
 	}, nil
 }
 
-// Publish implements stream.Bus: to this process and to the peers that asked for the account.
+// Publish implements stream.Bus: it delivers to this process and to the peers that requested the account.
 func (b *Bus) Publish(ctx context.Context, f stream.Frame) error {
 	if err := b.local.Publish(ctx, f); err != nil {
 		return err

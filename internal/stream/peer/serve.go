@@ -12,17 +12,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Path is where Handler is to be mounted.
+// Path is the path at which Handler must be mounted.
 const Path = "/internal/frames"
 
 const (
-	streamHeader = "X-Millrace-Stream" // names a stream for later changes of its accounts
-	maxAccounts  = 1 << 20             // bytes of a list of accounts
-	frameQueue   = 256                 // frames that wait for one peer; then the oldest goes
+	streamHeader = "X-Millrace-Stream" // identifies a stream in later changes of its accounts
+	maxAccounts  = 1 << 20             // bound of a list of accounts, in bytes
+	frameQueue   = 256                 // frames that wait for one peer before the oldest is dropped
 )
 
-// Handler serves frames to peers: POST opens a stream for the accounts in the body, PUT
-// with the stream's name replaces them.
+// Handler serves frames to peers: POST opens a stream for the accounts in the body, and PUT with the stream's id
+// replaces its accounts.
 func (b *Bus) Handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !b.authorized(r) {
@@ -31,7 +31,7 @@ func (b *Bus) Handler() http.Handler {
 		}
 		var accounts []string
 		if json.NewDecoder(http.MaxBytesReader(w, r.Body, maxAccounts)).Decode(&accounts) != nil {
-			http.Error(w, "the body is a list of accounts", http.StatusBadRequest)
+			http.Error(w, "the body must be a JSON list of accounts", http.StatusBadRequest)
 			return
 		}
 		switch r.Method {
@@ -57,7 +57,7 @@ func (b *Bus) change(w http.ResponseWriter, id string, accounts []string) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// serve writes frames until the peer leaves or takes none for too long.
+// serve writes frames until the peer leaves or stops reading.
 func (b *Bus) serve(w http.ResponseWriter, r *http.Request, accounts []string) {
 	o, id := newOutgoing(accounts), uuid.NewString()
 	b.add(id, o)
@@ -111,8 +111,8 @@ func (o *outgoing) want(accounts []string) {
 	o.accounts = set
 }
 
-// offer queues a frame that the peer wants; a full queue loses its oldest frame. Its callers
-// hold the bus's lock, so that there is one sender at a time.
+// offer queues a frame of a requested account. A full queue drops its oldest frame. Its callers hold the bus's lock,
+// so that there is one sender at a time.
 func (o *outgoing) offer(f stream.Frame) {
 	o.mu.Lock()
 	wanted := o.accounts[f.Account]
@@ -130,7 +130,7 @@ func (o *outgoing) offer(f stream.Frame) {
 	}
 }
 
-// forward writes what is queued, or a heartbeat if nothing is queued.
+// forward writes the queued frames, or a heartbeat if there are none.
 func (o *outgoing) forward(ctx context.Context, w http.ResponseWriter, out *http.ResponseController) error {
 	quiet := time.NewTimer(heartbeat)
 	defer quiet.Stop()

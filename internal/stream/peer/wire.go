@@ -13,8 +13,8 @@ import (
 // maxHeader bounds the header of a frame on the wire.
 const maxHeader = 64 << 10
 
-// A frame travels as the length and bytes of its JSON header, then the length and bytes of
-// its data, lengths as big-endian u32. A header of length 0 stands alone: a heartbeat.
+// On the wire, a frame is the length and the bytes of its JSON header, followed by the length and the bytes of its
+// data. Lengths are big-endian u32. A header of length 0 without data is a heartbeat.
 
 func writeHeartbeat(w io.Writer) error {
 	_, err := w.Write([]byte{0, 0, 0, 0})

@@ -1,5 +1,5 @@
-// Package streamtest is the conformance suite of stream.Bus. Every implementation
-// passes it, so that each may stand for the others.
+// Package streamtest is the conformance suite of stream.Bus. Every implementation passes it, so that implementations
+// are interchangeable.
 package streamtest
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Account is the account that receivers of the suite care about.
+// Account is the account whose frames the suite receives.
 const Account = "acme"
 
-// patience is how long a frame may take; far more than it ever does.
+// patience bounds the wait for a frame, far above its usual time.
 const patience = 10 * time.Second
 
-// Pair makes a bus to publish on and one to receive from; they may be the same.
+// Pair returns a bus to publish on and a bus to receive from, which may be the same.
 type Pair func(t *testing.T) (publish, receive stream.Bus)
 
-// Run exercises the bus.
+// Run runs the suite.
 func Run(t *testing.T, newPair Pair) {
 	t.Run("frames arrive whole and in order", func(t *testing.T) { t.Parallel(); inOrder(t, newPair) })
 	t.Run("invalid frames are refused", func(t *testing.T) { t.Parallel(); refused(t, newPair) })
-	t.Run("nobody listening is fine", func(t *testing.T) { t.Parallel(); noSubscriber(t, newPair) })
-	t.Run("a slow receiver holds nobody up and gets the latest", func(t *testing.T) { t.Parallel(); slow(t, newPair) })
+	t.Run("publishing without receivers succeeds", func(t *testing.T) { t.Parallel(); noSubscriber(t, newPair) })
+	t.Run("a slow receiver does not delay others and gets the latest frames", func(t *testing.T) { t.Parallel(); slow(t, newPair) })
 	t.Run("receiving ends with its context", func(t *testing.T) { t.Parallel(); ends(t, newPair) })
 }
 
@@ -44,8 +44,8 @@ func frame(value int) stream.Frame {
 	}
 }
 
-// receive collects frames in a channel once the bus delivers: it publishes frames of the
-// value 0 until one arrives, since joining takes a moment between processes.
+// receive sends the received frames to a channel. It first publishes frames of the value 0 until one arrives, because
+// joining takes a moment between processes.
 func receive(t *testing.T, publish, from stream.Bus) <-chan stream.Frame {
 	frames := make(chan stream.Frame, 1024)
 	go func() {
@@ -69,7 +69,7 @@ func receive(t *testing.T, publish, from stream.Bus) <-chan stream.Frame {
 	}
 }
 
-// next returns the next frame that is not one of the joining.
+// next returns the next frame that receive did not publish itself.
 func next(t *testing.T, frames <-chan stream.Frame) stream.Frame {
 	for {
 		select {
