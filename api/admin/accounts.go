@@ -44,10 +44,7 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 		Name string `json:"name"`
 		Tier string `json:"tier"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -56,21 +53,13 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "an account has a name and a tier: free, standard, creator, pro or local")
 	}
 	a, err := s.Accounts.Create(r.Context(), body.Name, tier, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusCreated, shownAccount(a))
-	return nil
+	return answer(w, http.StatusCreated, shownAccount(a), err)
 }
 
 // showAccount serves GET /admin/accounts/{account}.
 func (s *server) showAccount(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, shownAccount(a))
-	return nil
+	return answer(w, http.StatusOK, shownAccount(a), err)
 }
 
 // changeAccount serves PATCH /admin/accounts/{account}.
@@ -81,10 +70,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 		Active    *bool        `json:"active"`
 		Suspended *bool        `json:"suspended"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -95,11 +81,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Suspend: body.Suspended,
 		Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, shownAccount(a))
-	return nil
+	return answer(w, http.StatusOK, shownAccount(a), err)
 }
 
 // balance is the JSON form of a ledger's state, in millionths of a US dollar.
@@ -113,11 +95,7 @@ func balance(b credit.Balance) map[string]any {
 // showCredit serves GET /admin/accounts/{account}/credit.
 func (s *server) showCredit(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.Accounts.Balance(r.Context(), r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, balance(b))
-	return nil
+	return answer(w, http.StatusOK, balance(b), err)
 }
 
 // grantCredit serves POST /admin/accounts/{account}/credit.
@@ -126,10 +104,7 @@ func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 		change
 		USD string `json:"usd"` // a decimal number as text: 25, 0.05
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -138,9 +113,5 @@ func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "usd is an amount such as \"25\" or \"0.05\"")
 	}
 	b, err := s.Accounts.Grant(r.Context(), r.PathValue("account"), micros, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, balance(b))
-	return nil
+	return answer(w, http.StatusOK, balance(b), err)
 }

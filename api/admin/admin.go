@@ -294,6 +294,14 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Write(append(raw, '\n'))
 }
 
+// answer writes v, unless there is an error.
+func answer(w http.ResponseWriter, status int, v any, err error) error {
+	if err == nil {
+		write(w, status, v)
+	}
+	return err
+}
+
 // decode decodes a body strictly. An empty body leaves into unchanged.
 func decode(r *http.Request, into any) error {
 	d := json.NewDecoder(r.Body)
@@ -322,6 +330,16 @@ func (c change) by(r *http.Request) (operate.Attribution, error) {
 		return operate.Attribution{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "an actor and a reason are texts without NUL characters")
 	}
 	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
+}
+
+// decodeChange decodes the body of a change and returns who makes it.
+func decodeChange(r *http.Request, body interface {
+	by(r *http.Request) (operate.Attribution, error)
+}) (operate.Attribution, error) {
+	if err := decode(r, body); err != nil {
+		return operate.Attribution{}, err
+	}
+	return body.by(r)
 }
 
 const (

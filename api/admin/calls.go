@@ -80,11 +80,7 @@ func (s *server) listCalls(w http.ResponseWriter, r *http.Request) error {
 func (s *server) showUsage(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	days, err := s.Calls.Usage(r.Context(), query.Get("account"), query.Get("since"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"usage": append([]usage.Day{}, days...)})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"usage": append([]usage.Day{}, days...)}, err)
 }
 
 // reconcileCall serves POST /admin/calls/{id}/reconcile.
@@ -93,10 +89,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 		change
 		Charged string `json:"charged_usd"` // a decimal number as text: 0.04; 0 releases the whole reserve
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -112,11 +105,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	state, err := s.CallHistories.State(r.Context(), string(id), "")
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"call": state})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"call": state}, err)
 }
 
 // listAssets serves GET /admin/assets.
@@ -128,9 +117,5 @@ func (s *server) listAssets(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := s.Assets.List(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"assets": append([]asset.Asset{}, found...)})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"assets": append([]asset.Asset{}, found...)}, err)
 }

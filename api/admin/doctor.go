@@ -14,9 +14,5 @@ type Doctor interface {
 // examine serves GET /admin/doctor.
 func (s *server) examine(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Doctor.Examine(r.Context())
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, found)
-	return nil
+	return answer(w, http.StatusOK, found, err)
 }

@@ -44,11 +44,7 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := s.Events.Search(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, page)
-	return nil
+	return answer(w, http.StatusOK, page, err)
 }
 
 // showEvent serves GET /admin/events/{position}.
@@ -58,11 +54,7 @@ func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "%.32q is not a position of the log", r.PathValue("position"))
 	}
 	event, err := s.Events.Event(r.Context(), position)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, event)
-	return nil
+	return answer(w, http.StatusOK, event, err)
 }
 
 // listEventTypes serves GET /admin/events/types.
@@ -72,9 +64,5 @@ func (s *server) listEventTypes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	types, err := s.Events.Types(r.Context(), whole)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, types)
-	return nil
+	return answer(w, http.StatusOK, types, err)
 }

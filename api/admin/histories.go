@@ -34,11 +34,7 @@ type Replays interface {
 // replayJob serves GET /admin/jobs/{id}/replay.
 func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Replays.Replay(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, found)
-	return nil
+	return answer(w, http.StatusOK, found, err)
 }
 
 // past serves the histories of one kind.
@@ -64,11 +60,7 @@ func (s *server) historyRoutes() map[string]route {
 // state serves GET /admin/calls/{id} and GET /admin/assets/{id}, now or at a version or a time.
 func (p past) state(w http.ResponseWriter, r *http.Request) error {
 	state, err := p.all.State(r.Context(), r.PathValue("id"), r.URL.Query().Get("at"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{p.noun: state})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{p.noun: state}, err)
 }
 
 // answer serves …/events, …/timeline and …/workflow.
@@ -89,10 +81,6 @@ func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 	if with == "" {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the id of the other %s in the query parameter \"with\"", p.noun)
 	}
-	answer, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, answer)
-	return nil
+	shown, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
+	return answer(w, http.StatusOK, shown, err)
 }

@@ -19,11 +19,7 @@ func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := s.Jobs.Search(r.Context(), f)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"jobs": found})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"jobs": found}, err)
 }
 
 // showJob serves GET /admin/jobs/{id}. A state at an earlier version or time does not list the retries of the job.
@@ -36,11 +32,7 @@ func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	state, retries, err := s.Jobs.State(r.Context(), job.ID(id))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"job": state, "retries": retries})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"job": state, "retries": retries}, err)
 }
 
 // retryBody holds the changes that a retry of one job may make.
@@ -62,10 +54,7 @@ func (s *server) changeJob(w http.ResponseWriter, r *http.Request, verb string) 
 		return s.retryJob(w, r, id)
 	}
 	var body change
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -85,10 +74,7 @@ func (s *server) changeJob(w http.ResponseWriter, r *http.Request, verb string) 
 
 func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) error {
 	var body retryBody
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -105,11 +91,7 @@ func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) err
 		retry.Set = append(retry.Set, job.Assignment{Target: target, Value: body.Set[target]})
 	}
 	out, err := s.Jobs.Retry(r.Context(), retry)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusCreated, out)
-	return nil
+	return answer(w, http.StatusCreated, out, err)
 }
 
 // manyBody selects jobs by filter. Without confirm, the request is a dry run.
@@ -122,10 +104,7 @@ type manyBody struct {
 // changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue for every job that the filter selects.
 func (s *server) changeJobs(w http.ResponseWriter, r *http.Request, verb string) error {
 	var body manyBody
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -153,9 +132,5 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request, verb string)
 		return nil
 	}
 	all, err := s.Jobs.Would(r.Context(), verb, ids, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"}, err)
 }

@@ -38,10 +38,7 @@ func (s *server) issueKey(w http.ResponseWriter, r *http.Request) error {
 		change
 		Scopes []string `json:"scopes"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -54,16 +51,12 @@ func (s *server) issueKey(w http.ResponseWriter, r *http.Request) error {
 		scopes = append(scopes, scope)
 	}
 	secret, key, err := s.Accounts.IssueKey(r.Context(), r.PathValue("account"), scopes, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusCreated, keyBody{ID: key.ID, Prefix: key.Prefix, Scopes: key.Scopes, Secret: secret})
-	return nil
+	return answer(w, http.StatusCreated, keyBody{ID: key.ID, Prefix: key.Prefix, Scopes: key.Scopes, Secret: secret}, err)
 }
 
 // revokeKey serves DELETE /admin/accounts/{account}/keys/{key}.
 func (s *server) revokeKey(w http.ResponseWriter, r *http.Request) error {
-	by, err := s.onlyChange(r)
+	by, err := onlyChange(r)
 	if err != nil {
 		return err
 	}

@@ -23,11 +23,7 @@ func shownAccess(a account.Account) accessBody {
 // showModels serves GET /admin/accounts/{account}/models.
 func (s *server) showModels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, shownAccess(a))
-	return nil
+	return answer(w, http.StatusOK, shownAccess(a), err)
 }
 
 // setModels serves PUT /admin/accounts/{account}/models. The body replaces the whole access, so that concurrent
@@ -39,10 +35,7 @@ func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 		Allowed json.RawMessage `json:"allowed"`
 		Denied  []string        `json:"denied"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -56,11 +49,7 @@ func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Access: &access, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, shownAccess(a))
-	return nil
+	return answer(w, http.StatusOK, shownAccess(a), err)
 }
 
 // labelsBody holds the labels of ComfyUI servers that jobs of an account may ask for.
@@ -72,11 +61,7 @@ type labelsBody struct {
 // showLabels serves GET /admin/accounts/{account}/labels.
 func (s *server) showLabels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed})
-	return nil
+	return answer(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
 }
 
 // setLabels serves PUT /admin/accounts/{account}/labels.
@@ -85,10 +70,7 @@ func (s *server) setLabels(w http.ResponseWriter, r *http.Request) error {
 		change
 		Labels json.RawMessage `json:"labels"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -99,9 +81,5 @@ func (s *server) setLabels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Labels: &labels, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed})
-	return nil
+	return answer(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
 }

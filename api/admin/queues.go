@@ -9,11 +9,7 @@ import (
 // listQueues serves GET /admin/queues.
 func (s *server) listQueues(w http.ResponseWriter, r *http.Request) error {
 	states, err := s.Queues.States(r.Context())
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"queues": states})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"queues": states}, err)
 }
 
 // setQueue serves PUT /admin/queues/{account}; "*" means all accounts.
@@ -22,19 +18,12 @@ func (s *server) setQueue(w http.ResponseWriter, r *http.Request) error {
 		change
 		Mode gate.Mode `json:"mode"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
 	st, err := s.Queues.Set(r.Context(), gate.Change{
 		Account: r.PathValue("account"), Mode: body.Mode, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, st)
-	return nil
+	return answer(w, http.StatusOK, st, err)
 }

@@ -56,11 +56,7 @@ func (s *server) listServers(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	waiting, err := s.Servers.Waiting(r.Context())
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"servers": all, "waiting": shownWaits(waiting)})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"servers": all, "waiting": shownWaits(waiting)}, err)
 }
 
 // waitBody is a segment that waits for a server.
@@ -84,11 +80,7 @@ func shownWaits(waiting []registry.Waiting) []waitBody {
 // showServer serves GET /admin/servers/{id}.
 func (s *server) showServer(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.Servers.Show(r.Context(), r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, v)
-	return nil
+	return answer(w, http.StatusOK, v, err)
 }
 
 // maxExpiresIn bounds the time after which a registration expires, in seconds: a year.
@@ -147,11 +139,7 @@ func errPrice(err error) error {
 // showServerUsage serves GET /admin/servers/usage.
 func (s *server) showServerUsage(w http.ResponseWriter, r *http.Request) error {
 	days, err := s.Servers.Usage(r.Context(), r.URL.Query().Get("account"), r.URL.Query().Get("since"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"usage": append([]serverusage.Day{}, days...)})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"usage": append([]serverusage.Day{}, days...)}, err)
 }
 
 // registeredBy is by for registrations. A registration token is an actor itself and need not give a reason.
@@ -229,10 +217,7 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 		Hosts []string `json:"hosts"`
 		Price string   `json:"price_usd"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -243,16 +228,12 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	secret, t, err := s.Servers.AddToken(r.Context(), asked, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusCreated, tokenBody{t, secret})
-	return nil
+	return answer(w, http.StatusCreated, tokenBody{t, secret}, err)
 }
 
 // revokeToken serves DELETE /admin/servers/tokens/{id}.
 func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	by, err := s.onlyChange(r)
+	by, err := onlyChange(r)
 	if err != nil {
 		return err
 	}
@@ -270,17 +251,10 @@ func (s *server) changeServer(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 	}
 	var body change
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
 	v, err := s.Servers.Change(r.Context(), verb, r.PathValue("id"), by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, v)
-	return nil
+	return answer(w, http.StatusOK, v, err)
 }

@@ -33,11 +33,7 @@ func (s *server) showStorage(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) writeStorage(w http.ResponseWriter, r *http.Request, a account.Account) error {
 	kept, err := s.Accounts.Kept(r.Context(), a)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, storageBody{a.ID, kept, a.Storage})
-	return nil
+	return answer(w, http.StatusOK, storageBody{a.ID, kept, a.Storage}, err)
 }
 
 // setStorage serves PUT /admin/accounts/{account}/storage.
@@ -46,10 +42,7 @@ func (s *server) setStorage(w http.ResponseWriter, r *http.Request) error {
 		change
 		Limit json.RawMessage `json:"limit_bytes"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}

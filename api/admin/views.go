@@ -9,41 +9,29 @@ import (
 // listViews serves GET /admin/views.
 func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 	views, err := s.Views.Views(r.Context())
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"views": views})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"views": views}, err)
 }
 
 // rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, the view stays as it
 // was.
 func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
-	by, err := s.onlyChange(r)
+	by, err := onlyChange(r)
 	if err != nil {
 		return err
 	}
 	done, err := s.Views.Rebuild(r.Context(), r.PathValue("view"), by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, done)
-	return nil
+	return answer(w, http.StatusOK, done, err)
 }
 
 // checkView serves GET /admin/views/{view}/check.
 func (s *server) checkView(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Views.Check(r.Context(), r.PathValue("view"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, found)
-	return nil
+	return answer(w, http.StatusOK, found, err)
 }
 
 // resumeView serves POST /admin/views/{view}/streams/{stream}/resume.
 func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
-	by, err := s.onlyChange(r)
+	by, err := onlyChange(r)
 	if err != nil {
 		return err
 	}
@@ -54,10 +42,5 @@ func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (s *server) onlyChange(r *http.Request) (operate.Attribution, error) {
-	var body change
-	if err := decode(r, &body); err != nil {
-		return operate.Attribution{}, err
-	}
-	return body.by(r)
-}
+// onlyChange decodes a body that says no more than who changes something, and why.
+func onlyChange(r *http.Request) (operate.Attribution, error) { return decodeChange(r, &change{}) }

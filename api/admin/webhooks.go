@@ -44,11 +44,7 @@ func (s *server) webhookRoutes() map[string]route {
 // listWebhooks serves GET /admin/webhooks.
 func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) error {
 	all, err := s.Webhooks.Webhooks(r.Context(), r.URL.Query().Get("account"))
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"webhooks": all})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"webhooks": all}, err)
 }
 
 // listDeliveries serves GET /admin/webhooks/deliveries.
@@ -92,10 +88,7 @@ func (s *server) registerWebhook(w http.ResponseWriter, r *http.Request) error {
 		Events      []string `json:"events"`
 		Description *string  `json:"description"`
 	}
-	if err := decode(r, &body); err != nil {
-		return err
-	}
-	by, err := body.by(r)
+	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err
 	}
@@ -134,7 +127,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request, verb stri
 }
 
 func (s *server) webhookChange(r *http.Request) (webhook.ID, operate.Attribution, error) {
-	by, err := s.onlyChange(r)
+	by, err := onlyChange(r)
 	if err != nil {
 		return "", operate.Attribution{}, err
 	}
@@ -166,9 +159,5 @@ func (s *server) replayDelivery(w http.ResponseWriter, r *http.Request) error {
 		return webhook.ErrNoDelivery()
 	}
 	n, err := s.Webhooks.Replay(r.Context(), id, &only, by)
-	if err != nil {
-		return err
-	}
-	write(w, http.StatusOK, map[string]any{"webhook": id, "done": "replay", "replayed": n})
-	return nil
+	return answer(w, http.StatusOK, map[string]any{"webhook": id, "done": "replay", "replayed": n}, err)
 }
