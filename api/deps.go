@@ -21,8 +21,10 @@ import (
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/api/webhooks"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // Deps are the dependencies of the API. Fields that may be nil are marked. Each surface receives its part of them in
@@ -35,9 +37,9 @@ type Deps struct {
 	Steps     jobio.Steps // nil = polls show progress by whole nodes
 	Links     jobio.Links
 	Live      live.Source
-	Files     Files         // nil = no routes for files
-	Grants    media.Grants  // required with Files
-	Assets    assets.Assets // nil = no routes for assets; needs Files
+	Files     Files             // nil = no routes for files
+	Grants    *signedurl.Signer // required with Files
+	Assets    assets.Assets     // nil = no routes for assets; needs Files
 	AssetView assets.AssetReader
 	Keys      Keys             // required with Assets
 	Internet  assets.Internet  // nil = assets cannot be made from a URL
@@ -45,7 +47,7 @@ type Deps struct {
 	Downloads assets.Downloads // nil = URLs are not downloaded in tasks
 	Classes   *node.Registry   // nil = no object_info
 	NodeFiles editor.NodeFiles // required with Classes
-	Logs      jobs.Logs        // nil = jobs have no logs
+	Logs      *job.Logs        // nil = jobs have no logs
 	Ends      *jobs.Ends       // nil = requests cannot wait for the end of a job
 	History   cloud.History    // nil = nothing is ever hidden
 	Userdata  editor.Userdata  // nil = no routes for the files of editors

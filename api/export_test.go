@@ -17,14 +17,14 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/api/jobs"
 	"github.com/millrace-dev/millrace/api/live"
-	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/api/router"
 	"github.com/millrace-dev/millrace/api/webhooks"
 	"github.com/millrace-dev/millrace/internal/domain/account"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // Table lists method and path of every route of a service that has all parts, parameters in braces.
@@ -72,9 +72,9 @@ func whole() Deps {
 	return Deps{
 		Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler), Readiness: struct{ about.Readiness }{},
 		Jobs: struct{ Commands }{}, Reader: struct{ JobReader }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
-		Live: struct{ live.Source }{}, Logs: struct{ jobs.Logs }{}, History: struct{ cloud.History }{},
+		Live: struct{ live.Source }{}, Logs: &job.Logs{}, History: struct{ cloud.History }{},
 		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
-		Files: struct{ Files }{}, Grants: struct{ media.Grants }{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},
+		Files: struct{ Files }{}, Grants: &signedurl.Signer{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},
 		Keys: struct{ Keys }{}, Exports: struct{ assets.Exports }{}, Downloads: struct{ assets.Downloads }{},
 		Router:   &ModelRouter{Models: struct{ router.Models }{}, Calls: struct{ router.Calls }{}, Cursors: &catalog.Cursors{}},
 		Console:  &Console{},

@@ -12,11 +12,11 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
-	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // A null among tags is refused, and takes none away.
@@ -377,7 +377,7 @@ func TestLibraryRoutesDoNotHideEditorFiles(t *testing.T) {
 		d.Editor = &api.Editor{Files: apitest.EditorFiles(t), Sealer: apitest.NewSealer(t)}
 		blobs := mem.New()
 		d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(recordsOnly{}, blobs, asset.Options{})
-		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, struct{ media.Grants }{}
+		d.AssetView, d.Keys, d.Grants = recordsOnly{}, recordsOnly{}, &signedurl.Signer{}
 	})
 	for target, want := range map[string]int{"/assets/index-B2rHQ9Sn.js": 200, "/assets": 404, "/assets/none.js": 404, "/api/assets": 401, "/tags": 401} {
 		require.Equal(t, want, h.Do(t, "GET", target, "").Status, target)

@@ -15,12 +15,12 @@ import (
 
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/apitest"
-	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/files"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
+	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
 // made counts the events, the streams, the records and the intents of assets.
@@ -207,7 +207,7 @@ func TestKeyIsReleasedUnlessAnAssetMayExist(t *testing.T) { // A-48
 		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
 			blobs, records := mem.New(), failing{err: err}
 			d.Files, d.Assets = files.New(nil, blobs, files.Options{}), asset.NewService(records, blobs, asset.Options{})
-			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, struct{ media.Grants }{}
+			d.AssetView, d.Keys, d.Grants = recordsOnly{}, returned{keys: &keys}, &signedurl.Signer{}
 		})
 		f := apitest.FileHarness{URL: h.URL, Client: http.DefaultClient}
 		require.GreaterOrEqual(t, f.PostKeyed(t, "k", "", apitest.Upload("1")...).Status, 400)

@@ -1,21 +1,13 @@
 package jobs
 
 import (
-	"context"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/jobio"
-	"github.com/millrace-dev/millrace/internal/domain/job"
 )
-
-// Logs renders the logs of jobs; job.Logs implements it.
-type Logs interface {
-	// Log returns the log of a job of the account. An unknown job is NotFound.
-	Log(ctx context.Context, account string, id job.ID) (job.Log, error)
-}
 
 // logRoutes serve logs, if the deployment has logs. Without them, jobs have no link to a log.
 func (s *Surface) logRoutes() []edge.Route {

@@ -68,7 +68,7 @@ type Deps struct {
 	Keys    Keys        // nil = an invalid workflow is refused before a key in use
 	Names   Names       // nil = graphs contain references to assets as submitted
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server
-	Logs    Logs        // nil = jobs have no logs
+	Logs    *job.Logs   // nil = jobs have no logs
 	Ends    *Ends       // nil = requests cannot wait for the end of a job
 }
 

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"net/http"
-	"net/url"
 	"path"
 	"runtime"
 	"time"
@@ -44,19 +43,11 @@ type Files interface {
 	Upload(ctx context.Context, u files.Upload) (files.Entry, error)
 }
 
-// Grants checks links that need no credential; signedurl.Signer implements it.
-type Grants interface {
-	// Verify returns the grant of the link with these path parts and query. An invalid link is Denied.
-	Verify(asset, filename string, q url.Values) (signedurl.Grant, error)
-}
-
-var _ Grants = (*signedurl.Signer)(nil)
-
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge   *edge.Edge
 	Files  Files
-	Grants Grants
+	Grants *signedurl.Signer
 	Links  jobio.Links
 }
 

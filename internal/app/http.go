@@ -100,7 +100,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		Assets:    in.assetService(),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(), Downloads: download.Service{Store: in.downloadRecords(), Notify: in.relay.Notify},
-		Logs: job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
+		Logs: &job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
 		History: jobs.Past{Service: pasthistory.Service{Events: in.events, Jobs: reader}, Marks: hidden.NewReader(in.pool, in.types), Jobs: reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,

@@ -32,17 +32,11 @@ type Directory interface {
 	Leave(ctx context.Context, self Replica) error
 }
 
-// Interest is the set of accounts whose frames this process needs; stream.Hub implements it.
-type Interest interface {
-	Accounts() []string
-	Changed() <-chan struct{}
-}
-
 // Options tune a Bus. Zero times have defaults.
 type Options struct {
 	Self     Replica       // if it has a URL, this process announces itself
 	Secret   string        // shared by all processes; required
-	Interest Interest      // nil = this process has no watchers and connects to no peer
+	Interest *stream.Hub   // whose accounts' frames this process needs; nil = this process has no watchers and connects to no peer
 	Refresh  time.Duration // interval of reading the directory, default 3 s
 	Log      *slog.Logger
 }

@@ -51,7 +51,7 @@ func (d *directory) Leave(_ context.Context, r peer.Replica) error {
 }
 
 // process starts a bus; one that serves announces itself.
-func process(t *testing.T, d *directory, interest peer.Interest, serves bool) *peer.Bus {
+func process(t *testing.T, d *directory, interest *stream.Hub, serves bool) *peer.Bus {
 	self := peer.Replica{ID: uuid.NewString()}
 	mux := http.NewServeMux()
 	if serves {
