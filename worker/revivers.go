@@ -34,42 +34,36 @@ func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outb
 	}
 }
 
-// DownloadRecords lists and restarts unfinished downloads.
-type DownloadRecords interface {
-	// Unfinished returns downloads, in order of their ids from behind after, that have waited for at least age.
-	Unfinished(ctx context.Context, after download.ID, age time.Duration, limit int) ([]download.Ref, error)
-	// Restart records a restart of a download together with its start intent.
-	Restart(ctx context.Context, ref download.Ref, actor, reason string) ([]outbox.Intent, error)
+// UnfinishedRecords lists and restarts the unfinished tasks of one kind: downloads or exports.
+type UnfinishedRecords[Ref, ID any] interface {
+	// Unfinished returns tasks, in order of their ids from behind after, that have waited for at least age.
+	Unfinished(ctx context.Context, after ID, age time.Duration, limit int) ([]Ref, error)
+	// Restart records a restart of a task together with its start intent.
+	Restart(ctx context.Context, ref Ref, actor, reason string) ([]outbox.Intent, error)
 }
 
 // NewDownloadReviver returns a Reviver of accepted downloads without a workflow.
-func NewDownloadReviver(c client.Client, records DownloadRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[download.Ref, download.ID] {
-	return &Reviver[download.Ref, download.ID]{
-		Client: c, What: "downloads", Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,
-		List: records.Unfinished,
-		Name: func(ref download.Ref) (download.ID, string) { return ref.Download, ref.Download.WorkflowID() },
-		Revive: func(ctx context.Context, ref download.Ref, _ WorkflowState) ([]outbox.Intent, error) {
-			return records.Restart(ctx, ref, "sweeper", "nothing was fetching it")
-		},
-	}
-}
-
-// ExportRecords lists and restarts unfinished exports.
-type ExportRecords interface {
-	// Unfinished returns exports, in order of their ids from behind after, that have waited for at least age.
-	Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error)
-	// Restart records a restart of an export together with its start intent.
-	Restart(ctx context.Context, ref export.Ref, actor, reason string) ([]outbox.Intent, error)
+func NewDownloadReviver(c client.Client, records UnfinishedRecords[download.Ref, download.ID], notify func([]outbox.Intent), log *slog.Logger) *Reviver[download.Ref, download.ID] {
+	return newTaskReviver(c, "downloads", "nothing was fetching it", records, notify, log, func(ref download.Ref) (download.ID, string) {
+		return ref.Download, ref.Download.WorkflowID()
+	})
 }
 
 // NewExportReviver returns a Reviver of accepted exports without a workflow.
-func NewExportReviver(c client.Client, records ExportRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[export.Ref, export.ID] {
-	return &Reviver[export.Ref, export.ID]{
-		Client: c, What: "exports", Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,
-		List: records.Unfinished,
-		Name: func(ref export.Ref) (export.ID, string) { return ref.Export, ref.Export.WorkflowID() },
-		Revive: func(ctx context.Context, ref export.Ref, _ WorkflowState) ([]outbox.Intent, error) {
-			return records.Restart(ctx, ref, "sweeper", "nothing was packing it")
+func NewExportReviver(c client.Client, records UnfinishedRecords[export.Ref, export.ID], notify func([]outbox.Intent), log *slog.Logger) *Reviver[export.Ref, export.ID] {
+	return newTaskReviver(c, "exports", "nothing was packing it", records, notify, log, func(ref export.Ref) (export.ID, string) {
+		return ref.Export, ref.Export.WorkflowID()
+	})
+}
+
+func newTaskReviver[Ref any, ID ~string](
+	c client.Client, what, reason string, records UnfinishedRecords[Ref, ID], notify func([]outbox.Intent), log *slog.Logger, name func(Ref) (ID, string),
+) *Reviver[Ref, ID] {
+	return &Reviver[Ref, ID]{
+		Client: c, What: what, Every: 30 * time.Second, Age: 30 * time.Second, Notify: notify, Log: log,
+		List: records.Unfinished, Name: name,
+		Revive: func(ctx context.Context, ref Ref, _ WorkflowState) ([]outbox.Intent, error) {
+			return records.Restart(ctx, ref, "sweeper", reason)
 		},
 	}
 }
