@@ -6,11 +6,11 @@ package asset
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -22,13 +22,7 @@ type ID string
 func NewID() ID { return ID(uuid.NewString()) }
 
 // ParseID accepts the canonical lower-case form only.
-func ParseID(s string) (ID, error) {
-	u, err := uuid.Parse(s)
-	if err != nil || u.String() != s {
-		return "", fmt.Errorf("%q is not a canonical lower-case UUID", s)
-	}
-	return ID(s), nil
-}
+func ParseID(s string) (ID, error) { return eventlog.ParseID[ID](s) }
 
 // namespace of derived ids; fixed for ever, since ids must come out the same on every attempt.
 var namespace = uuid.MustParse("0d9a3f52-98c1-5c55-8f0b-6f6d0c1fd4a7")
@@ -59,12 +53,7 @@ const streamPrefix = "asset-"
 func (id ID) Stream() string { return streamPrefix + string(id) }
 
 // IDOfStream returns the asset whose stream that is.
-func IDOfStream(stream string) (ID, bool) {
-	if len(stream) != len(streamPrefix)+36 || stream[:len(streamPrefix)] != streamPrefix {
-		return "", false
-	}
-	return ID(stream[len(streamPrefix):]), true
-}
+func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
 
 // WorkflowID returns the Temporal workflow id of the asset's ingestion.
 func (id ID) WorkflowID() string { return "ingest-" + string(id) }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -20,13 +21,7 @@ type ID string
 func NewID() ID { return ID(uuid.NewString()) }
 
 // ParseID accepts the canonical lower-case form only.
-func ParseID(s string) (ID, error) {
-	u, err := uuid.Parse(s)
-	if err != nil || u.String() != s {
-		return "", fmt.Errorf("%q is not a canonical lower-case UUID", s)
-	}
-	return ID(s), nil
-}
+func ParseID(s string) (ID, error) { return eventlog.ParseID[ID](s) }
 
 const streamPrefix = "call-"
 
@@ -34,12 +29,7 @@ const streamPrefix = "call-"
 func (id ID) Stream() string { return streamPrefix + string(id) }
 
 // IDOfStream returns the call that the stream belongs to.
-func IDOfStream(stream string) (ID, bool) {
-	if len(stream) != len(streamPrefix)+36 || stream[:len(streamPrefix)] != streamPrefix {
-		return "", false
-	}
-	return ID(stream[len(streamPrefix):]), true
-}
+func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
 
 // WorkflowID returns the Temporal workflow id of one run of the call.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("call-%s-%d", id, run) }

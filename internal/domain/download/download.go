@@ -7,12 +7,12 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
 // ID identifies a download: a lower-case UUID made by the server. Clients know it as the id of a task.
@@ -27,13 +27,7 @@ const streamPrefix = "download-"
 func (id ID) Stream() string { return streamPrefix + string(id) }
 
 // IDOfStream returns the download whose stream that is.
-func IDOfStream(stream string) (ID, bool) {
-	rest, ok := strings.CutPrefix(stream, streamPrefix)
-	if !ok || uuid.Validate(rest) != nil {
-		return "", false
-	}
-	return ID(rest), true
-}
+func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
 
 // WorkflowID returns the Temporal workflow id of the download.
 func (id ID) WorkflowID() string { return "download-" + string(id) }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -41,13 +42,7 @@ const streamPrefix = "export-"
 func (id ID) Stream() string { return streamPrefix + string(id) }
 
 // IDOfStream returns the export whose stream that is.
-func IDOfStream(stream string) (ID, bool) {
-	rest, ok := strings.CutPrefix(stream, streamPrefix)
-	if !ok || len(rest) != uuidLength {
-		return "", false
-	}
-	return ID(rest), true
-}
+func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](streamPrefix, stream) }
 
 // WorkflowID returns the Temporal workflow id of the export.
 func (id ID) WorkflowID() string { return "export-" + string(id) }
@@ -56,9 +51,6 @@ func (id ID) WorkflowID() string { return "export-" + string(id) }
 func (id ID) eventID(eventType string) uuid.UUID {
 	return asset.EventID(asset.ID(id), eventType)
 }
-
-// uuidLength is how many characters a UUID has.
-const uuidLength = 36
 
 // Ref names an accepted export; it is what a start intent carries.
 type Ref struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
@@ -20,24 +21,13 @@ type ID string
 func NewID() ID { return ID(uuid.NewString()) }
 
 // ParseID accepts the canonical lower-case form only.
-func ParseID(s string) (ID, error) {
-	u, err := uuid.Parse(s)
-	if err != nil || u.String() != s {
-		return "", fmt.Errorf("%q is not a canonical lower-case UUID", s)
-	}
-	return ID(s), nil
-}
+func ParseID(s string) (ID, error) { return eventlog.ParseID[ID](s) }
 
 // Stream returns the name of the job's event stream.
 func (id ID) Stream() string { return "job-" + string(id) }
 
 // IDOfStream returns the job that the stream belongs to.
-func IDOfStream(stream string) (ID, bool) {
-	if len(stream) != len("job-")+36 || stream[:4] != "job-" {
-		return "", false
-	}
-	return ID(stream[4:]), true
-}
+func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID]("job-", stream) }
 
 // WorkflowID returns the Temporal workflow id of one run of the job.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("job-%s-%d", id, run) }
