@@ -218,7 +218,6 @@ const (
 	CodeWebPSize         Code = "webp_size"          // the image is too large for a WebP
 	CodeAnimation        Code = "animation"          // an animation with these settings cannot be written
 	CodeRasterFormat     Code = "raster_format"      // stored pixels are of an unknown format
-	CodeRasterKind       Code = "raster_kind"        // stored pixels are of another kind than requested
 	CodeRasterTruncated  Code = "raster_truncated"   // stored pixels end early
 	CodeTensorsDamaged   Code = "tensors_damaged"    // a file of tensors is damaged
 	CodeTensorsTooLarge  Code = "tensors_too_large"  // a file of tensors is larger than its reader accepts
