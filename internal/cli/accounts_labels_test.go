@@ -18,10 +18,10 @@ func TestLabelsOfAnAccountOnTheCommandLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "acme: may ask for all"},
-		{[]string{"--allow", "sdxl", "--allow", "eu", "--reason", "May"}, "acme: may ask for eu sdxl"},
-		{[]string{"--allow", "none", "--reason", "shared"}, "acme: may ask for none"},
-		{[]string{"--allow", "all", "--reason", "again"}, "acme: may ask for all"},
+		{nil, "acme: may request all"},
+		{[]string{"--allow", "sdxl", "--allow", "eu", "--reason", "May"}, "acme: may request eu sdxl"},
+		{[]string{"--allow", "none", "--reason", "shared"}, "acme: may request none"},
+		{[]string{"--allow", "all", "--reason", "again"}, "acme: may request all"},
 	} {
 		out, err := s.run(t, append([]string{"accounts", "labels", "acme"}, c.args...)...)
 		require.NoError(t, err, c.args)

@@ -23,11 +23,11 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 		args []string
 		want string
 	}{
-		{nil, "acme: keeps 1.5 KiB of 2 KiB in 2 files"},
-		{[]string{"--limit", "1KiB", "--reason", "contract of May"}, "acme: keeps 1.5 KiB of 1 KiB in 2 files: full, nothing more is taken"},
-		{[]string{"--limit", "none", "--reason", "contract of June"}, "acme: keeps 1.5 KiB in 2 files, no limit"},
-		{[]string{"--limit", "1.5GiB", "--reason", "more"}, "acme: keeps 1.5 KiB of 1.5 GiB in 2 files"},
-		{[]string{"--limit", "default", "--reason", "ended", "--check"}, "acme: keeps 1.5 KiB of 2 KiB in 2 files"},
+		{nil, "acme: stores 1.5 KiB of 2 KiB in 2 files"},
+		{[]string{"--limit", "1KiB", "--reason", "contract of May"}, "acme: stores 1.5 KiB of 1 KiB in 2 files: full, new files are refused"},
+		{[]string{"--limit", "none", "--reason", "contract of June"}, "acme: stores 1.5 KiB in 2 files, no limit"},
+		{[]string{"--limit", "1.5GiB", "--reason", "more"}, "acme: stores 1.5 KiB of 1.5 GiB in 2 files"},
+		{[]string{"--limit", "default", "--reason", "ended", "--check"}, "acme: stores 1.5 KiB of 2 KiB in 2 files"},
 	} {
 		out, err := s.run(t, append([]string{"accounts", "storage", "acme"}, c.args...)...)
 		require.NoError(t, err, c.args)
@@ -45,7 +45,7 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 	require.Regexp(t, `(?m)^local +local +local +true +0 B +2 KiB +`, list)
 	shown, err := s.run(t, "accounts", "show", "acme")
 	require.NoError(t, err)
-	require.Contains(t, shown, "storage     keeps 1.5 KiB of 2 KiB in 2 files\n")
+	require.Contains(t, shown, "storage     stores 1.5 KiB of 2 KiB in 2 files\n")
 	require.Contains(t, shown, "credit      not metered\n")
 	var whole struct{ Storage account.Storage }
 	s.json(t, &whole, "accounts", "show", "acme")
@@ -54,7 +54,7 @@ func TestStorageOfAnAccountOnTheCommandLine(t *testing.T) {
 	_, err = s.pool.Exec(t.Context(), `update account_storage set bytes = bytes + 1`)
 	require.NoError(t, err)
 	_, err = s.run(t, "accounts", "storage", "acme", "--check")
-	require.ErrorContains(t, err, "1536 bytes in 2 files, and 1537 bytes")
+	require.ErrorContains(t, err, "1536 bytes in 2 files, but the stored count is 1537 bytes")
 
 	var reasons []string
 	events, err := s.store.ReadStream(t.Context(), account.Stream(id), 1, 20)

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-// Every change of an account by command line is an event with who and why, and neither is there without the other.
+// Every change of an account from the command line is recorded as an event with its actor and reason.
 func TestAccountsAndKeysMadeByCommandAreRecorded(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -30,8 +30,8 @@ func TestAccountsAndKeysMadeByCommandAreRecorded(t *testing.T) {
 		"without spaces around them":            {"accounts", "create", " acme"},
 		"characters that print":                 {"accounts", "create", "ac\x1b[31mme"},
 		"no such key":                           {"keys", "revoke", "--account", "acme", "ffffffff-0000-4000-8000-000000000009"},
-		`there is no account "nobody"; see`:     {"keys", "create", "--account", "nobody"},
-		`there is no account "�"; see`:          {"keys", "list", "--account", "\xff"},
+		`account "nobody" does not exist; see`:  {"keys", "create", "--account", "nobody"},
+		`account "�" does not exist; see`:       {"keys", "list", "--account", "\xff"},
 		`tier "gold" is none of local, free, s`: {"accounts", "set", "acme", "--tier", "gold"},
 	} {
 		_, err = s.run(t, args...)

@@ -48,7 +48,7 @@ func TestAssetsOnTheCommandLine(t *testing.T) {
 	s.json(t, &a, "assets", "show", "aaaa", "--at", "1")
 	require.Equal(t, asset.Live, a.State, "as it was")
 	for want, args := range map[string][]string{
-		"waits and is verified": {"assets", "timeline", "aaaa"}, "both are alike": {"assets", "diff", "aaaa", "aaaa"},
+		"waits for verification": {"assets", "timeline", "aaaa"}, "both differ only": {"assets", "diff", "aaaa", "aaaa"},
 		"no asset matches": {"assets", "list", "--status", "expired"},
 	} {
 		out, err := s.run(t, args...)

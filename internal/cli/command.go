@@ -1,6 +1,6 @@
-// Package cli is the command line: it gathers the commands of its sub-packages, one for each noun, and gives them
-// the same manners. It promises that a failure is one line that names its remedy, and that no help text and no error
-// shows a secret. What commands do is left to internal/operate and internal/app.
+// Package cli is the command line. It assembles the commands of its sub-packages, one for each noun, and adds their
+// common behaviour. It promises that an error is one line that names its remedy, and that no help text and no error
+// contains a secret. The work of the commands is left to internal/operate and internal/app.
 package cli
 
 import (

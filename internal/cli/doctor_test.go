@@ -113,10 +113,10 @@ func TestTheDoctorWithoutADatabaseSaysSo(t *testing.T) {
 	out, err := run(t, "doctor", "--data", "/nonexistent")
 	require.ErrorContains(t, err, "checks failed")
 	require.Contains(t, out, "DATABASE_URL")
-	require.Contains(t, out, "there is no data directory /nonexistent")
+	require.Contains(t, out, "the data directory /nonexistent is not on this machine")
 }
 
-// bytes that nothing refers to, and that the sweep should have taken, are counted; young ones are not.
+// unreferenced blobs that the sweep should have removed are counted; young ones are not.
 func TestTheDoctorCountsOrphanBlobs(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

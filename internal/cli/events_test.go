@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// page is what `millrace events list --json` answers.
+// page is the answer of `millrace events list --json`.
 type page struct {
 	Events []struct {
 		Position, Version           int64
@@ -42,7 +42,7 @@ func (p page) types() string {
 	return strings.Join(all, " ")
 }
 
-// newLog is a site whose log has events of jobs, of an account, of its keys, its credit and of queues.
+// newLog returns a site whose log has events of jobs, of an account, of its keys, its credit and of queues.
 func newLog(t *testing.T) *site {
 	t.Helper()
 	s := newSite(t)
@@ -128,7 +128,7 @@ func TestEventsArePagedInBothDirections(t *testing.T) {
 	}
 }
 
-// A search that no index serves ends at its bound, says so, and can be gone on with.
+// A search without an index ends at its bound, reports the bound, and can be continued.
 func TestLogSearchIsBoundedAndReportsItsRange(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
@@ -145,7 +145,7 @@ func TestLogSearchIsBoundedAndReportsItsRange(t *testing.T) {
 	require.Equal(t, got.Low, got.Before)
 	out, err := s.run(t, "events", "list", "--type", "account.")
 	require.NoError(t, err)
-	require.Contains(t, out, "looked at positions 1500002 to 2500001; older ones with --before 1500002")
+	require.Contains(t, out, "searched positions 1500002 to 2500001; find older events with --before 1500002")
 	for range 2 {
 		before := got.Before
 		got = page{}
@@ -226,7 +226,7 @@ func TestEventsAreReadByPeople(t *testing.T) {
 	require.Contains(t, strings.ReplaceAll(long, "\n  ", ""), `EmptyImage`, "what is long is folded, not cut")
 }
 
-// An event names what led to it.
+// An event shows the event that caused it.
 func TestEventShowsItsCause(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
@@ -259,12 +259,12 @@ func TestEventCommandErrorsTakeASingleLine(t *testing.T) {
 		"list --since tomorrow":               "24h",
 		"list --until tomorrow":               "until takes",
 		"list --limit 0 --limit 100000":       "between 1 and",
-		"list --from-position -1":             "begin with 1",
+		"list --from-position -1":             "must be 1 or greater",
 		"list --from-position 3 --before 9":   "not both",
 		"list --follow --until 1h":            "--follow",
 		"list --follow --stream job-\xff":     "are texts",
 		"list --type \x00":                    "are texts",
-		"show 99":                             "no event at position 99",
+		"show 99":                             "no event is at position 99",
 		"show first":                          "not a position",
 		"list --follow --before 5 --limit 10": "--follow",
 	} {
@@ -318,7 +318,7 @@ func TestEventsAreFollowed(t *testing.T) {
 	require.NoError(t, endJobs(), "an interruption is no failure")
 }
 
-// Every type of event says what it means, in the words of the catalogue.
+// Every type of event has the description in the catalogue of events.
 func TestEventDocumentationMatchesTheTypes(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/events.md")

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// X-31: what a file is worth is kept apart, because only a divergence says that a deployment is to wait.
+// X-31: divergences are counted separately, because only a divergence is a reason to delay a deployment.
 func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	t.Parallel()
 	recorded, err := filepath.Glob("../../workflows/testdata/histories/*.json")
@@ -41,10 +41,10 @@ func TestReplayedFilesAreListedSeparately(t *testing.T) {
 	_, err = run(t, "histories", "replay", filepath.Join(dir, "good.json"))
 	require.NoError(t, err)
 	_, err = run(t, "histories", "replay", filepath.Join(dir, "begun.json"))
-	require.ErrorContains(t, err, "nothing to replay")
+	require.ErrorContains(t, err, "no history can be replayed")
 }
 
-// A shortened id is enough, and a workflow that was continued is exported from its first execution on.
+// A prefix of an id is enough, and a workflow that was continued is exported from its first execution on.
 func TestAHistoryIsExportedFromItsFirstExecution(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -66,14 +66,14 @@ func TestAHistoryIsExportedFromItsFirstExecution(t *testing.T) {
 	require.NoError(t, err, "a whole public id")
 	require.FileExists(t, filepath.Join(dir, public+".json"))
 	_, err = s.run(t, "histories", "export", "ffffffff", "--dir", dir)
-	require.ErrorContains(t, err, "there is no job")
+	require.ErrorContains(t, err, "job ffffffff does not exist")
 	_, err = s.run(t, "histories", "export", "nosuchworkflow", "--dir", dir)
 	require.ErrorContains(t, err, "Temporal has no history")
 	_, err = s.run(t, "histories", "export", string(good), "--dir", dir, "--name", "../x")
 	require.ErrorContains(t, err, "--name")
 }
 
-// continuing is a workflow that goes on in a second execution.
+// continuing is a workflow that continues as new once.
 func continuing(ctx workflow.Context) error {
 	if workflow.GetInfo(ctx).ContinuedExecutionRunID == "" {
 		return workflow.NewContinueAsNewError(ctx, workflows.RunGraphName)

@@ -54,7 +54,8 @@ func (s *site) job(t *testing.T, id job.ID) job.Job {
 	return j
 }
 
-// X-33: a retry is a new job that names its origin, who asked and why; the old one is not altered.
+// X-33: a retry is a new job that refers to its origin and records the actor and the reason. The old job does not
+// change.
 func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -82,7 +83,7 @@ func TestARetryIsANewJobThatNamesItsOrigin(t *testing.T) {
 		`"1.a":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":7}}}}`, got.Events[0].Data.Document.Inline)
 }
 
-// X-34 and bad input: each a clear answer, and nothing changed.
+// X-34: bad input is refused with a clear message, and nothing changes.
 func TestImpossibleRetriesAreRefused(t *testing.T) {
 	t.Parallel()
 	const running job.ID = "bbbbbbbb-0000-4000-8000-000000000003"
@@ -94,17 +95,17 @@ func TestImpossibleRetriesAreRefused(t *testing.T) {
 		args       []string
 		code, want string
 	}{
-		"running":            {[]string{string(running)}, "job_not_finished", "left as"},
-		"without credential": {[]string{string(good)}, "credential_required", "left as"},
-		"unknown node":       {[]string{string(bad), "--from-node", "77"}, "unknown_node", "left as"},
-		"unknown target":     {[]string{string(bad), "--set", "77.x=1"}, "unknown_node", "left as"},
-		"invalid value":      {[]string{string(bad), "--set", "1.a.width=-4"}, "prompt_outputs_failed_validation", "left as"},
-		"unknown input":      {[]string{string(bad), "--set", "1.a.widht=64"}, "invalid_assignment", "left as"},
+		"running":            {[]string{string(running)}, "job_not_finished", "not changed"},
+		"without credential": {[]string{string(good)}, "credential_required", "not changed"},
+		"unknown node":       {[]string{string(bad), "--from-node", "77"}, "unknown_node", "not changed"},
+		"unknown target":     {[]string{string(bad), "--set", "77.x=1"}, "unknown_node", "not changed"},
+		"invalid value":      {[]string{string(bad), "--set", "1.a.width=-4"}, "prompt_outputs_failed_validation", "not changed"},
+		"unknown input":      {[]string{string(bad), "--set", "1.a.widht=64"}, "invalid_assignment", "not changed"},
 		"no assignment":      {[]string{string(bad), "--set", "nonsense"}, "", "not node.input=value"},
-		"unknown job":        {[]string{"ffffffff-0000-4000-8000-000000000009"}, "", "there is no job"},
+		"unknown job":        {[]string{"ffffffff-0000-4000-8000-000000000009"}, "", "job ffffffff-0000-4000-8000-000000000009 does not exist"},
 		"empty variable":     {[]string{string(good), "--credential-env", "NOTHING"}, "", "NOTHING"},
 		"no match":           {[]string{"--status", "expired"}, "", "no job matches"},
-		"unknown account":    {[]string{"--account", "nobody"}, "", "no account"},
+		"unknown account":    {[]string{"--account", "nobody"}, "", "does not exist"},
 		"nothing named":      {nil, "", "give a filter"},
 		"ids and a filter":   {[]string{string(bad), "--failed"}, "", "not both"},
 	} {
@@ -124,7 +125,7 @@ func TestImpossibleRetriesAreRefused(t *testing.T) {
 	}
 }
 
-// painted is a graph that calls a partner's model; it needs the credential that it came with.
+// painted is a graph that calls a partner's model and needs the credential with which it was submitted.
 const painted = `{"prompt":{"1":{"class_type":"Partner_bfl_flux-2-pro","inputs":{"prompt":"a red square"}},` +
 	`"9":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"x"}}}}`
 
@@ -146,7 +147,8 @@ func TestRetryCredentialIsSealed(t *testing.T) {
 	require.Zero(t, leaks)
 }
 
-// X-35: a filter only shows what it finds until --yes is given, and what was retried is passed over.
+// X-35: without --yes, a command with a filter only shows the selected jobs. Jobs that were retried before are
+// skipped.
 func TestBulkRetryConfirmsAndRetriesOnce(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -183,7 +185,7 @@ func TestBulkRetryConfirmsAndRetriesOnce(t *testing.T) {
 	require.Equal(t, []string{"skipped", "skipped", "skipped"}, outcomes(all))
 }
 
-// A dry run answers what would become of each job, as the change itself would.
+// A dry run reports the same outcome for each job as the change itself.
 func TestDryRunReportsTheOutcomeForEachJob(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -216,7 +218,7 @@ func TestDryRunReportsTheOutcomeForEachJob(t *testing.T) {
 		})
 	}
 	_, err = s.change(t, "retry", "--failed")
-	require.ErrorContains(t, err, "there is nothing to retry", "--yes is not asked for in vain")
+	require.ErrorContains(t, err, "there is no job to retry", "--yes is not asked for in vain")
 	var jobs int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from events where type = 'job.submitted.v1'`).Scan(&jobs))
 	require.Equal(t, 2, jobs, "nothing was made")
@@ -247,7 +249,7 @@ func TestOperatorsCancelAndRequeueByName(t *testing.T) {
 	require.Equal(t, "asked for", last[1].Reason)
 	for verb, code := range map[string]string{"cancel": "job_finished", "requeue": "not_running"} {
 		all, err := s.change(t, verb, string(bad))
-		require.ErrorContains(t, err, "left as")
+		require.ErrorContains(t, err, "not changed")
 		require.Equal(t, code, all[0].Code)
 	}
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 
-// site is a database with a few jobs, and the command line on it.
+// site is a database with a few jobs, and a command line for it.
 type site struct {
 	dsn   string
 	pool  *pgxpool.Pool
 	types *eventlog.Registry
 	store *eventstore.Store
 	last  int64
-	extra map[string]string // of the environment
+	extra map[string]string // further variables of the environment
 }
 
 func newSite(t *testing.T) *site {
@@ -174,7 +174,7 @@ func TestJobsAreShownFromTheirEvents(t *testing.T) {
 	require.Equal(t, "tester", events.Events[3].Actor)
 	require.Equal(t, "because", events.Events[3].Reason)
 	for command, want := range map[string]string{
-		"show aaaaa": "succeeded", "events aaaaa": "job.succeeded", "timeline aaaaa": "waited for a worker", "diff aaaaa aaaab": "histories part at version 4",
+		"show aaaaa": "succeeded", "events aaaaa": "job.succeeded", "timeline aaaaa": "waited for a worker", "diff aaaaa aaaab": "histories differ from version 4 on",
 	} {
 		out, err := s.run(t, append([]string{"jobs"}, strings.Fields(command)...)...)
 		require.NoError(t, err)
@@ -187,15 +187,15 @@ func TestJobCommandErrorsTakeASingleLine(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
 	for command, want := range map[string]string{
-		"show aaaa":                            "beginning of several jobs",
-		"show bbbb":                            "there is no job bbbb",
+		"show aaaa":                            "several jobs have ids",
+		"show bbbb":                            "job bbbb does not exist",
 		"show abc":                             "first 4 or more characters",
 		"show ../../etc":                       "is not the id of a job",
-		"show aaaaa --at 5":                    "has 4 versions, not 5",
+		"show aaaaa --at 5":                    "version 5 does not exist; the last version is 4",
 		"show aaaaa --at noon":                 "neither a version",
-		"show aaaaa --at 1999-01-01T00:00:00Z": "there was nothing yet",
+		"show aaaaa --at 1999-01-01T00:00:00Z": "no event was recorded by then",
 		"show aaaaa --workflow":                "TEMPORAL_ADDRESS",
-		"events 00000000":                      "there is no job",
+		"events 00000000":                      "job 00000000 does not exist",
 		"list --status done":                   "queued, running",
 		"list --account nobody":                "accounts list",
 		"list --since tomorrow":                "24h",
@@ -207,7 +207,7 @@ func TestJobCommandErrorsTakeASingleLine(t *testing.T) {
 	}
 }
 
-// TestShowingAJobReadsItsIndexOnly runs against many jobs: what a query touches must not grow with them.
+// TestShowingAJobReadsItsIndexOnly runs with many jobs: the rows that a query reads must not grow with their number.
 func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)
@@ -241,7 +241,7 @@ func TestShowingAJobReadsItsIndexOnly(t *testing.T) {
 	require.Contains(t, out, fmt.Sprint(good))
 }
 
-// A NUL character that an event holds hides no job, whichever member is asked for.
+// A NUL character in an event does not hide its job, whatever member the search uses.
 func TestJobsAreFoundByClassBesideANUL(t *testing.T) {
 	t.Parallel()
 	s := newStory(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Message returns what a user reads about the failure of a command: one line, with the remedy where it is
-// known. A database that cannot be reached is named by its address; passwords are in no message.
+// Message returns the text that a user reads when a command fails: one line, with the remedy if it is known. An
+// unreachable database is named by its address; no message contains a password.
 func Message(err error) string {
 	text := withoutCause(err)
 	server, unreachable := postgres.Unreachable(err)
@@ -20,13 +20,12 @@ func Message(err error) string {
 		text = server
 	}
 	if fault.Sentence(err) != err.Error() && !unreachable {
-		text += "; --log debug shows the database's own words"
+		text += "; --log debug logs the database's own message"
 	}
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\t' }), "; ")
 }
 
-// LogCause logs the failure of a command with the words of a database, which Message leaves out, where cmd logs at level
-// debug.
+// LogCause logs the database error behind the failure of a command at level debug. Message leaves this error out.
 func LogCause(cmd *cobra.Command, err error) {
 	if level := cmd.PersistentFlags().Lookup("log"); level == nil || level.Value.String() != "debug" {
 		return
@@ -35,8 +34,8 @@ func LogCause(cmd *cobra.Command, err error) {
 	log.Debug("command failed", "error", err)
 }
 
-// withoutCause is the text of err without what lies below a refusal that is an answer in itself: "there is no such
-// key" is not made clearer by the database's words for it. The cause of what broke stays, because it is to be mended.
+// withoutCause returns the text of err without the cause of a refusal: "there is no such key" is not made clearer by
+// the database's message. The cause of an unexpected failure stays, because somebody has to find it.
 func withoutCause(err error) string {
 	text := fault.Sentence(err)
 	var refusal *fault.Error

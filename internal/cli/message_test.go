@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
-// Whatever keeps a command from its work is reported in one line with what to do about it, and without passwords.
+// Any failure of a command is reported in one line with its remedy and without passwords.
 func TestUnusableDatabaseErrorTakesASingleLine(t *testing.T) {
 	t.Parallel()
 	here, err := pgx.ParseConfig(pgtest.Server(t))
@@ -51,7 +51,7 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 		`unknown flag: --nodes; see millrace dev --help`:                                                         {"dev", "--nodes", "3"},
 		`millrace has no command "dve"; see millrace --help`:                                                     {"dve"},
 		`millrace jobs has no command "lst"; see millrace jobs --help`:                                           {"jobs", "lst"},
-		`usage: millrace jobs show ID (nothing was given); see millrace jobs show --help`:                        {"jobs", "show"},
+		`usage: millrace jobs show ID (no argument was given); see millrace jobs show --help`:                    {"jobs", "show"},
 		`usage: millrace jobs diff ID ID (1 given, the last "62e8"); see millrace jobs diff --help`:              {"jobs", "diff", "62e8"},
 		`usage: millrace jobs list, without arguments (1 given, the last "acme"); see millrace jobs list --help`: {"jobs", "list", "acme"},
 		`--account is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                  {"jobs", "cancel", "--status", "queued", "--account", "", "--yes"},
@@ -60,7 +60,7 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 		`--actor is empty: give it a value, or leave it out; see millrace jobs cancel --help`:                    {"jobs", "cancel", "62e8", "--actor", ""},
 		`--account is empty: give it a value, or leave it out; see millrace queue pause --help`:                  {"queue", "pause", "--account", "", "--reason", "x"},
 		`--from-node is empty: give it a value, or leave it out; see millrace jobs retry --help`:                 {"jobs", "retry", "62e8", "--from-node", ""},
-		"whose keys? give --account NAME; see `millrace accounts list`":                                          {"keys", "create"},
+		"--account NAME is missing; see `millrace accounts list`":                                                {"keys", "create"},
 	} {
 		_, err := run(t, args...)
 		require.EqualError(t, err, want)
@@ -70,7 +70,7 @@ func TestUsageErrorsNameTheHelp(t *testing.T) {
 	require.Contains(t, out, "timeline", "a group alone shows its commands")
 }
 
-// A refusal is shown without the database's words for it; of what broke, the cause is shown too.
+// A refusal is shown without the database's message. For an unexpected failure, the cause is shown too.
 func TestRefusalIsPrintedWithoutItsCause(t *testing.T) {
 	t.Parallel()
 	cause := errors.New("ERROR: duplicate key (SQLSTATE 23505)")
@@ -86,7 +86,7 @@ func TestRefusalIsPrintedWithoutItsCause(t *testing.T) {
 	}
 }
 
-// Defaults in a help text come from the environment; secrets there stay out of it.
+// Defaults in a help text come from the environment, but secrets are never shown.
 func TestHelpShowsNoSecrets(t *testing.T) {
 	t.Parallel()
 	secrets := map[string]string{

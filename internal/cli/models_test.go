@@ -39,7 +39,7 @@ func TestCatalogFilesAreChecked(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(head+"    price: {exact: '1', as_of: 2026-11-01}\n"), 0o600))
 	out, err := run(t, "models", "check", dir)
 	require.NoError(t, err)
-	require.Contains(t, out, "good: ")
+	require.Contains(t, out, "no mistakes: ")
 }
 
 func TestTheSimulatorIsServedUntilItIsStopped(t *testing.T) {

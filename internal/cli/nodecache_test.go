@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// The cache shows files in the first half of their life only; with the settings as delivered its entries end
-// before that does.
+// The cache uses files only in the first half of their life. With the default settings, a cache entry ends before the
+// second half.
 func TestFilesOutliveWhatTheNodeCacheSaysOfThem(t *testing.T) {
 	t.Parallel()
 	c := config.Default()

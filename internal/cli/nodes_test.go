@@ -40,7 +40,7 @@ func TestTheReferenceOfNodesIsCurrent(t *testing.T) {
 	}
 }
 
-// Without ffmpeg the classes of sound and video are not served, and the list does not claim so.
+// Without ffmpeg, the classes of sound and video are not available, and the list does not contain them.
 func TestNodesListsWhatIsServed(t *testing.T) {
 	t.Parallel()
 	nodes := func(ffmpeg string, args ...string) string {
@@ -56,9 +56,9 @@ func TestNodesListsWhatIsServed(t *testing.T) {
 	without := nodes("none")
 	require.Contains(t, without, "\nSaveImage ")
 	require.NotContains(t, without, "\nSaveAudio ")
-	require.Regexp(t, `\d+ more are not served, since ffmpeg is missing`, without)
+	require.Regexp(t, `\d+ more are not available: ffmpeg is missing`, without)
 	require.Contains(t, nodes("none", "--all"), "\nSaveAudio ")
-	require.Contains(t, nodes("none", "SaveAudio"), "Not served: ffmpeg is missing")
+	require.Contains(t, nodes("none", "SaveAudio"), "Not available: ffmpeg is missing")
 	require.NotContains(t, nodes("none", "SaveImage"), "Not served")
 }
 
@@ -70,7 +70,7 @@ func TestReferenceCommands(t *testing.T) {
 	}{
 		"one class":          {[]string{"nodes", "ImageScale"}, "upscale_method"},
 		"all classes":        {[]string{"nodes"}, "SaveImage"},
-		"help of dev":        {[]string{"dev", "--help"}, "Ctrl-C stops all of it"},
+		"help of dev":        {[]string{"dev", "--help"}, "Ctrl-C stops everything"},
 		"help of serve":      {[]string{"serve", "--help"}, "--roles"},
 		"help of rebuilding": {[]string{"views", "rebuild", "--help"}, "--check"},
 		"version":            {[]string{"version"}, "millrace "},
@@ -97,7 +97,7 @@ func TestUsageErrorsTakeASingleLine(t *testing.T) {
 		"unknown view":              {[]string{"views", "rebuild", "nope"}, "jobs_v1"},
 		"no database":               {[]string{"views", "list", "--data", "/nonexistent"}, "DATABASE_URL"},
 		"no histories":              {[]string{"histories", "replay", "."}, "no histories"},
-		"unknown log level":         {[]string{"dev", "--log", "loud"}, "debug, info, warn, error"},
+		"unknown log level":         {[]string{"dev", "--log", "loud"}, "debug, info, warn or error"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

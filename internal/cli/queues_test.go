@@ -19,7 +19,7 @@ func TestQueueCommands(t *testing.T) {
 	_, err = s.run(t, "queue", "pause", "--account", "acme")
 	require.ErrorContains(t, err, "--reason")
 	_, err = s.run(t, "queue", "pause", "--account", "nobody", "--reason", "x")
-	require.ErrorContains(t, err, "there is no account")
+	require.ErrorContains(t, err, "does not exist; see")
 	out, err := s.run(t, "queue", "pause", "--account", "acme", "--reason", "looking\x1b[31m into it")
 	require.NoError(t, err)
 	require.Contains(t, out, "paused")
@@ -55,7 +55,7 @@ func TestCreditCommands(t *testing.T) {
 	}
 	out, err := s.run(t, "accounts", "credit", "acme", "--amount", "12.50", "--reason", "trial")
 	require.NoError(t, err)
-	require.Equal(t, "acme: 12.50 USD available (2637.50 credits), 0.00 held, 0.00 spent, 12.50 granted\n", out)
+	require.Equal(t, "acme: 12.50 USD available (2637.50 credits), 0.00 reserved, 0.00 spent, 12.50 granted\n", out)
 	out, err = s.run(t, "accounts", "ledger", "acme")
 	require.NoError(t, err)
 	require.Contains(t, out, "granted")

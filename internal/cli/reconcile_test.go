@@ -28,13 +28,13 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// engine is a namespace of a real Temporal, with a worker whose workflows of jobs are other than ours.
+// engine is a namespace of a real Temporal, with a worker whose workflow code differs from this program's.
 type engine struct {
 	client client.Client
 	queue  string
 }
 
-// newEngine starts one; the site's commands use it.
+// newEngine starts an engine for the site's commands.
 func (s *site) newEngine(t *testing.T, runGraph func(workflow.Context) error) *engine {
 	t.Helper()
 	address, namespace := temporaltest.Namespace(t)
@@ -58,7 +58,7 @@ func (e *engine) start(t *testing.T, id, name string) client.WorkflowRun {
 	return run
 }
 
-// otherSteps is what another version of this program might do first.
+// otherSteps is a workflow as another version of this program might have it.
 func otherSteps(ctx workflow.Context) error {
 	workflow.SideEffect(ctx, func(workflow.Context) any { return 1 })
 	return workflow.Sleep(ctx, 1)
@@ -68,7 +68,7 @@ func forever(ctx workflow.Context) error {
 	return workflow.Await(ctx, func() bool { return false })
 }
 
-// X-31: a history that this binary's code does not lead to again is found, and the step is named.
+// X-31: a history that the code of this binary does not reproduce is found, and the diverging step is named.
 func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -92,9 +92,9 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	require.Equal(t, "event 6, Timer", all[0].Step, "%+v", all[0])
 	require.Equal(t, "forgotten", all[1].Result)
 	_, err = s.run(t, "jobs", "replay", string(bad))
-	require.ErrorContains(t, err, "no history to replay")
+	require.ErrorContains(t, err, "no history can be replayed")
 
-	// Before an upgrade the database has the tables of the old version: neither the views of this one nor its columns.
+	// Before an upgrade, the database has neither the views nor the columns of this version.
 	for _, sql := range []string{`drop table ` + jobs.Name + ` cascade`, `drop table checkpoints cascade`, `alter table accounts drop column active`} {
 		_, err := s.pool.Exec(t.Context(), sql)
 		require.NoError(t, err, sql)
@@ -105,9 +105,9 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 		require.Contains(t, out, string(good), filter)
 	}
 	_, err = s.run(t, "jobs", "replay", "--failed")
-	require.ErrorContains(t, err, "no history to replay", "the failed one has none")
+	require.ErrorContains(t, err, "no history can be replayed", "the failed one has none")
 	_, err = s.run(t, "jobs", "replay", "--account", "nobody")
-	require.ErrorContains(t, err, `there is no account "nobody"`)
+	require.ErrorContains(t, err, `account "nobody" does not exist`)
 
 	const id call.ID = "cccccccc-0000-4000-8000-000000000001"
 	require.NoError(t, call.Register(s.types))
@@ -127,7 +127,7 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	require.Contains(t, out, "TimerFired")
 	out, err = s.run(t, "jobs", "show", string(bad), "--workflow")
 	require.NoError(t, err)
-	require.Contains(t, out, "Temporal does not know workflow")
+	require.Contains(t, out, "Temporal has no workflow")
 	out, err = s.run(t, "calls", "replay", "cccccccc", "--json")
 	require.ErrorContains(t, err, "1 of 1 histories diverge")
 	require.NoError(t, json.Unmarshal([]byte(out), &all), out)
@@ -135,16 +135,16 @@ func TestReplayingJobsAndCallsNamesTheStepThatDiverges(t *testing.T) {
 	require.Equal(t, "event 6, Timer", all[0].Step, "%+v", all[0])
 }
 
-// What the two stores do not agree on is shown first, then mended, and then there is nothing left.
+// Differences between the two stores are first shown, then repaired; after that, no difference is left.
 func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	t.Parallel()
 	const (
-		closed    job.ID = "bbbbbbbb-0000-4000-8000-000000000001" // runs; its workflow was closed from outside
-		forgotten job.ID = "bbbbbbbb-0000-4000-8000-000000000002" // accepted, and in neither queue nor slot
-		stray     job.ID = "bbbbbbbb-0000-4000-8000-000000000003" // a slot that no stream is behind
-		orphan    job.ID = "bbbbbbbb-0000-4000-8000-000000000004" // a workflow that no stream is behind
-		lost      job.ID = "bbbbbbbb-0000-4000-8000-000000000005" // runs; Temporal has no workflow of it
-		waiting   job.ID = "bbbbbbbb-0000-4000-8000-000000000006" // a place in the queue that no stream is behind
+		closed    job.ID = "bbbbbbbb-0000-4000-8000-000000000001" // runs; another program closed its workflow
+		forgotten job.ID = "bbbbbbbb-0000-4000-8000-000000000002" // accepted; has neither a queue entry nor a slot
+		stray     job.ID = "bbbbbbbb-0000-4000-8000-000000000003" // has a slot, but no stream
+		orphan    job.ID = "bbbbbbbb-0000-4000-8000-000000000004" // has a workflow, but no stream
+		lost      job.ID = "bbbbbbbb-0000-4000-8000-000000000005" // runs; Temporal has no workflow for it
+		waiting   job.ID = "bbbbbbbb-0000-4000-8000-000000000006" // has a queue entry, but no stream
 	)
 	s := newSite(t)
 	e := s.newEngine(t, forever)
@@ -171,16 +171,16 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	e.start(t, strangeCall.WorkflowID(1), workflows.RunModelName)
 	e.awaitListed(t, strangeCall.WorkflowID(1))
 	lostAsset, runningAsset, doneAsset := s.upload(t, "lost"), s.upload(t, "running"), s.upload(t, "done")
-	e.start(t, runningAsset.WorkflowID(), workflows.RunModelName) // of any kind: its id counts
+	e.start(t, runningAsset.WorkflowID(), workflows.RunModelName) // the type does not matter, only the id
 	require.NoError(t, assetstore.New(s.pool, s.store).RecordScan(t.Context(), "local", doneAsset, asset.Scan{Verdict: asset.Clean}))
-	s.exec(t, `delete from outbox`) // what it said was lost with the engine
+	s.exec(t, `delete from outbox`) // Temporal lost the workflows of these intents
 
 	found, err := s.reconcile(t)
 	require.ErrorContains(t, err, "give --yes")
 	require.Equal(t, map[string]string{
-		string(closed): "fail it; it can be retried", string(forgotten): "put it back", string(stray): "drop it", string(waiting): "drop it",
+		string(closed): "fail it; it can be retried", string(forgotten): "put it back into the queue", string(stray): "drop it", string(waiting): "drop it",
 		string(orphan): "terminate " + orphan.WorkflowID(1), string(lost): "start it again",
-		string(lostCall): "go on with it; nothing is sent twice", string(strangeCall): "terminate " + strangeCall.WorkflowID(1),
+		string(lostCall): "continue it; no request is sent twice", string(strangeCall): "terminate " + strangeCall.WorkflowID(1),
 		string(lostAsset): "ingest it again",
 	}, found)
 	require.Equal(t, 3, s.count(t, `select count(*) from job_slots`), "nothing was changed")
@@ -214,7 +214,7 @@ func TestReconcileRepairsEachKindOfDifference(t *testing.T) {
 	require.Empty(t, again)
 }
 
-// accept has a call in flight.
+// accept appends a call in flight.
 func (s *site) accept(t *testing.T, id call.ID) {
 	t.Helper()
 	_, err := callstore.New(s.pool, s.store, accountstore.NewCredits(s.pool, s.store)).Accept(t.Context(), call.NewCall{
@@ -224,7 +224,7 @@ func (s *site) accept(t *testing.T, id call.ID) {
 	require.NoError(t, err)
 }
 
-// upload accepts a file.
+// upload appends an uploaded file.
 func (s *site) upload(t *testing.T, name string) asset.ID {
 	t.Helper()
 	made, err := assetstore.New(s.pool, s.store).Create(t.Context(), asset.New{
@@ -246,7 +246,7 @@ func (s *site) count(t *testing.T, sql string, args ...any) (n int) {
 	return n
 }
 
-// refold folds what commands appended.
+// refold folds the events of commands into the views.
 func (s *site) refold(t *testing.T) {
 	t.Helper()
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select max(position) from events`).Scan(&s.last))

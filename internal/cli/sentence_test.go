@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-// Whatever is wrong inside the database, no command prints its words: they name tables and repeat values.
+// Whatever error the database reports, no command prints its message, which contains table names and values.
 func TestNoCommandPrintsTheWordsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -49,7 +49,7 @@ func TestTheWordsOfTheDatabaseAreInTheLogWhereAsked(t *testing.T) {
 		err := cmd.ExecuteContext(t.Context())
 		require.Error(t, err)
 		require.Contains(t, cli.Message(err), "is it migrated? (SQLSTATE 42P01)")
-		require.Contains(t, cli.Message(err), "--log debug shows the database's own words")
+		require.Contains(t, cli.Message(err), "--log debug logs the database's own message")
 		cli.LogCause(cmd, err)
 		require.Equal(t, logged, strings.Contains(errs.String(), `relation \"job_lanes\" does not exist`), errs.String())
 	}

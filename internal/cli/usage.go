@@ -11,11 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// secretFlags are those whose default, read from the environment, must not be shown by --help.
+// secretFlags are the flags whose defaults, which come from the environment, must not be shown by --help.
 var secretFlags = []string{"token", "admin-token", "database-url", "secret-key", "temporal-api-key"}
 
-// finish gives every command the same manners: no secrets in its help, mistakes that name the help, and no
-// success for a word that is no command.
+// finish adds the common behaviour of all commands: no secrets in the help text, errors that refer to the help, and
+// an error for an unknown subcommand.
 func finish(root *cobra.Command) {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		var value *pflag.InvalidValueError
@@ -47,12 +47,12 @@ func refine(cmd *cobra.Command) {
 	}
 }
 
-// asUsed says how a command is called that was given other arguments than it takes.
+// asUsed returns an error for wrong arguments, with the usage of the command.
 func asUsed(cmd *cobra.Command, args []string, wrong error) error {
 	if wrong == nil {
 		return nil
 	}
-	given := "nothing was given"
+	given := "no argument was given"
 	if len(args) > 0 {
 		given = fmt.Sprintf("%d given, the last %q", len(args), inspect.Clean(args[len(args)-1]))
 	}
@@ -63,14 +63,14 @@ func asUsed(cmd *cobra.Command, args []string, wrong error) error {
 	return fmt.Errorf("usage: %s (%s); see %s --help", use, given, cmd.CommandPath())
 }
 
-// selectors are the flags that say less than everything. Given without a value, as by a script whose variable is
-// unset, they would say everything, and the command would act on what nobody meant.
+// selectors are the flags that narrow a selection. With an empty value, for example from an unset variable of a
+// script, such a flag would select everything.
 var selectors = []string{
 	"account", "class", "since", "until", "status", "type", "stream", "model", "webhook", "scope", "tier", "from-node", "credential-env", "event", "allow", "deny",
-	"reason", "actor", // a blank one is no record of who asked and why
+	"reason", "actor", // an empty value would record no actor or reason
 }
 
-// refuseEmpty refuses narrowing flags that are given empty.
+// refuseEmpty refuses narrowing flags with an empty value.
 func refuseEmpty(cmd *cobra.Command) error {
 	for _, name := range selectors {
 		if f := cmd.Flags().Lookup(name); f != nil && f.Changed && strings.TrimSpace(strings.Trim(f.Value.String(), "[]")) == "" {
@@ -80,7 +80,7 @@ func refuseEmpty(cmd *cobra.Command) error {
 	return nil
 }
 
-// commandsOnly refuses a word that is none of the commands below cmd.
+// commandsOnly refuses a word that is not one of cmd's subcommands.
 func commandsOnly(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func commandsOnly(cmd *cobra.Command, args []string) error {
 	return fmt.Errorf("%s has no command %q; see %s --help", cmd.CommandPath(), args[0], cmd.CommandPath())
 }
 
-// kindOf names what a flag takes.
+// kindOf describes the values that a flag takes.
 func kindOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int", "int64":

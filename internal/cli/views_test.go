@@ -17,7 +17,7 @@ func TestResumedStreamRecordsActorAndReason(t *testing.T) {
 	require.NoError(t, err)
 	out, err := s.run(t, "views", "resume", "jobs_v1", good.Stream(), "--reason", "mended")
 	require.NoError(t, err)
-	require.Contains(t, out, "goes on")
+	require.Contains(t, out, "continues with")
 	var halted int
 	require.NoError(t, s.pool.QueryRow(t.Context(), `select count(*) from halted_streams`).Scan(&halted))
 	require.Zero(t, halted)

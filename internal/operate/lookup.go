@@ -32,7 +32,7 @@ func AccountNames(ctx context.Context, pool *postgres.Pool) (map[string]string, 
 	return names, nil
 }
 
-// AccountNamed returns the id of the account of that name or id; "" stays "".
+// AccountNamed returns the id of the account with that name or id. For "" it returns "".
 func AccountNamed(text string, names map[string]string) (string, error) {
 	if text == "" {
 		return "", nil
@@ -45,7 +45,7 @@ func AccountNamed(text string, names map[string]string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", inspect.Clean(text))
 }
 
 // ParseSince parses a duration before now or a time. "" is the zero time.
@@ -71,7 +71,7 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 // Account returns the account with that id, or else with that name. Ids come first, so that no account can be named
 // after the id of another.
 func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
-	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "there is no account %q; see `millrace accounts list`", inspect.Clean(text))
+	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "account %q does not exist; see `millrace accounts list`", inspect.Clean(text))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // PostgreSQL cannot store such text
 		return account.Account{}, unknown
 	}

@@ -14,11 +14,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// ErrorLine returns the text of an error on one line, with a sentence in place of a database's words. Our errors never
-// contain a connection string.
+// ErrorLine returns the text of an error on one line. It replaces the text of a database error by a sentence. Errors
+// of this program never contain a connection string.
 func ErrorLine(err error) string { return inspect.Clean(fault.Sentence(err)) }
 
-// ErrNoDataDir is returned if the blobs of a deployment are on another machine.
+// ErrNoDataDir reports that the blobs of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")
 
 // Record appends an event about an operator's action.
@@ -31,7 +31,7 @@ func Record(ctx context.Context, events *eventstore.Store, stream, account, even
 	return err
 }
 
-// Redacted returns v as JSON without secrets, or err.
+// Redacted returns v as JSON without secrets, or err if it is not nil.
 func Redacted(v any, err error) (any, error) {
 	if err != nil {
 		return nil, err

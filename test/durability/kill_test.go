@@ -48,7 +48,7 @@ func TestAnyProcessMayBeKilled(t *testing.T) {
 	c.checkLanes()
 	spent := float64(len(all)) / 4
 	require.Contains(t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the events
-		fmt.Sprintf("%.2f USD available (%.2f credits), 0.00 held, %.2f spent, 1000.00 granted", 1000-spent, (1000-spent)*211, spent))
+		fmt.Sprintf("%.2f USD available (%.2f credits), 0.00 reserved, %.2f spent, 1000.00 granted", 1000-spent, (1000-spent)*211, spent))
 }
 
 // checkLanes expects that no slot and no counter was left behind.

@@ -71,8 +71,8 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	shown, err := c.try("doctor", "--reconcile")
 	require.Error(t, err, "what is found is shown, and nothing is done without --yes")
 	for _, found := range []string{
-		"job " + held, "runs, and Temporal has no workflow of it", "start it again",
-		"call " + running, "go on with it; nothing is sent twice", "asset " + upload, "ingest it again",
+		"job " + held, "runs, but Temporal has no workflow for it", "start it again",
+		"call " + running, "continue it; no request is sent twice", "asset " + upload, "ingest it again",
 	} {
 		require.Contains(t, shown, found)
 	}

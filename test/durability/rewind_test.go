@@ -30,7 +30,7 @@ func TestAJobWhoseEndTheDatabaseLostIsRunAgain(t *testing.T) {
 
 	shown, err := c.try("doctor", "--reconcile")
 	require.Error(t, err, "there is something to mend")
-	require.Contains(t, shown, "runs, and its workflow has ended: Completed")
+	require.Contains(t, shown, "runs, but its workflow has ended: Completed")
 	require.Contains(t, shown, "start it again")
 	c.command("doctor", "--reconcile", "--yes")
 	c.startRoles()

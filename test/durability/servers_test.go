@@ -141,7 +141,7 @@ func (c *cluster) checkServerCharges(ids []string) {
 		spent += 250_000 // MILLRACE_PRICE_RUN
 	}
 	require.Contains(c.t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the events
-		"0.00 held, "+credit.Dollars(spent)+" spent, 1000.00 granted")
+		"0.00 reserved, "+credit.Dollars(spent)+" spent, 1000.00 granted")
 }
 
 // ends returns how the attempts to run the segments of a job ended.

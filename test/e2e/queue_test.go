@@ -120,13 +120,13 @@ func TestAMeteredAccountWithoutCreditIsRefused(t *testing.T) {
 		require.Equal(t, http.StatusPaymentRequired, got.status, "0.002 USD do not cover a run of 0.004")
 		require.Contains(t, got.body, code)
 	}
-	c.awaitLedger("0.002 USD available (0.42 credits), 0.00 held, 0.008 spent, 0.01 granted")
+	c.awaitLedger("0.002 USD available (0.42 credits), 0.00 reserved, 0.008 spent, 0.01 granted")
 	c.operator("accounts", "credit", c.name, "--amount", "0.01", "--reason", "more")
 	c.operator("queue", "pause", "--account", c.name, "--reason", "test")
 	waiting := c.submit(picture)
-	c.awaitLedger("0.008 USD available (1.69 credits), 0.004 held, 0.008 spent, 0.02 granted")
+	c.awaitLedger("0.008 USD available (1.69 credits), 0.004 reserved, 0.008 spent, 0.02 granted")
 	c.json("POST", "/api/queue", `{"delete":["`+waiting+`"]}`)
-	c.awaitLedger("0.012 USD available (2.53 credits), 0.00 held, 0.008 spent, 0.02 granted")
+	c.awaitLedger("0.012 USD available (2.53 credits), 0.00 reserved, 0.008 spent, 0.02 granted")
 }
 
 // awaitLedger waits for the balance, which the command compares with the events: the credit of a job is settled

@@ -23,9 +23,9 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "accounts",
 		Short: "Create, list and change accounts (--auth keys)",
-		Long: `Accounts own jobs, files and API keys; no account sees another's. A tier says how
-many of an account's jobs run at once: free 0, standard 1, creator 3, pro 5, or as
-MILLRACE_TIER_SLOTS says. An account that was given credit needs credit to submit.`,
+		Long: `Accounts own jobs, files and API keys; an account cannot see those of another. The tier of an
+account determines how many of its jobs run at the same time: free 0, standard 1, creator 3, pro 5,
+unless MILLRACE_TIER_SLOTS sets other numbers. An account that was granted credit needs credit to submit.`,
 		Example: `  millrace accounts create acme --tier creator
   millrace keys create --account acme
   millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
@@ -57,15 +57,15 @@ func createAccountCommand(s *shell.Shell) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&tier, "tier", tier, "tier: free, standard, creator, pro or local")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
 func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List accounts, with the bytes that each keeps and may keep", Args: cobra.NoArgs,
+		Use: "list", Short: "List accounts, with their stored bytes and storage limits", Args: cobra.NoArgs,
 		RunE: onAccounts(s, func(ctx context.Context, o accounts.Service, _ []string) error {
 			all, err := o.Accounts(ctx)
 			if err != nil {
@@ -90,7 +90,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// activity says whether an account may submit; suspended is what none of its keys opens.
+// activity returns whether an account may submit. An account that is suspended accepts none of its keys.
 func activity(a account.Account) string {
 	if a.Suspended {
 		return "suspended"
@@ -98,7 +98,7 @@ func activity(a account.Account) string {
 	return strconv.FormatBool(a.Active)
 }
 
-// listedAccount is an account as a list for programs has it.
+// listedAccount is an account in a list in JSON.
 type listedAccount struct {
 	ID        string       `json:"id"`
 	Name      string       `json:"name"`
@@ -106,7 +106,7 @@ type listedAccount struct {
 	Active    bool         `json:"active"`
 	Suspended bool         `json:"suspended"`
 	Bytes     int64        `json:"bytes"`
-	Limit     int64        `json:"limit_bytes"` // 0 = none
+	Limit     int64        `json:"limit_bytes"` // 0 = no limit
 	CreatedAt time.Time    `json:"created_at"`
 }
 
@@ -118,12 +118,12 @@ func listedAccounts(s *shell.Shell, all []account.Account, kept map[string]accou
 	return shown
 }
 
-// by names the operator who runs a command, with the reason that was given.
+// by returns the operator who runs a command, with the given reason.
 func by(reason string) operate.Attribution {
 	return operate.Attribution{Actor: shell.Operator(), Reason: reason}
 }
 
-// onAccounts runs a command with the service of operators for accounts.
+// onAccounts calls work with the operators' service for accounts.
 func onAccounts(s *shell.Shell, run func(context.Context, accounts.Service, []string) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		events, err := shell.EventStore(pool)
@@ -134,7 +134,7 @@ func onAccounts(s *shell.Shell, run func(context.Context, accounts.Service, []st
 	})
 }
 
-// onAccount is onAccounts for a command on the account that its first argument names.
+// onAccount does the work of onAccounts for the account that the command's first argument names.
 func onAccount(s *shell.Shell, run func(context.Context, accounts.Service, account.Account) error) func(*cobra.Command, []string) error {
 	return onAccounts(s, func(ctx context.Context, o accounts.Service, args []string) error {
 		a, err := o.Named(ctx, args[0])

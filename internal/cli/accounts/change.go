@@ -20,8 +20,9 @@ func changeAccountCommand(s *shell.Shell) *cobra.Command {
 	var inactive, suspended bool
 	cmd := &cobra.Command{
 		Use: "set ACCOUNT", Short: "Change an account's tier and subscription, or suspend it", Args: cobra.ExactArgs(1),
-		Long: `Change an account's tier and subscription, or suspend it. It counts from the next request on, in every
-process; jobs that run go on. None of a suspended account's keys and tokens is accepted. Who did so and why is recorded.`,
+		Long: `Change an account's tier and subscription, or suspend it. The change is in force from the next request
+on, in every process; running jobs continue. A suspended account's keys and tokens are refused. The change
+is recorded with its actor and reason.`,
 		Example: `  millrace accounts set acme --tier pro --reason "upgrade, invoice 17"
   millrace accounts set acme --inactive --reason "unpaid"
   millrace accounts set acme --inactive=false
@@ -45,10 +46,10 @@ process; jobs that run go on. None of a suspended account's keys and tokens is a
 		_, err = fmt.Fprintf(s.Out, "%s: tier %s, active %t, suspended %t\n", a.Name, a.Tier, a.Active, a.Suspended)
 		return err
 	})
-	cmd.Flags().StringVar(&tier, "tier", tier, "free, standard, creator, pro or local; default: as it is")
-	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "the subscription has lapsed: the account reads but submits nothing; --inactive=false renews it")
+	cmd.Flags().StringVar(&tier, "tier", tier, "tier: free, standard, creator, pro or local; default: unchanged")
+	cmd.Flags().BoolVar(&inactive, "inactive", inactive, "mark the subscription as lapsed: the account can read but not submit; --inactive=false renews it")
 	cmd.Flags().BoolVar(&suspended, "suspended", suspended, "refuse every key and token of the account; --suspended=false accepts them again")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
@@ -56,9 +57,9 @@ func creditCommand(s *shell.Shell) *cobra.Command {
 	var amount, reason string
 	cmd := &cobra.Command{
 		Use: "credit ACCOUNT --amount USD --reason TEXT", Short: "Give an account credit, in US dollars", Args: cobra.ExactArgs(1),
-		Long: `Give an account credit, in US dollars. The first grant, which may be of 0, makes the account
-metered: from then on it needs credit to submit. A negative amount is a correction and takes no
-more than is available.`,
+		Long: `Give an account credit, in US dollars. The first grant, which may be 0, makes the account metered:
+from then on it needs credit to submit. A negative amount is a correction; it cannot take more than
+the available credit.`,
 		Example: `  millrace accounts credit acme --amount 25 --reason "trial"
   millrace accounts credit acme --amount -2.50 --reason "booked twice"`,
 		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
@@ -74,8 +75,8 @@ more than is available.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&amount, "amount", amount, "US dollars, such as 25 or 0.05")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&amount, "amount", amount, "amount in US dollars, such as 25 or 0.05")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
@@ -83,7 +84,7 @@ func balanceLine(name string, b credit.Balance) string {
 	if !b.Metered {
 		return name + ": not metered"
 	}
-	return fmt.Sprintf("%s: %s USD available (%s credits), %s held, %s spent, %s granted", name,
+	return fmt.Sprintf("%s: %s USD available (%s credits), %s reserved, %s spent, %s granted", name,
 		credit.Dollars(b.Available), credit.Credits(b.Available), credit.Dollars(b.Held), credit.Dollars(b.Settled), credit.Dollars(b.Granted))
 }
 
@@ -91,8 +92,8 @@ func ledgerCommand(s *shell.Shell) *cobra.Command {
 	var asJSON, rebuild bool
 	cmd := &cobra.Command{
 		Use: "ledger ACCOUNT", Short: "Show an account's credit, event by event", Args: cobra.ExactArgs(1),
-		Long: `Show what was granted to an account, held, spent and released, and check that the balance in
-force is what the events add up to. With --rebuild, the balance is written anew from them.`,
+		Long: `Show the credit that was granted to an account, reserved, spent and released, and check that the
+stored balance equals the sum of the events. With --rebuild, the balance is first computed again from them.`,
 		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
 			if rebuild {
 				if err := o.RebuildLedger(ctx, a.ID); err != nil {
@@ -102,7 +103,7 @@ force is what the events add up to. With --rebuild, the balance is written anew 
 			return showLedger(ctx, s, o, a, asJSON)
 		}),
 	}
-	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "write the balance anew from the events first")
+	cmd.Flags().BoolVar(&rebuild, "rebuild", rebuild, "first compute the stored balance again from the events")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -120,7 +121,7 @@ func showLedger(ctx context.Context, s *shell.Shell, o accounts.Service, a accou
 		return err
 	}
 	if now, err := o.Balance(ctx, a.ID); err == nil && now == b && b != folded {
-		return fmt.Errorf("the balance in force is not what the events add up to (%s USD available): run `millrace accounts ledger %s --rebuild`",
+		return fmt.Errorf("the stored balance differs from the sum of the events (%s USD available): run `millrace accounts ledger %s --rebuild`",
 			credit.Dollars(folded.Available), a.Name)
 	}
 	return nil

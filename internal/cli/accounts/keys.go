@@ -33,7 +33,7 @@ func Keys(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// onKeys runs a command on the account that the flag names.
+// onKeys calls work with the account that the flag names.
 func onKeys(s *shell.Shell, owner *string, run func(context.Context, accounts.Service, account.Account, []string) error) func(*cobra.Command, []string) error {
 	work := onAccounts(s, func(ctx context.Context, o accounts.Service, args []string) error {
 		a, err := o.Named(ctx, *owner)
@@ -44,7 +44,7 @@ func onKeys(s *shell.Shell, owner *string, run func(context.Context, accounts.Se
 	})
 	return func(cmd *cobra.Command, args []string) error {
 		if *owner == "" {
-			return errors.New("whose keys? give --account NAME; see `millrace accounts list`")
+			return errors.New("--account NAME is missing; see `millrace accounts list`")
 		}
 		return work(cmd, args)
 	}
@@ -70,29 +70,29 @@ func createKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "key of account %s, shown only now:\n%s\n", inspect.Clean(a.Name), secret)
+			_, err = fmt.Fprintf(s.Out, "key of account %s, which is shown only once:\n%s\n", inspect.Clean(a.Name), secret)
 			return err
 		}),
 	}
-	cmd.Flags().StringSliceVar(&names, "scope", names, "read, write; default: both")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringSliceVar(&names, "scope", names, "scopes of the key: read, write; default: both")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
-// listedKey is a key as a list for programs has it.
+// listedKey is a key in a list in JSON.
 type listedKey struct {
 	ID        string          `json:"id"`
 	Prefix    string          `json:"prefix"`
 	Scopes    []account.Scope `json:"scopes"`
 	CreatedAt time.Time       `json:"created_at"`
-	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // within a minute
+	LastUsed  *time.Time      `json:"last_used_at,omitempty"` // to within a minute
 	RevokedAt *time.Time      `json:"revoked_at,omitempty"`
 }
 
 func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list --account NAME", Short: "List keys by their shown beginning", Args: cobra.NoArgs,
+		Use: "list --account NAME", Short: "List keys by their first characters", Args: cobra.NoArgs,
 		RunE: onKeys(s, owner, func(ctx context.Context, o accounts.Service, a account.Account, _ []string) error {
 			keys, err := o.Keys(ctx, a.ID)
 			if err != nil {
@@ -119,7 +119,7 @@ func listKeysCommand(s *shell.Shell, owner *string) *cobra.Command {
 func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "revoke --account NAME ID", Short: "End a key at once", Args: cobra.ExactArgs(1),
+		Use: "revoke --account NAME ID", Short: "Revoke a key at once", Args: cobra.ExactArgs(1),
 		RunE: onKeys(s, owner, func(ctx context.Context, o accounts.Service, a account.Account, args []string) error {
 			if err := o.RevokeKey(ctx, a.ID, args[0], by(reason)); err != nil {
 				return err
@@ -128,6 +128,6 @@ func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }

@@ -17,11 +17,11 @@ func labelsCommand(s *shell.Shell) *cobra.Command {
 	var reason string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "labels ACCOUNT", Short: "Show or change which labels of ComfyUI servers an account's jobs may ask for", Args: cobra.ExactArgs(1),
-		Long: `Show or change which labels of ComfyUI servers an account's jobs may ask for (extra_data.millrace.labels).
-A list replaces the one before; all = every label, which is what an account without a list may ask for; none = no
-label. A submission that asks for another one is refused. It counts from the next submission on, in every process;
-who did so and why is recorded.`,
+		Use: "labels ACCOUNT", Short: "Show or change the labels of ComfyUI servers that an account's jobs may request", Args: cobra.ExactArgs(1),
+		Long: `Show or change the labels of ComfyUI servers that an account's jobs may request (extra_data.millrace.labels).
+A list replaces the previous one. The word all allows every label, which is the default; none allows no label.
+A submission that requests any other label is refused. The change is in force from the next submission on, in
+every process, and is recorded with its actor and reason.`,
 		Example: `  millrace accounts labels acme
   millrace accounts labels acme --allow sdxl --allow eu --reason "contract of May"
   millrace accounts labels acme --allow none --reason "shared servers only"`,
@@ -39,11 +39,11 @@ who did so and why is recorded.`,
 		if asJSON {
 			return s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "labels": a.Labels.Allowed})
 		}
-		_, err = fmt.Fprintf(s.Out, "%s: may ask for %s\n", a.Name, listWords(a.Labels.Allowed))
+		_, err = fmt.Fprintf(s.Out, "%s: may request %s\n", a.Name, listWords(a.Labels.Allowed))
 		return err
 	})
-	cmd.Flags().StringSliceVar(&allow, "allow", nil, "labels that its jobs may ask for: names, all or none")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringSliceVar(&allow, "allow", nil, "labels that its jobs may request: names, all or none")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
 )
 
-// modelFlags say what an account may use of the model router.
+// modelFlags are the flags of an account's access to the model router.
 type modelFlags struct {
 	allow, deny    []string
 	router, reason string
@@ -23,15 +23,16 @@ type modelFlags struct {
 func accountModelsCommand(s *shell.Shell) *cobra.Command {
 	var f modelFlags
 	cmd := &cobra.Command{
-		Use: "models ACCOUNT", Short: "Show or change which models an account may use", Args: cobra.ExactArgs(1),
-		Long: `Show or change which models an account may use. A list replaces the one before: PROVIDER/MODEL,
-or PROVIDER/* for all of a provider; all = every model, none = no model. What is denied is denied
-although it is allowed. A model that an account may not use answers it with 403 and is in none
-of its lists. It counts from the next request on, in every process; who did so and why is recorded.`,
+		Use: "models ACCOUNT", Short: "Show or change the models that an account may use", Args: cobra.ExactArgs(1),
+		Long: `Show or change the models that an account may use. A list replaces the previous one: PROVIDER/MODEL,
+or PROVIDER/* for all models of a provider; all = every model, none = no model. A denied model is denied
+even if another entry allows it. A call of a model that the account may not use is refused with 403, and
+the account's lists do not contain the model. The change is in force from the next request on, in every
+process, and is recorded with its actor and reason.`,
 		Example: `  millrace accounts models acme
   millrace accounts models acme --allow 'bfl/*' --allow openai/gpt-image-2 --reason "contract of May"
   millrace accounts models acme --allow all --deny 'kling/*' --reason "no video"
-  millrace accounts models acme --router off --reason "asked not to have it"`,
+  millrace accounts models acme --router off --reason "disabled on the owner's request"`,
 	}
 	cmd.RunE = onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
 		access, err := f.change(cmd, a.Access)
@@ -47,24 +48,24 @@ of its lists. It counts from the next request on, in every process; who did so a
 		return showAccess(s, a, f.asJSON)
 	})
 	cmd.Flags().StringSliceVar(&f.allow, "allow", nil, "models that the account may use: PROVIDER/MODEL, PROVIDER/*, all or none")
-	cmd.Flags().StringSliceVar(&f.deny, "deny", nil, "models that it may not use all the same; none = nothing is denied")
-	cmd.Flags().StringVar(&f.router, "router", "", "on or off: whether the account may use the model router at all")
-	cmd.Flags().StringVar(&f.reason, "reason", "", "why, for the record")
+	cmd.Flags().StringSliceVar(&f.deny, "deny", nil, "exceptions that the account may not use; none = no exceptions")
+	cmd.Flags().StringVar(&f.router, "router", "", "on or off: access to the model router as a whole")
+	cmd.Flags().StringVar(&f.reason, "reason", "", "reason that is recorded with the change")
 	shell.JSONFlag(cmd, &f.asJSON)
 	return cmd
 }
 
-// change returns the access that the given flags ask for, nil when none was given.
+// change returns the access that the given flags request, or nil if no flag was given.
 func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Access, error) {
 	given := cmd.Flags().Changed
 	if !given("router") && !given("allow") && !given("deny") {
-		return nil, nil // "nothing to change" is an answer
+		return nil, nil // without flags, the command only shows the access
 	}
 	switch {
 	case f.reason == "":
 		return nil, errors.New("a change needs a reason: --reason TEXT")
 	case given("router") && f.router != "on" && f.router != "off":
-		return nil, fmt.Errorf("--router is on or off, not %q", f.router)
+		return nil, fmt.Errorf("--router takes on or off, not %q", f.router)
 	case given("router"):
 		now.Off = f.router == "off"
 	}
@@ -79,7 +80,7 @@ func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Acc
 	return &now, nil
 }
 
-// wordList reads a list that a flag gives: nil is all.
+// wordList reads the list of a flag. The word all gives nil.
 func wordList(words []string) []string {
 	switch strings.Join(words, ",") {
 	case "all":

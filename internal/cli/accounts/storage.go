@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// limitWord is how much an account may keep, in words.
+// limitWord formats a storage limit.
 func limitWord(s *shell.Shell, a account.Account) string {
 	if limit := a.StorageLimit(s.Config.AccountLimit); limit > 0 {
 		return account.Size(limit)
@@ -27,11 +27,11 @@ func accountStorageCommand(s *shell.Shell) *cobra.Command {
 	var limit, reason string
 	var check, asJSON bool
 	cmd := &cobra.Command{
-		Use: "storage ACCOUNT", Short: "Show what an account keeps, or change how much it may", Args: cobra.ExactArgs(1),
-		Long: `Show what an account keeps: uploads, references, outputs of its jobs, copied answers of models and files of
-its editor, each by its size; or change how much it may keep. At the limit, uploads, submissions and model calls
-are refused with 403 storage_quota_exceeded; jobs that were accepted keep what they make. It counts within a
-second, in every process; who did so and why is recorded.`,
+		Use: "storage ACCOUNT", Short: "Show the stored bytes of an account, or change its storage limit", Args: cobra.ExactArgs(1),
+		Long: `Show the stored bytes of an account: uploads, references, outputs of its jobs, copied answers of models and
+files of its editor, each by its size; or change its storage limit. At the limit, uploads, submissions and
+model calls are refused with 403 storage_quota_exceeded; accepted jobs keep their outputs. The change is in
+force within a second, in every process, and is recorded with its actor and reason.`,
 		Example: `  millrace accounts storage acme
   millrace accounts storage acme --limit 50GiB --reason "contract of May"
   millrace accounts storage acme --limit default --reason "contract ended"
@@ -58,22 +58,22 @@ second, in every process; who did so and why is recorded.`,
 		_, err = fmt.Fprintln(s.Out, a.Name+": "+keptWords(kept))
 		return err
 	})
-	cmd.Flags().StringVar(&limit, "limit", "", "how much the account may keep: 50GiB, 1073741824, none, or default (MILLRACE_ACCOUNT_STORAGE)")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
-	cmd.Flags().BoolVar(&check, "check", false, "add up all records first, and fail unless that is what is kept count of")
+	cmd.Flags().StringVar(&limit, "limit", "", "storage limit: 50GiB, 1073741824, none, or default (MILLRACE_ACCOUNT_STORAGE)")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
+	cmd.Flags().BoolVar(&check, "check", false, "first add up all records, and fail unless the sum equals the stored count")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-// keptWords says what an account keeps.
+// keptWords describes the storage of an account.
 func keptWords(kept account.Storage) string {
-	text := fmt.Sprintf("keeps %s in %d files, no limit", account.Size(kept.Bytes), kept.Files)
+	text := fmt.Sprintf("stores %s in %d files, no limit", account.Size(kept.Bytes), kept.Files)
 	if kept.Limit == 0 {
 		return text
 	}
-	text = fmt.Sprintf("keeps %s of %s in %d files", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
+	text = fmt.Sprintf("stores %s of %s in %d files", account.Size(kept.Bytes), account.Size(kept.Limit), kept.Files)
 	if kept.Full() {
-		text += ": full, nothing more is taken"
+		text += ": full, new files are refused"
 	}
 	return text
 }
@@ -100,7 +100,7 @@ func setStorage(ctx context.Context, o accounts.Service, a account.Account, limi
 func checkStorage(ctx context.Context, o accounts.Service, a account.Account) error {
 	counted, kept, err := o.Recount(ctx, a.ID)
 	if err == nil && counted != kept {
-		err = fmt.Errorf("the records of %s are %d bytes in %d files, and %d bytes in %d files are kept count of", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
+		err = fmt.Errorf("the records of %s add up to %d bytes in %d files, but the stored count is %d bytes in %d files", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
 	}
 	return err
 }
@@ -128,7 +128,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			p.Field("account", a.ID, inspect.Bold)
 			p.Field("name", a.Name, inspect.Plain)
 			p.Field("tier", string(a.Tier), inspect.Plain)
-			p.Field("standing", statusLine(a), inspect.Plain)
+			p.Field("status", statusLine(a), inspect.Plain)
 			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
 			p.Field("storage", keptWords(kept), inspect.Plain)
 			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
@@ -143,9 +143,9 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 func statusLine(a account.Account) string {
 	switch {
 	case a.Suspended:
-		return "suspended: no key and no token is accepted"
+		return "suspended: its keys and tokens are refused"
 	case !a.Active:
-		return "inactive: it reads and submits nothing"
+		return "inactive: it can read but not submit"
 	}
 	return "active"
 }

@@ -25,9 +25,9 @@ var printedAssets = show.Commands[asset.Asset]{Kind: records.Assets, Print: prin
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "assets",
-		Short: "List assets, and show what happened to one",
-		Long: `Answer what happened to an asset from its recorded events. An ID may be shortened to its first
-characters, four at least, while no other asset begins with them.`,
+		Short: "List assets, and show the history of one",
+		Long: `Show the history of an asset, from its recorded events. An ID may be shortened to its first
+characters, at least four, if no other asset's ID begins with them.`,
 		Example: `  millrace assets list --account acme --status rejected
   millrace assets show 08904d9e
   millrace assets events 08904d9e
@@ -61,7 +61,7 @@ func listAssets(s *shell.Shell) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&f.State, "status", "", "live, rejected, deleted or expired; default: any")
 	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
-	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most, up to 1,000")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "maximum number, up to 1,000")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -125,6 +125,6 @@ func printAsset(p *inspect.Printer, a asset.Asset) {
 		p.Field("scan", strings.TrimSpace(string(a.Scan.Verdict)+" "+inspect.Clean(a.Scan.Reason)), inspect.Plain)
 	}
 	if a.Damaged {
-		p.Line("The stored bytes are not those that were uploaded; an upload of the same file heals them", inspect.Bad)
+		p.Line("The stored bytes differ from the uploaded bytes; another upload of the same file repairs them", inspect.Bad)
 	}
 }

@@ -29,9 +29,9 @@ var printedCalls = show.Commands[call.Call]{Kind: records.Calls, Print: printCal
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "calls",
-		Short: "List model calls, and show what happened to one",
-		Long: `Answer what happened to a model call from its recorded events. An ID may be shortened to its
-first characters, four at least, while no other call begins with them.`,
+		Short: "List model calls, and show the history of one",
+		Long: `Show the history of a model call, from its recorded events. An ID may be shortened to its
+first characters, at least four, if no other call's ID begins with them.`,
 		Example: `  millrace calls list --status failed,unknown
   millrace calls show 62e89ef5
   millrace calls timeline 62e89ef5
@@ -61,14 +61,14 @@ func listCalls(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			// None is [], not null.
+			// An empty list is [], not null.
 			return s.Print(asJSON, append([]call.Call{}, page.Calls...), func(p *inspect.Printer) { printCalls(p, page.Calls, names) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
 	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
 	cmd.Flags().StringVar(&f.Model, "model", "", "<provider>/<model>; default: any")
-	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most, up to 1,000")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "maximum number, up to 1,000")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -130,9 +130,9 @@ func remarkOn(c call.Call) string {
 	case c.Failure != nil:
 		return c.Failure.Type
 	case c.Detached && !c.State.Final():
-		return "its caller is gone"
+		return "its caller has disconnected"
 	case c.Canceling && !c.State.Final():
-		return "asked to stop"
+		return "cancel requested"
 	}
 	return ""
 }
@@ -165,7 +165,7 @@ func printCall(p *inspect.Printer, c call.Call) {
 		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, inspect.Clean(c.Failure.Detail)), inspect.Bad)
 	}
 	if c.State == call.Unknown && c.Charged == nil {
-		p.Line("It was sent and nobody knows what became of it. Look for it at the provider, then: millrace calls reconcile", inspect.Notice)
+		p.Line("The call was sent, and its outcome is unknown. Look it up at the provider, then: millrace calls reconcile", inspect.Notice)
 	}
 }
 
@@ -213,9 +213,9 @@ func reconcileCall(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "reconcile ID --charged DOLLARS --reason WORDS",
 		Short: "Settle a call of unknown outcome with the amount that the provider charged",
-		Long: `A call that was on the wire when its process died is never sent again, and the credit held
-for it stays held: nobody here knows whether the provider ran it. Look at the provider, then
-settle the call: with the amount, or with 0 to give all of the hold back.`,
+		Long: `A call that was being sent when its process died is never sent again, and its credit stays
+reserved, because it is unknown whether the provider ran the call. Look it up at the provider, then
+settle it: with the amount that was charged, or with 0 to release all of the reserved credit.`,
 		Args: cobra.ExactArgs(1),
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			micros, err := credit.ParseDollars(charged)
@@ -235,8 +235,8 @@ settle the call: with the amount, or with 0 to give all of the hold back.`,
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&charged, "charged", "", "what the call cost, in US dollars")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&charged, "charged", "", "price that the provider charged, in US dollars")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	for _, name := range []string{"charged", "reason"} {
 		if err := cmd.MarkFlagRequired(name); err != nil {
 			panic(err) // the flag is defined above

@@ -22,8 +22,8 @@ func replayCalls(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "replay [ID...]", Short: "Replay the workflows of model calls against this binary, before a deployment",
 		Long: `Download the workflow history of each named call, or of the newest ones, from Temporal and replay it
-against the workflow code of this binary. The exit code is 1 if any diverges, and also if there is
-nothing to replay. Nothing is changed; no provider is asked anything.`,
+against the workflow code of this binary. The exit code is 1 if a history diverges, and also if none could be
+replayed. The command changes nothing and sends no request to a provider.`,
 		Example: "  millrace calls replay --limit 500\n  millrace calls replay 62e89ef5 --json",
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			if err := records.LimitOf(q.Limit, operatecalls.MaxListed); err != nil {
@@ -38,7 +38,7 @@ nothing to replay. Nothing is changed; no provider is asked anything.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&q.Model, "model", "", "<provider>/<model>; default: any")
-	f.IntVar(&q.Limit, "limit", q.Limit, "how many at most, newest first, up to 1,000")
+	f.IntVar(&q.Limit, "limit", q.Limit, "maximum number, newest first, up to 1,000")
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd

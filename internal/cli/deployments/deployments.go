@@ -1,4 +1,4 @@
-// Package deployments holds the commands that show the versions of workers, and give them new work.
+// Package deployments holds the commands that show the versions of workers and assign new jobs to them.
 package deployments
 
 import (
@@ -17,19 +17,19 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deployments",
-		Short: "Show the versions of workers, and give them new work step by step",
-		Long: `Show and change which version of the workers gets new work. Workers have a version when they are started
-with MILLRACE_BUILD_ID; without, none of this is needed.
+		Short: "Show the versions of workers, and assign new jobs to them step by step",
+		Long: `Show and change the version of the workers that gets new jobs. Workers have a version if they are started
+with MILLRACE_BUILD_ID; without versions, these commands are not needed.
 
-A job stays with the version that began it. New jobs go to the current version, or, while another one is
-ramping, a share of them to that. An upgrade:
+A job stays with the version that began it. New jobs go to the current version; while another version is
+ramping, it gets a share of them. To upgrade:
 
   1. start workers of the new version beside the old ones:  MILLRACE_BUILD_ID=2.1.0 millrace serve --roles worker
   2. give it a share of the new jobs, and watch:            millrace deployments ramp 2.1.0 --percent 10
-  3. give it all of them:                                   millrace deployments promote 2.1.0
-  4. stop the old workers once their version is drained:    millrace deployments show
+  3. give it all new jobs:                                  millrace deployments promote 2.1.0
+  4. stop the old workers when their version is drained:    millrace deployments show
 
-The way back is the same with the old version. The first version of all must be promoted, too: until then, new
+To go back, do the same with the old version. The very first version must be promoted, too: until then, new
 jobs wait for workers without a version.`,
 		Example: `  millrace deployments list
   millrace deployments show
@@ -40,7 +40,7 @@ jobs wait for workers without a version.`,
 	return cmd
 }
 
-// nameFlag says which deployment is meant.
+// nameFlag adds the flag with the name of the deployment.
 func nameFlag(s *shell.Shell, cmd *cobra.Command) {
 	t := &s.Config.Temporal
 	cmd.Flags().StringVar(&t.Deployment, "deployment", t.Deployment, "name of the deployment (MILLRACE_DEPLOYMENT)")
@@ -51,8 +51,8 @@ func rampCommand(s *shell.Shell) *cobra.Command {
 	var percent float32
 	cmd := &cobra.Command{
 		Use: "ramp BUILD --percent N", Short: "Give a version a share of the new jobs", Args: cobra.ExactArgs(1),
-		Long: `Give a version a share of the new jobs, in percent; the current version gets the rest. --percent 0 takes
-the share away again. Jobs that have begun stay where they are.`,
+		Long: `Give a version a share of the new jobs, in percent; the current version gets the others. --percent 0
+removes the share. Jobs that have begun stay with their version.`,
 		Example: "  millrace deployments ramp 2.1.0 --percent 10",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if percent < 0 || percent > 100 || !cmd.Flags().Changed("percent") {
@@ -76,8 +76,8 @@ the share away again. Jobs that have begun stay where they are.`,
 func promoteCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "promote BUILD", Short: "Give a version all new jobs", Args: cobra.ExactArgs(1),
-		Long: `Make a version the current one: new jobs go to it. Jobs that have begun stay with their version, whose
-workers must go on until "millrace deployments show" says that it is drained.`,
+		Long: `Make a version the current one, which gets new jobs. Jobs that have begun stay with their version, whose
+workers must continue until "millrace deployments show" reports the version as drained.`,
 		Example: "  millrace deployments promote 2.1.0",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return onDeployment(cmd.Context(), s, func(ctx context.Context, d client.WorkerDeploymentHandle) error {
@@ -90,7 +90,7 @@ workers must go on until "millrace deployments show" says that it is drained.`,
 	return cmd
 }
 
-// onDeployment changes the deployment that is meant, and shows it.
+// onDeployment changes the deployment that the flag names, and shows it.
 func onDeployment(ctx context.Context, s *shell.Shell, change func(context.Context, client.WorkerDeploymentHandle) error) error {
 	c, err := s.Temporal()
 	if err != nil {
@@ -106,13 +106,13 @@ func onDeployment(ctx context.Context, s *shell.Shell, change func(context.Conte
 	return show(ctx, s, d, false)
 }
 
-// explained names the remedy of a refusal.
+// explained adds the remedy to an error of Temporal.
 func explained(s *shell.Shell, err error) error {
 	var absent *serviceerror.NotFound
 	var refused *serviceerror.FailedPrecondition
 	switch {
 	case errors.As(err, &absent):
-		return fmt.Errorf("Temporal knows no such version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, and see millrace deployments list",
+		return fmt.Errorf("Temporal does not have this version of deployment %s in namespace %s (%w): start a worker with MILLRACE_BUILD_ID, and see millrace deployments list",
 			s.Config.Temporal.Deployment, s.Config.TemporalNamespace, err)
 	case errors.As(err, &refused):
 		return fmt.Errorf("Temporal refuses the change (%w): start workers of that version first, and see millrace deployments show", err)

@@ -13,12 +13,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// deployment is a deployment as it is listed.
+// deployment is a deployment in a list.
 type deployment struct {
 	Name    string  `json:"name"`
 	Current string  `json:"current,omitempty"` // build; "" = workers without a version get new jobs
 	Ramping string  `json:"ramping,omitempty"`
-	Percent float32 `json:"percent,omitempty"` // of the ramping build
+	Percent float32 `json:"percent,omitempty"` // share of the ramping build
 
 	Versions []version `json:"versions,omitempty"`
 }
@@ -34,7 +34,7 @@ func listCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the deployments of the namespace", Args: cobra.NoArgs,
-		Long: `List the deployments of the namespace, with the version that gets new jobs and the one that gets a share.`,
+		Long: `List the deployments of the namespace, with the current version and the one that gets a share of the new jobs.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.Temporal()
 			if err != nil {
@@ -77,7 +77,7 @@ func printList(s *shell.Shell, all []deployment, asJSON bool) error {
 		return s.PrintJSON(map[string]any{"deployments": all})
 	}
 	if len(all) == 0 {
-		_, err := fmt.Fprintln(s.Out, "no worker has a version: start them with MILLRACE_BUILD_ID")
+		_, err := fmt.Fprintln(s.Out, "no worker has a version: start workers with MILLRACE_BUILD_ID")
 		return err
 	}
 	var rows [][]inspect.Cell
@@ -107,8 +107,9 @@ func showCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "show", Short: "Show the versions of a deployment", Args: cobra.NoArgs,
-		Long: `Show the versions of a deployment: which gets new jobs, and which have jobs left (draining) or none (drained).
-The workers of a drained version may be stopped. Temporal looks a few minutes after a change.`,
+		Long: `Show the versions of a deployment: the one that gets new jobs, and which of the others still have running jobs
+(draining) or have none (drained). The workers of a drained version may be stopped. Temporal updates this state
+a few minutes after a change.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.Temporal()
 			if err != nil {
@@ -144,7 +145,7 @@ func show(ctx context.Context, s *shell.Shell, handle client.WorkerDeploymentHan
 	return p.Err()
 }
 
-// state returns what a version gets and has.
+// state describes a version's share of new jobs and its running jobs.
 func state(d deployment, v client.WorkerDeploymentVersionSummary) string {
 	switch v.Version.BuildID {
 	case d.Current:

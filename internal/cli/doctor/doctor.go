@@ -1,4 +1,4 @@
-// Package doctor holds the command that examines a deployment, and reconciles its two stores.
+// Package doctor holds the command that examines a deployment and reconciles its two stores.
 package doctor
 
 import (
@@ -21,14 +21,13 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check everything that a deployment depends on, and name remedies",
-		Long: `Check the database, its schema, the views, the outbox, held slots, the clock, ComfyUI servers and what
-waits for them, the disk, Temporal and the workers. Nothing is changed. The exit code is 1 if a check fails;
-warnings alone leave it 0.
+		Long: `Check the database, its schema, the views, the outbox, occupied slots, the clock, ComfyUI servers and the
+segments that wait for them, the disk, Temporal and the workers. The command changes nothing. The exit code is
+1 if a check fails, and 0 if there are only warnings.
 
-PostgreSQL and Temporal are two stores. After either was restored from a backup, --reconcile finds what
-they do not agree on: jobs that run without a workflow are started again, workflows of jobs that the
-log does not have are ended, rows without a stream are dropped. Without --yes it only shows what it
-would do.`,
+PostgreSQL and Temporal are two stores. After one of them was restored from a backup, --reconcile finds the
+differences between them: running jobs without a workflow are started again, workflows of jobs that the log
+does not have are terminated, rows without a stream are dropped. Without --yes, it only shows the differences.`,
 		Example: "  millrace doctor\n  millrace doctor --reconcile\n  millrace doctor --reconcile --yes",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -55,7 +54,7 @@ would do.`,
 	s.EngineFlags(cmd)
 	cmd.Flags().StringVar(&s.Config.TaskQueue, "task-queue", s.Config.TaskQueue, "Temporal task queue (MILLRACE_TASK_QUEUE)")
 	cmd.Flags().BoolVar(&compare, "reconcile", false, "compare PostgreSQL with Temporal, as after a restore")
-	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: do what it found")
+	cmd.Flags().BoolVar(&sure, "yes", false, "with --reconcile: repair the differences")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -74,10 +73,10 @@ func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
 	})
 }
 
-// examine runs every check whose prerequisites hold: without a database, its contents cannot be checked.
+// examine runs every check whose prerequisites hold. Without a database, its contents cannot be checked.
 func examine(ctx context.Context, s *shell.Shell) []doctor.Finding {
 	findings := []doctor.Finding{doctor.ThisVersion(version.Version)}
-	pool, dbErr := s.Database(ctx) // also finds the servers of a running dev
+	pool, dbErr := s.Database(ctx) // also finds the servers of a running millrace dev
 	if dbErr != nil {
 		findings = append(findings, doctor.Finding{Check: "database", Status: doctor.Failing, Detail: operate.ErrorLine(dbErr), Remedy: "start PostgreSQL, or set DATABASE_URL or --data"})
 	} else {

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// compareStores shows what the two stores do not agree on, and with sure mends it.
+// compareStores shows the differences between the two stores and, if sure, repairs them.
 func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error {
 	pool, err := s.Database(ctx)
 	if err != nil {
@@ -67,9 +67,9 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 func reconciled(found, failed int, sure bool) error {
 	switch {
 	case failed > 0:
-		return fmt.Errorf("%d of %d could not be mended", failed, found)
+		return fmt.Errorf("%d of %d differences could not be repaired", failed, found)
 	case found > 0 && !sure:
-		return fmt.Errorf("nothing was changed: give --yes to mend these %d", found)
+		return fmt.Errorf("nothing was changed: give --yes to repair these %d differences", found)
 	}
 	return nil
 }
@@ -82,14 +82,14 @@ func printRepairs(s *shell.Shell, found []reconcile.Repair, asJSON bool) error {
 		return s.PrintJSON(map[string]any{"repairs": found})
 	}
 	if len(found) == 0 {
-		_, err := fmt.Fprintln(s.Out, "PostgreSQL and Temporal agree: nothing to do")
+		_, err := fmt.Fprintln(s.Out, "PostgreSQL and Temporal agree: there is nothing to repair")
 		return err
 	}
 	var rows [][]inspect.Cell
 	for _, r := range found {
 		rows = append(rows, []inspect.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []inspect.Cell{{}, {Text: "→ " + r.Action, Style: inspect.Bold}})
 		if r.Error != "" {
-			rows = append(rows, []inspect.Cell{{Text: "    not mended: " + r.Error, Style: inspect.Bad}})
+			rows = append(rows, []inspect.Cell{{Text: "    not repaired: " + r.Error, Style: inspect.Bad}})
 		}
 	}
 	p := s.Printer()

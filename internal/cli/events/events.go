@@ -26,9 +26,9 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "events",
 		Short: "List, search and follow the events of the whole log",
-		Long: `Read the log of events as a whole: also those of accounts, keys, queues, credit, webhooks and
-views, which belong to no job, call or asset. Events of one of these are shown better by
-millrace jobs, calls and assets.`,
+		Long: `Read the whole event log, including the events of accounts, keys, queues, credit, webhooks and
+views, which belong to no job, call or asset. The events of one job, call or asset are easier to read
+with millrace jobs, calls and assets.`,
 		Example: `  millrace events list --stream 'account-*' --since 24h
   millrace events list --type credit. --account acme
   millrace events list --follow
@@ -40,7 +40,7 @@ millrace jobs, calls and assets.`,
 	return cmd
 }
 
-// onLog is a command on the log.
+// onLog calls work with the service of the log.
 func onLog(s *shell.Shell, work func(ctx context.Context, log operateevents.Service, args []string) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 		types, err := eventtypes.Registry()
@@ -55,13 +55,13 @@ func listEvents(s *shell.Shell) *cobra.Command {
 	f := operateevents.Filter{Limit: operateevents.DefaultLimit}
 	var asJSON, follow bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List events in the order of the log, the newest ones or from a position on", Args: cobra.NoArgs,
-		Long: `List events in the order in which they were recorded: the newest that match, or with
---from-position the first from there on. With --follow, go on with what is recorded from now
-on, until interrupted; --json then writes one event a line.
+		Use: "list", Short: "List events in the order of the log: the newest ones, or from a position on", Args: cobra.NoArgs,
+		Long: `List events in the order in which they were recorded: the newest that match or, with
+--from-position, the first that match from this position on. With --follow, continue with new
+events until interrupted; --json then writes one event on each line.
 
-Events of few streams are found through these. Anything else is found by reading the log from
-where the search begins, a million positions at most: it is said how far it was read.`,
+Events of a few streams are found by an index. Any other search reads the log from its start
+position, at most a million positions; the output contains the range that was read.`,
 		Example: `  millrace events list --stream 'queue-*'
   millrace events list --type account. --since 168h
   millrace events list --from-position 1204 --limit 20
@@ -84,15 +84,15 @@ where the search begins, a million positions at most: it is said how far it was 
 			return printEvents(s, page, names)
 		}),
 	}
-	cmd.Flags().StringVar(&f.Stream, "stream", "", "of streams that begin so, or match a pattern with * and ?")
-	cmd.Flags().StringVar(&f.Type, "type", "", "of types that begin so: account., job.failed, …")
+	cmd.Flags().StringVar(&f.Stream, "stream", "", "prefix of stream names, or a pattern with * and ?")
+	cmd.Flags().StringVar(&f.Type, "type", "", "prefix of event types: account., job.failed, …")
 	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; * = events of all accounts together")
 	cmd.Flags().StringVar(&f.Since, "since", "", "recorded in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
-	cmd.Flags().StringVar(&f.Until, "until", "", "recorded before that long ago, or before a time")
-	cmd.Flags().Int64Var(&f.From, "from-position", 0, "from this position on, the oldest first")
-	cmd.Flags().Int64Var(&f.Before, "before", 0, "only before this position")
-	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most")
-	cmd.Flags().BoolVar(&follow, "follow", false, "go on with what is recorded from now on")
+	cmd.Flags().StringVar(&f.Until, "until", "", "recorded before a duration ago, or before a time")
+	cmd.Flags().Int64Var(&f.From, "from-position", 0, "read forward from this position")
+	cmd.Flags().Int64Var(&f.Before, "before", 0, "read only before this position")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "maximum number of events")
+	cmd.Flags().BoolVar(&follow, "follow", false, "continue with new events as they are recorded")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -102,18 +102,18 @@ func printEvents(s *shell.Shell, page operateevents.Page, names map[string]strin
 	l.Entries(page.Events)
 	switch {
 	case page.More && page.From > 0:
-		l.Line(fmt.Sprintf("looked at positions %d to %d; go on with --from-position %d", page.Low, page.High, page.From), inspect.Faint)
+		l.Line(fmt.Sprintf("searched positions %d to %d; continue with --from-position %d", page.Low, page.High, page.From), inspect.Faint)
 	case page.More:
-		l.Line(fmt.Sprintf("looked at positions %d to %d; older ones with --before %d", page.Low, page.High, page.Before), inspect.Faint)
+		l.Line(fmt.Sprintf("searched positions %d to %d; find older events with --before %d", page.Low, page.High, page.Before), inspect.Faint)
 	case len(page.Events) == 0 && page.Low > page.High:
-		l.Line("no event matches: nothing was recorded there", inspect.Faint)
+		l.Line("no event matches: no events were recorded in this range", inspect.Faint)
 	case len(page.Events) == 0:
 		l.Line(fmt.Sprintf("no event matches among positions %d to %d", page.Low, page.High), inspect.Faint)
 	}
 	return l.Err()
 }
 
-// eventWriter writes events as they come.
+// eventWriter writes events as they arrive.
 func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]inspect.Entry) error {
 	l := &inspect.LogPrinter{Printer: s.Printer(), Names: names}
 	if !asJSON {
@@ -138,10 +138,10 @@ func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]in
 	}
 }
 
-// followEvents writes what q finds and then what is recorded, until ctx ends, which is no error.
+// followEvents writes the recorded events that q selects, and then new ones, until ctx ends, which is not an error.
 func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	if !q.Until.IsZero() || q.Before > 0 {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "--follow has no end: it goes with neither --until nor --before")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "--follow cannot be combined with --until or --before")
 	}
 	logger, err := s.Logger()
 	if err != nil {
@@ -157,7 +157,7 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 	stop()
 	err = errors.Join(err, group.Wait())
 	if ctx.Err() != nil {
-		return nil //nolint:nilerr // interrupted: all that was recorded is written
+		return nil //nolint:nilerr // interrupted: all recorded events have been written
 	}
 	return err
 }
@@ -165,7 +165,7 @@ func followEvents(ctx context.Context, s *shell.Shell, log operateevents.Service
 func showEvent(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show POSITION", Short: "Show one event whole: when, of what, by whom and why, and its data", Args: cobra.ExactArgs(1),
+		Use: "show POSITION", Short: "Show one event in full: time, stream, actor, reason and data", Args: cobra.ExactArgs(1),
 		RunE: onLog(s, func(ctx context.Context, log operateevents.Service, args []string) error {
 			position, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || position < 1 {
@@ -194,9 +194,9 @@ func showEvent(s *shell.Shell) *cobra.Command {
 func eventTypesCommand(s *shell.Shell) *cobra.Command {
 	var asJSON, whole bool
 	cmd := &cobra.Command{
-		Use: "types", Short: "List the types of events: what they say, and how many are recorded", Args: cobra.NoArgs,
-		Long: `List the types of events that this version knows, and those that are recorded and that it does
-not know. The newest million positions of the log are counted, with --whole all of it.`,
+		Use: "types", Short: "List the types of events, with their meaning and the number of recorded events", Args: cobra.NoArgs,
+		Long: `List the types of events that this version knows, and recorded types that it does not know. The
+command counts the newest million positions of the log; with --whole, all of them.`,
 		RunE: onLog(s, func(ctx context.Context, log operateevents.Service, _ []string) error {
 			counts, err := log.Count(ctx, whole)
 			if err != nil {
@@ -205,12 +205,12 @@ not know. The newest million positions of the log are counted, with --whole all 
 			return s.Print(asJSON, counts, func(p *inspect.Printer) {
 				p.Types(counts.Types)
 				if !counts.Whole {
-					p.Line(fmt.Sprintf("counted from position %d on; all of them with --whole", counts.Low), inspect.Faint)
+					p.Line(fmt.Sprintf("counted from position %d on; count all events with --whole", counts.Low), inspect.Faint)
 				}
 			})
 		}),
 	}
-	cmd.Flags().BoolVar(&whole, "whole", false, "count the whole log, however long")
+	cmd.Flags().BoolVar(&whole, "whole", false, "count the events of the whole log, which may take long")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }

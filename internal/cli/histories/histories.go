@@ -40,19 +40,19 @@ func exportCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export JOB|WORKFLOW...",
 		Short: "Save workflow histories as JSON files",
-		Long: `Save the workflow history of each job's first run, or of any workflow by its id, as DIR/ID.json; what
-continues it, as with large graphs, as DIR/ID-2.json and so on. Such a file replays with
-"millrace histories replay", also on another machine and without a server. The id of a job may be
-shortened to its first characters, four at least, and may be the public one that a client chose.`,
+		Long: `Save the workflow history of each job's first run, or of any workflow by its id, as DIR/ID.json.
+Executions that continue it, as with large graphs, become DIR/ID-2.json and so on. Such a file can be
+replayed with "millrace histories replay", also on another machine and without a server. The id of a job may
+be shortened to its first characters, at least four, and may be the public id that a client chose.`,
 		Example: `  millrace histories export 79a79cef --dir hist
   millrace histories export 79a79cef --dir workflows/testdata/histories --name simple`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if name != "" && len(ids) > 1 {
-				return errors.New("--name goes with one job only")
+				return errors.New("--name can be used with one job only")
 			}
 			if name != filepath.Base(name) && name != "" {
-				return fmt.Errorf("--name is the name of a file in --dir, not %q", name)
+				return fmt.Errorf("--name takes the name of a file in --dir, not %q", name)
 			}
 			c, err := s.Temporal()
 			if err != nil {
@@ -72,14 +72,14 @@ shortened to its first characters, four at least, and may be the public one that
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", dir, "directory of the files")
-	cmd.Flags().StringVar(&name, "name", name, "name of the file instead of the job's id")
+	cmd.Flags().StringVar(&name, "name", name, "name of the file; default: the job's id")
 	s.DatabaseFlags(cmd)
 	s.EngineFlags(cmd)
 	return cmd
 }
 
-// workflowOf returns the workflow that a text names: that of the first run of the job whose id, or whose public id,
-// begins so, or the one whose id it is.
+// workflowOf returns the workflow that a text names: the workflow of the first run of the job whose id or public id
+// begins with the text, or else the workflow with that id.
 func workflowOf(ctx context.Context, s *shell.Shell, text string) (name, workflow string, err error) {
 	if id, err := job.ParseID(text); err == nil {
 		id, err = jobOf(ctx, s, id)
@@ -97,12 +97,12 @@ func workflowOf(ctx context.Context, s *shell.Shell, text string) (name, workflo
 	return string(id), id.WorkflowID(1), err
 }
 
-// jobOf returns the job that a whole id names, which may be a public one that a client chose. Without a database that
-// knows it, the id is taken for the job's own, so that what Temporal has can be saved in any case.
+// jobOf returns the job with a complete id, which may be a public id that a client chose. If no database has the job,
+// the id counts as the job's own, so that a history in Temporal can always be exported.
 func jobOf(ctx context.Context, s *shell.Shell, id job.ID) (job.ID, error) {
 	pool, err := s.Database(ctx)
 	if err != nil {
-		return id, nil // a history needs no database
+		return id, nil // exporting a history needs no database
 	}
 	defer pool.Close()
 	found, err := jobs.FindJob(ctx, pool, string(id))
@@ -112,7 +112,7 @@ func jobOf(ctx context.Context, s *shell.Shell, id job.ID) (job.ID, error) {
 	return found, err
 }
 
-// export saves the history of the workflow that text names, from its first execution on.
+// export saves the history of the workflow that text names, beginning with its first execution.
 func export(ctx context.Context, s *shell.Shell, c client.Client, text, dir, name string) error {
 	file, workflow, err := workflowOf(ctx, s, text)
 	if err != nil {
@@ -161,10 +161,10 @@ func replayCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "replay FILE|DIR...",
 		Short: "Replay exported histories against this binary's workflows",
-		Long: `Replay exported histories against the workflow code of this binary and report each
-one that takes another course. The exit code is 1 if any does, or cannot be read: run it
-before a deployment, on histories of the running one. A history in which nothing was
-done yet is said to be empty: it replays under any code.`,
+		Long: `Replay exported histories against the workflow code of this binary and report each history that
+diverges. The exit code is 1 if a history diverges or cannot be read: run the command before a
+deployment, on histories of the running version. A history without a completed step is reported
+as empty, because it replays under any code.`,
 		Example: `  millrace histories replay hist
   millrace histories replay hist --json`,
 		Args: cobra.MinimumNArgs(1),
@@ -216,7 +216,7 @@ func printReplayedFiles(s *shell.Shell, all []engine.ReplayedFile, asJSON bool) 
 	case counts["unreadable"] > 0:
 		return fmt.Errorf("%d of %d files cannot be read as histories", counts["unreadable"], len(all))
 	case counts["replays"] == 0:
-		return errors.New("there is nothing to replay: no step of these workflows was done yet")
+		return errors.New("no history can be replayed: these workflows have not completed any step")
 	}
 	return nil
 }

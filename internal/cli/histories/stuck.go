@@ -16,11 +16,11 @@ func stuckCommand(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "stuck",
-		Short: "List running workflows that wait for a key that is gone",
-		Long: `List the running workflows whose histories hold payloads of keys that are not in the key ring
-(MILLRACE_TEMPORAL_KEYS, MILLRACE_TEMPORAL_KEYS_FILE), with the ids of these keys. They fail their workflow
-tasks, which Temporal repeats: put the keys back, restart the workers, and they go on where they stood.
-The exit code is 1 if there are any. Nothing is changed.`,
+		Short: "List running workflows that wait for a missing key",
+		Long: `List the running workflows whose histories contain payloads of keys that are not in the key ring
+(MILLRACE_TEMPORAL_KEYS, MILLRACE_TEMPORAL_KEYS_FILE), with the ids of these keys. Their workflow tasks fail,
+and Temporal repeats them: put the keys back and restart the workers, and the workflows continue.
+The exit code is 1 if there are such workflows. The command changes nothing.`,
 		Example: `  millrace histories stuck
   millrace histories stuck --json`,
 		Args: cobra.NoArgs,

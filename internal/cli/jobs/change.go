@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// selection is which jobs a command is about: those named, or those a filter finds.
+// selection is the jobs that a command applies to: named jobs, or jobs that a filter selects.
 type selection struct {
 	filter       operatejobs.Filter
 	failed       bool
@@ -30,16 +30,16 @@ type selection struct {
 func (sel *selection) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	sel.filter.Limit = 1000
-	f.BoolVar(&sel.failed, "failed", false, "those that failed; short for --status failed")
-	f.StringSliceVar(&sel.filter.States, "status", nil, "those in one of these states")
-	f.StringVar(&sel.filter.Account, "account", "", "those of an account, by name or id")
-	f.StringVar(&sel.filter.Since, "since", "", "those submitted in the last 24h, 30m, …, or after a time")
-	f.StringVar(&sel.filter.Class, "class", "", "those in which a node of this class ran or failed")
-	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "how many at most, newest first")
-	f.BoolVar(&sel.dryRun, "dry-run", false, "show what would become of each job, and change nothing")
-	f.BoolVar(&sel.sure, "yes", false, "do it: jobs found by a filter are only shown without")
-	f.StringVar(&sel.reason, "reason", "", "why, for the record")
-	f.StringVar(&sel.actor, "actor", "", "who, for the record; default: this user on this machine")
+	f.BoolVar(&sel.failed, "failed", false, "select failed jobs; short for --status failed")
+	f.StringSliceVar(&sel.filter.States, "status", nil, "select jobs in one of these states")
+	f.StringVar(&sel.filter.Account, "account", "", "select jobs of an account, by name or id")
+	f.StringVar(&sel.filter.Since, "since", "", "select jobs submitted in the last 24h, 30m, …, or after a time")
+	f.StringVar(&sel.filter.Class, "class", "", "select jobs in which a node of this class ran or failed")
+	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "maximum number of jobs, newest first")
+	f.BoolVar(&sel.dryRun, "dry-run", false, "show the outcome for each job, and change nothing")
+	f.BoolVar(&sel.sure, "yes", false, "make the change; without it, jobs selected by a filter are only shown")
+	f.StringVar(&sel.reason, "reason", "", "reason that is recorded with the change")
+	f.StringVar(&sel.actor, "actor", "", "actor that is recorded with the change; default: this user on this machine")
 	shell.JSONFlag(cmd, &sel.asJSON)
 }
 
@@ -55,14 +55,14 @@ func (sel *selection) by() operate.Attribution {
 	return operate.Attribution{Actor: shell.Operator(), Reason: sel.reason}
 }
 
-// errNotOneSelection says that jobs are meant by their ids or by a filter.
+// errNotOneSelection reports a command that has both ids and a filter, or neither.
 var errNotOneSelection = errors.New("name jobs by their ids, or give a filter such as --failed --since 24h; not both")
 
 func errNoMatch() error {
 	return fault.New(fault.NotFound, fault.CodeNoMatch, "no job matches the filter; nothing was changed")
 }
 
-// resolved is the filter with what --failed is short for.
+// resolved returns the filter with --failed replaced by its long form.
 func (sel *selection) resolved() operatejobs.Filter {
 	f := sel.filter
 	if sel.failed {
@@ -71,7 +71,7 @@ func (sel *selection) resolved() operatejobs.Filter {
 	return f
 }
 
-// pick returns the jobs, in order of their submission, oldest first.
+// pick returns the selected jobs in the order of their submission, oldest first.
 func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []string) ([]job.ID, error) {
 	if len(args) > 0 == sel.filtered() {
 		return nil, errNotOneSelection
@@ -101,11 +101,11 @@ func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []stri
 	return ids, nil
 }
 
-// step is what a command does to one job.
+// step changes one job.
 type step func(context.Context, job.ID) (operatejobs.Outcome, error)
 
-// change carries one command out on the jobs that are meant. verb is what it does, as in "retry"; steps gives what does
-// it, and what only looks whether it would be done.
+// change runs one command on the selected jobs. verb names the change, as in "retry"; steps returns the function that
+// makes the change and the one for a dry run.
 func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, verb string, steps func(*operatejobs.Service) (do, would step)) error {
 	return s.OnJobs(ctx, func(ops *operatejobs.Service) error {
 		ids, err := sel.pick(ctx, ops.Pool, args)
@@ -121,13 +121,13 @@ func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, 
 			err = errors.Join(err, operatejobs.NameOutcomes(ctx, ops.Pool, all), printOutcomes(s, all, sel.asJSON, len(ids)))
 		}
 		if len(args) == 0 && len(ids) == sel.filter.Limit {
-			fmt.Fprintf(s.Err, "these are the newest %d that match, and there may be more: --limit takes up to %d\n", len(ids), operatejobs.MaxListed) //nolint:errcheck // a remark
+			fmt.Fprintf(s.Err, "only the newest %d matching jobs are included; raise --limit, up to %d, for more\n", len(ids), operatejobs.MaxListed) //nolint:errcheck // only a remark
 		}
 		return err
 	})
 }
 
-// wouldChange shows what a command would do. Without --dry-run that is an error: nothing was done.
+// wouldChange shows the outcomes of a dry run. Without --dry-run it returns an error, because no job was changed.
 func wouldChange(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *selection, ids []job.ID, verb string, would step) error {
 	all, err := operatejobs.WouldEach(ctx, ids, shell.Progress(s.Err, "look at", "jobs"), would)
 	if err := errors.Join(err, operatejobs.NameOutcomes(ctx, pool, all), printOutcomes(s, all, sel.asJSON, len(all))); err != nil {
@@ -143,14 +143,14 @@ func wouldChange(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *
 	case sel.dryRun:
 		return nil
 	case meant == 0:
-		return fmt.Errorf("nothing was changed, and there is nothing to %s", verb)
+		return fmt.Errorf("nothing was changed: there is no job to %s", verb)
 	case meant == 1:
 		return fmt.Errorf("nothing was changed: give --yes to %s this job", verb)
 	}
 	return fmt.Errorf("nothing was changed: give --yes to %s these %d jobs", verb, meant)
 }
 
-// printOutcomes prints the outcome of each job. Its error states how many were refused.
+// printOutcomes prints the outcome of each job. Its error contains the number of refused jobs.
 func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant int) error {
 	refused := meant - len(all)
 	var rows [][]inspect.Cell
@@ -177,10 +177,10 @@ func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant
 		return err
 	}
 	if refused == 1 && meant == 1 && len(all) == 1 {
-		return fmt.Errorf("the job was left as it is: %s", all[0].Detail)
+		return fmt.Errorf("the job was not changed: %s", all[0].Detail)
 	}
 	if refused > 0 {
-		return fmt.Errorf("%d of %d jobs were left as they are", refused, meant)
+		return fmt.Errorf("%d of %d jobs were not changed", refused, meant)
 	}
 	return nil
 }
@@ -191,14 +191,14 @@ func retryJobs(s *shell.Shell) *cobra.Command {
 	var sets []string
 	var none, again bool
 	cmd := &cobra.Command{
-		Use: "retry ID... | --failed [--since 24h] …", Short: "Run jobs again, as new jobs that name their origin",
-		Long: `Make a new job from the submission of each job that is meant. The old job stays as it is; the
-new one records which job it came from, who asked for it and why. What is still valid is reused;
---from-node has that node, and all that read from it, run anew.
+		Use: "retry ID... | --failed [--since 24h] …", Short: "Run jobs again, as new jobs that refer to the old ones",
+		Long: `Make a new job from the submission of each selected job. The old job does not change; the new one
+records the job it came from, the actor and the reason. Results that are still valid are reused;
+with --from-node, that node and all nodes that read its outputs run again.
 
-A job whose graph calls a partner's model with a credential needs one again: that of the old job
-was deleted when it ended. Jobs found by a filter are only shown unless --yes is given, and those
-that were retried before are passed over unless --again is.`,
+A job whose graph calls a partner's model with a credential needs a credential again, because that of
+the old job was deleted when the job ended. Jobs selected by a filter are only shown unless --yes is
+given, and those that were retried before are skipped unless --again is given.`,
 		Example: `  millrace jobs retry 62e89ef5 --from-node 7 --set 3.seed=42 --reason "bad seed"
   SERVICE_KEY=… millrace jobs retry 62e89ef5 --credential-env SERVICE_KEY
   millrace jobs retry --failed --since 24h --class SaveImage --dry-run`,
@@ -214,7 +214,7 @@ that were retried before are passed over unless --again is.`,
 		}
 		if credentialEnv != "" {
 			if r.Credential, _ = s.Lookup(credentialEnv); r.Credential == "" {
-				return fmt.Errorf("there is nothing in the variable %s", credentialEnv)
+				return fmt.Errorf("the variable %s is empty or not set", credentialEnv)
 			}
 		}
 		return change(cmd.Context(), s, &sel, args, "retry", func(ops *operatejobs.Service) (do, would step) {
@@ -232,11 +232,11 @@ that were retried before are passed over unless --again is.`,
 	}
 	sel.flags(cmd)
 	f := cmd.Flags()
-	f.StringVar(&from, "from-node", "", "run this node, and all that read from it, anew")
+	f.StringVar(&from, "from-node", "", "run this node, and all nodes that read its outputs, again")
 	f.StringArrayVar(&sets, "set", nil, "change an input: node.input=value, where value is JSON or a text; may be repeated")
-	f.StringVar(&credentialEnv, "credential-env", "", "environment variable with the credential of the services that the graph calls")
-	f.BoolVar(&none, "no-credential", false, "the graph needs no credential, though one came with it")
-	f.BoolVar(&again, "again", false, "also those that a filter finds and that were retried before")
+	f.StringVar(&credentialEnv, "credential-env", "", "environment variable with the credential for the services that the graph calls")
+	f.BoolVar(&none, "no-credential", false, "retry without the credential with which the job was submitted")
+	f.BoolVar(&again, "again", false, "include jobs selected by a filter that were retried before")
 	return cmd
 }
 
@@ -244,7 +244,7 @@ func cancelJobs(s *shell.Shell) *cobra.Command {
 	var sel selection
 	cmd := &cobra.Command{
 		Use: "cancel ID... | --status queued [--account ACCOUNT] …", Short: "Cancel jobs that wait or run",
-		Long: `Cancel jobs: those that wait at once, those that run as soon as their nodes stop. Jobs found by a
+		Long: `Cancel jobs: waiting jobs at once, running jobs as soon as their nodes stop. Jobs selected by a
 filter are only shown unless --yes is given.`,
 		Example: `  millrace jobs cancel 62e89ef5 --reason "asked for by its owner"
   millrace jobs cancel --status queued,running --account acme --yes`,
@@ -263,10 +263,10 @@ filter are only shown unless --yes is given.`,
 func requeueJobs(s *shell.Shell) *cobra.Command {
 	var sel selection
 	cmd := &cobra.Command{
-		Use: "requeue ID... | --status running [--since 24h] …", Short: "Start runs again that the workflow engine forgot",
-		Long: `Start the runs again of jobs that hold a slot and that nothing runs, as after a loss of the workflow
-engine's database. A run that the engine knows goes on as it is: asking for it again changes nothing.
-What a run had recorded is not recorded again, and its files keep their names.`,
+		Use: "requeue ID... | --status running [--since 24h] …", Short: "Start runs again whose workflow no longer exists",
+		Long: `Start the runs of jobs again that have a slot but no workflow, for example after Temporal's database
+was lost. A run whose workflow exists continues unchanged: repeating the command does nothing. Events
+that a run has recorded are not recorded again, and its files keep their names.`,
 		Example: `  millrace jobs requeue 62e89ef5 --reason "engine restored"`,
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -17,9 +17,9 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "jobs",
-		Short: "List jobs, and show what happened to one",
-		Long: `Answer what happened to a job from its recorded events. An ID may be shortened to its
-first characters, four at least, while no other job begins with them.`,
+		Short: "List jobs, and show the history of one",
+		Long: `Show the history of a job, from its recorded events. An ID may be shortened to its first
+characters, at least four, if no other job's ID begins with them.`,
 		Example: `  millrace jobs list --status failed --since 24h
   millrace jobs show 62e89ef5
   millrace jobs show 62e89ef5 --at 7
@@ -37,8 +37,8 @@ func showJob(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show the state of a job, now or at any version or time",
-		Long: `Show the state of a job as its events fold, now or with --at as it was at a version or a
-time. With --workflow, show its events beside those of its workflow in Temporal.`,
+		Long: `Show the state of a job, folded from its events: now or, with --at, at a version or a time.
+With --workflow, show its events together with the steps of its workflow in Temporal.`,
 		Example: `  millrace jobs show 62e89ef5 --at 7
   millrace jobs show 62e89ef5 --at 2026-01-02T15:04:05Z
   millrace jobs show 62e89ef5 --workflow`,
@@ -55,28 +55,28 @@ time. With --workflow, show its events beside those of its workflow in Temporal.
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
-	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "the recorded events beside those of the workflow")
+	cmd.Flags().BoolVar(&workflow, "workflow", workflow, "show the events together with the steps of the workflow")
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
 func jobEvents(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "events ID", "List every event of a job: when, where in the log, by whom and why", 1, (*inspect.Printer).Events,
+	return show.Answer(s, "events ID", "List every event of a job, with time, position, actor and reason", 1, (*inspect.Printer).Events,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.History, error) {
 			return s.Histories(pool).History(ctx, args[0])
 		})
 }
 
 func jobTimeline(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "timeline ID", "Show where the time of a job went: waits, nodes, attempts, workers", 1, (*inspect.Printer).Timeline,
+	return show.Answer(s, "timeline ID", "Show how a job used its time: waits, nodes, attempts, workers", 1, (*inspect.Printer).Timeline,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Timeline, error) {
 			return s.Histories(pool).Measure(ctx, args[0])
 		})
 }
 
 func diffJobs(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "diff ID ID", "Show how two jobs differ: graph, course, results, times", 2, (*inspect.Printer).Comparison,
+	return show.Answer(s, "diff ID ID", "Show the differences between two jobs: graph, events, results, times", 2, (*inspect.Printer).Comparison,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Comparison, error) {
 			return s.Histories(pool).Compare(ctx, args[0], args[1])
 		})

@@ -37,8 +37,8 @@ func listJobs(s *shell.Shell) *cobra.Command {
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")
 	cmd.Flags().StringVar(&f.Account, "account", "", "name or id of an account; default: all")
 	cmd.Flags().StringVar(&f.Since, "since", "", "submitted in the last 24h, 30m, …, or after a time (2026-01-02T15:04:05Z)")
-	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "how many at most")
-	cmd.Flags().StringVar(&f.Class, "class", "", "in which a node of this class ran or failed")
+	cmd.Flags().IntVar(&f.Limit, "limit", f.Limit, "maximum number of jobs")
+	cmd.Flags().StringVar(&f.Class, "class", "", "select jobs in which a node of this class ran or failed")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }

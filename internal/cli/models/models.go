@@ -18,8 +18,8 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "models [ID]", Short: "List the models of the catalog, or describe one", Args: cobra.MaximumNArgs(1),
-		Long: `List the models of the catalog: the built-in ones and those of MILLRACE_CATALOG. A model whose
-credential is not in the environment is not enabled.`,
+		Long: `List the models of the catalog: the built-in ones and those of MILLRACE_CATALOG. A model is enabled
+if its credential is set in the environment.`,
 		Example: "  millrace models\n  millrace models bfl/flux-2-pro\n  millrace models check ./models",
 		RunE: func(_ *cobra.Command, args []string) error {
 			snapshot, err := load(s, nil)
@@ -49,13 +49,13 @@ func checkModels(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "good: %d models with the built-in ones\n", len(snapshot.Models()))
+			_, err = fmt.Fprintf(s.Out, "no mistakes: %d models, including the built-in ones\n", len(snapshot.Models()))
 			return err
 		},
 	}
 }
 
-// load reads the catalog with more directories; the simulator's models are always shown.
+// load reads the catalog with further directories. The simulator's models are always included.
 func load(s *shell.Shell, dirs []string) (*catalog.Snapshot, error) {
 	r := s.Config.Router
 	simulator := r.Simulator
@@ -90,7 +90,7 @@ func enabled(m *catalog.Model, lookup func(string) (string, bool)) string {
 }
 
 func describeModel(out io.Writer, m *catalog.Model, lookup func(string) (string, bool)) error {
-	hosting := "the provider's addresses stay"
+	hosting := "not copied: answers keep the provider's addresses"
 	if m.Hosted() {
 		hosting = fmt.Sprintf("%s, for %s", strings.Join(m.Hosting.Assets, ", "), m.Hosting.Lifetime)
 	}

@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 )
 
-// diff is `millrace nodes diff`.
+// diff returns the command `millrace nodes diff`.
 func diff(s *shell.Shell) *cobra.Command {
 	var addresses []string
 	asJSON := false
 	cmd := &cobra.Command{
 		Use: "diff [CLASS]…", Short: "Compare native classes with those of ComfyUI servers",
-		Long: `Compare the definitions of native classes with those of ComfyUI servers that have them too: inputs,
-their types, bounds and choices, and outputs. Without --server it asks the registered servers. One that does not
-answer is an error, after the differences of the others.`,
+		Long: `Compare the definitions of native classes with those of ComfyUI servers that have the same classes: inputs,
+their types, bounds and choices, and outputs. Without --server, all registered servers are compared. A server
+that does not answer is reported as an error, after the differences of the others.`,
 		Example: "  millrace nodes diff\n  millrace nodes diff ImageScale --server http://127.0.0.1:8188",
 		RunE: func(cmd *cobra.Command, classes []string) error {
 			report := func(members []catalogue.Member) error {
@@ -59,17 +59,17 @@ answer is an error, after the differences of the others.`,
 	return cmd
 }
 
-// difference is one of a class on a server.
+// difference is a difference of a class on one server.
 type difference struct {
 	Class   string `json:"class"`
 	Address string `json:"address"`
 	catalogue.Difference
 }
 
-// differences compares the named native classes, or all, with those of the servers. It returns how many servers it
-// compared, and the errors of the others.
+// differences compares the named native classes, or all, with those of the servers. It returns the number of compared
+// servers, and the errors of the others.
 func differences(ctx context.Context, members []catalogue.Member, only []string) (found []difference, compared int, err error) {
-	native, err := standard.Registry(&ffmpeg.Tool{}) // compared also where it is not installed
+	native, err := standard.Registry(&ffmpeg.Tool{}) // classes of ffmpeg are compared even if it is not installed
 	if err != nil {
 		return nil, 0, err
 	}
@@ -86,7 +86,7 @@ func differences(ctx context.Context, members []catalogue.Member, only []string)
 	return found, compared, errors.Join(failed...)
 }
 
-// ofServer compares with the classes of one server.
+// ofServer compares native classes with those of one server.
 func ofServer(ctx context.Context, native *node.Registry, m catalogue.Member, only []string) ([]difference, error) {
 	remote, err := m.Server.Classes(ctx, "")
 	if err != nil {

@@ -23,16 +23,16 @@ import (
 func Command(s *shell.Shell) *cobra.Command {
 	markdown, all := "", false
 	cmd := &cobra.Command{
-		Use: "nodes [CLASS]", Short: "List the native node classes that are served, or describe one", Args: cobra.MaximumNArgs(1),
-		Long: `List the native node classes that the running service serves, or describe one. Where no service is found
-(DATABASE_URL, or a millrace dev on the data directory), they are those that this machine would serve: without ffmpeg,
-none of sound and video. What ComfyUI servers and partner models add is at /api/object_info.`,
+		Use: "nodes [CLASS]", Short: "List the available native node classes, or describe one", Args: cobra.MaximumNArgs(1),
+		Long: `List the native node classes of the running service, or describe one. If no service is found (DATABASE_URL,
+or a millrace dev on the data directory), the classes are those that this machine can serve: without ffmpeg,
+none of sound and video. /api/object_info also lists the classes of ComfyUI servers and partner models.`,
 		Example: "  millrace nodes\n  millrace nodes ImageScale",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if markdown != "" {
 				return writePages(markdown)
 			}
-			classes, err := standard.Registry(&ffmpeg.Tool{}) // described also where it is not installed
+			classes, err := standard.Registry(&ffmpeg.Tool{}) // classes of ffmpeg are described even if it is not installed
 			if err != nil {
 				return err
 			}
@@ -50,17 +50,18 @@ none of sound and video. What ComfyUI servers and partner models add is at /api/
 		},
 	}
 	s.DatabaseFlags(cmd)
-	cmd.Flags().BoolVar(&all, "all", false, "list those too that are not served because ffmpeg is missing")
+	cmd.Flags().BoolVar(&all, "all", false, "include classes that are not available because ffmpeg is missing")
 	cmd.Flags().StringVar(&markdown, "markdown", markdown, "write the reference pages (nodes.md, nodes/*.md) into this directory")
 	cmd.AddCommand(diff(s))
 	return cmd
 }
 
-// absentClasses returns the native classes that are not served: by the running service, or else by this machine.
+// absentClasses returns the native classes that are not available: in the running service or, if no service is found,
+// on this machine.
 func absentClasses(cmd *cobra.Command, s *shell.Shell) ([]string, error) {
 	rules, ok, err := s.RunningRules(cmd.Context())
 	if err != nil {
-		_, _ = fmt.Fprintf(s.Err, "The service was not asked, this is what this machine would serve: %v\n", err)
+		_, _ = fmt.Fprintf(s.Err, "The service cannot be reached, so the list is that of this machine: %v\n", err)
 	}
 	if ok {
 		return rules.Absent, nil
@@ -72,18 +73,18 @@ func absentClasses(cmd *cobra.Command, s *shell.Shell) ([]string, error) {
 	return standard.Absent(tool)
 }
 
-// notServed says why a native class is missing, and what to do.
+// notServed is the reason why a native class is not available, and the remedy.
 const notServed = "ffmpeg is missing: see MILLRACE_FFMPEG"
 
 func describe(out io.Writer, classes *node.Registry, name string, absent bool) error {
 	c, ok := classes.Lookup(name)
 	if !ok {
-		return fmt.Errorf("there is no native class %q; `millrace nodes` lists all", name)
+		return fmt.Errorf("native class %q does not exist; `millrace nodes` lists all", name)
 	}
 	if err := writeNode(out, c); err != nil || !absent {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\nNot served: %s.\n", notServed)
+	_, err := fmt.Fprintf(out, "\nNot available: %s.\n", notServed)
 	return err
 }
 
@@ -97,7 +98,7 @@ func listNodes(out io.Writer, classes *node.Registry, absent []string) error {
 	if err := w.Flush(); err != nil || len(absent) == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(out, "\n%d more are not served, since %s. --all lists them.\n", len(absent), notServed)
+	_, err := fmt.Fprintf(out, "\n%d more are not available: %s. --all lists them.\n", len(absent), notServed)
 	return err
 }
 
@@ -106,7 +107,7 @@ func firstSentence(text string) string {
 	return strings.TrimSuffix(sentence, ".")
 }
 
-// writePages writes a page for each family of classes, and one that leads there.
+// writePages writes a page for each family of classes, and an index page.
 func writePages(dir string) error {
 	if err := os.MkdirAll(filepath.Join(dir, "nodes"), 0o755); err != nil {
 		return err
@@ -114,7 +115,7 @@ func writePages(dir string) error {
 	var index strings.Builder
 	index.WriteString("# Native node classes\n\nGenerated from the definitions by `make generate`; `GET /api/object_info` serves the same.\n" +
 		"Those of sound and video are there where ffmpeg is (`MILLRACE_FFMPEG`). What results are held against is said with each class.\n")
-	for _, family := range standard.Families(&ffmpeg.Tool{}) { // described also where it is not installed
+	for _, family := range standard.Families(&ffmpeg.Tool{}) { // classes of ffmpeg are described even if it is not installed
 		fmt.Fprintf(&index, "\n## [%s](nodes/%s.md)\n\n%d classes.\n\n| Class | Category | Does | Results |\n|---|---|---|---|\n", family.Title, family.Name, len(family.Classes))
 		var page strings.Builder
 		fmt.Fprintf(&page, "# %s\n\nGenerated from the definitions by `make generate`. All families: [nodes.md](../nodes.md).\n", family.Title)
@@ -131,7 +132,7 @@ func writePages(dir string) error {
 	return os.WriteFile(filepath.Join(dir, "nodes.md"), []byte(index.String()), 0o644)
 }
 
-// anchor is the name of a heading in a link.
+// anchor returns the name of a heading in a link.
 func anchor(heading string) string { return strings.ToLower(strings.ReplaceAll(heading, " ", "-")) }
 
 // writeNode describes one class in Markdown.
@@ -205,7 +206,7 @@ func bounds(in node.Input) string {
 	}
 }
 
-// cell keeps a text within its cell of a table.
+// cell escapes a text for a cell of a table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ").Replace(text)
 }

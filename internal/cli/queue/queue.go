@@ -21,13 +21,13 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "Pause, drain, stop and resume queues of jobs",
-		Long: `Pause, drain, stop and resume the queue of one account, or of all without --account. Running
-jobs go on in any case. Every process acts on it at once, and it outlasts restarts; who did so and
-why is recorded. The stricter of an account's own mode and that of all counts.
+		Long: `Pause, drain, stop and resume the queue of one account or, without --account, of all. Running
+jobs always continue. A change is in force at once in every process, survives restarts, and is
+recorded with its actor and reason. If an account has a mode of its own, the stricter one applies.
 
   paused    accepts jobs and keeps them waiting
-  draining  refuses new jobs and works off those that wait
-  stopped   refuses new jobs and keeps those that wait`,
+  draining  refuses new jobs and runs the waiting ones
+  stopped   refuses new jobs and keeps the waiting ones`,
 		Example: `  millrace queue pause --account acme --reason "investigating outputs"
   millrace queue drain --reason "maintenance at 20:00"
   millrace queue resume --reason "done"
@@ -36,8 +36,8 @@ why is recorded. The stricter of an account's own mode and that of all counts.
 	s.DatabaseFlags(cmd)
 	cmd.AddCommand(
 		setQueue(s, "pause", gate.Paused, "Accept jobs and keep them waiting"),
-		setQueue(s, "drain", gate.Draining, "Refuse new jobs and work off those that wait"),
-		setQueue(s, "stop", gate.Stopped, "Refuse new jobs and keep those that wait"),
+		setQueue(s, "drain", gate.Draining, "Refuse new jobs and run the waiting ones"),
+		setQueue(s, "stop", gate.Stopped, "Refuse new jobs and keep the waiting ones"),
 		setQueue(s, "resume", gate.Open, "Accept jobs and start them"),
 		queueStatus(s),
 	)
@@ -50,7 +50,7 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
 		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
 			if reason == "" {
-				return errors.New("give a --reason: it is recorded, for those who ask later")
+				return errors.New("--reason is missing: it is recorded with the change")
 			}
 			scope, err := o.Scope(ctx, owner)
 			if err != nil {
@@ -64,11 +64,11 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 		}),
 	}
 	cmd.Flags().StringVar(&owner, "account", owner, "name or id of an account; default: all")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
-// onQueues runs a command with the service of operators for queues.
+// onQueues calls work with the operators' service for queues.
 func onQueues(s *shell.Shell, run func(context.Context, queues.Service, *postgres.Pool) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 		events, err := shell.EventStore(pool)
@@ -83,7 +83,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	var owner string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "status [--account ACCOUNT]", Short: "Show the state of queues, since when and why", Args: cobra.NoArgs,
+		Use: "status [--account ACCOUNT]", Short: "Show the state of queues, with its time and reason", Args: cobra.NoArgs,
 		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
 		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
 			states, err := queueStates(ctx, o, owner)

@@ -18,31 +18,31 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 )
 
-// Command is `millrace servers`.
+// Command returns the command `millrace servers`.
 func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "servers",
 		Short: "Register ComfyUI servers, list, drain, resume and remove them",
-		Long: `Register ComfyUI servers, list, drain, resume and remove them. A server runs the parts of graphs that
-need classes which are not native. Every process acts on a change at once, and it outlasts restarts; who
-did so and why is recorded. REF is an id or an address.
+		Long: `Register ComfyUI servers, list, drain, resume and remove them. A server runs the parts of graphs whose
+classes are not native. A change is in force at once in every process, survives restarts, and is recorded
+with its actor and reason. REF is an id or an address.
 
-  healthy   answers, and has nothing to do
-  busy      answers, and runs something
+  healthy   answers, and is idle
+  busy      answers, and runs prompts
   away      does not answer
-  refused   cannot be driven; the reason is listed
-  draining  ends what it runs and takes nothing new`,
+  refused   cannot be used; the list contains the reason
+  draining  finishes its segments and gets no new ones`,
 		Example: `  millrace servers add http://10.0.0.7:8188 --label sdxl --reason "second GPU"
   millrace servers list
   millrace servers drain http://10.0.0.7:8188 --reason "driver update"`,
 	}
 	s.DatabaseFlags(cmd)
-	cmd.AddCommand(add(s), list(s), showOne(s), change(s, "drain", "Let a server end what it runs, and give it nothing new"),
-		change(s, "resume", "Give a drained server segments again"), change(s, "remove", "Forget a server; what it runs is driven to its end"), tokens(s), usage(s))
+	cmd.AddCommand(add(s), list(s), showOne(s), change(s, "drain", "Let a server finish its segments, and send it no new ones"),
+		change(s, "resume", "Send segments to a drained server again"), change(s, "remove", "Remove a server; its running segments finish"), tokens(s), usage(s))
 	return cmd
 }
 
-// onServers gives work the service of the deployment.
+// onServers calls work with the service of the deployment.
 func onServers(s *shell.Shell, work func(ctx context.Context, o *servers.Service, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		return s.Opened(cmd.Context(), func(in *app.Instance) error {
@@ -55,7 +55,7 @@ func onServers(s *shell.Shell, work func(ctx context.Context, o *servers.Service
 	}
 }
 
-var errNoReason = errors.New("give a --reason: it is recorded, for those who ask later")
+var errNoReason = errors.New("--reason is missing: it is recorded with the change")
 
 func attribution(reason string) (operate.Attribution, error) {
 	if strings.TrimSpace(reason) == "" {
@@ -92,17 +92,17 @@ func add(s *shell.Shell) *cobra.Command {
 		}),
 	}
 	f := cmd.Flags()
-	f.StringArrayVar(&r.Labels, "label", nil, "label that jobs may ask for; may be repeated")
-	f.IntVar(&r.Slots, "slots", 1, "segments that it runs at once")
-	f.StringArrayVar(&headers, "header", nil, `header for a proxy in front of it, "NAME: VALUE"; sealed when kept`)
-	f.StringVar(&price, "price", "", "what a second there costs metered accounts, in US dollars, such as 0.0005")
-	f.DurationVar(&r.ExpiresIn, "expires-in", 0, "forget it unless it is added again within this time; 0 = keep it")
-	f.StringVar(&reason, "reason", reason, "why, for the record")
+	f.StringArrayVar(&r.Labels, "label", nil, "label that jobs may request; may be repeated")
+	f.IntVar(&r.Slots, "slots", 1, "segments that the server runs at the same time")
+	f.StringArrayVar(&headers, "header", nil, `header for a proxy in front of it, "NAME: VALUE"; encrypted when stored`)
+	f.StringVar(&price, "price", "", "price of a second for metered accounts, in US dollars, such as 0.0005")
+	f.DurationVar(&r.ExpiresIn, "expires-in", 0, "remove the server unless it is added again within this time; 0 = never")
+	f.StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-// dollars reads the price of a second.
+// dollars parses the price of a second.
 func dollars(text string) (int64, error) {
 	if text == "" {
 		return 0, nil
@@ -122,7 +122,7 @@ func parseHeaders(lines []string) (map[string]string, error) {
 	for _, line := range lines {
 		name, value, ok := strings.Cut(line, ":")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, errors.New(`a --header is "NAME: VALUE"`)
+			return nil, errors.New(`--header takes "NAME: VALUE"`)
 		}
 		headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
 	}
@@ -147,7 +147,7 @@ func list(s *shell.Shell) *cobra.Command {
 
 func showOne(s *shell.Shell) *cobra.Command {
 	return &cobra.Command{
-		Use: "show REF", Short: "Show all that is known of a server", Args: cobra.ExactArgs(1),
+		Use: "show REF", Short: "Show a server in detail", Args: cobra.ExactArgs(1),
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
 			v, err := o.Show(ctx, args[0])
 			if err != nil {
@@ -178,11 +178,11 @@ func change(s *shell.Shell, verb, short string) *cobra.Command {
 			return print(s, false, v)
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
-// print lists servers, one a line.
+// print lists servers, one on each line.
 func print(s *shell.Shell, asJSON bool, all ...servers.View) error {
 	if asJSON {
 		if all == nil {

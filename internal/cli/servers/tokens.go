@@ -16,9 +16,9 @@ func tokens(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tokens",
 		Short: "Create, list and revoke the tokens with which machines register themselves",
-		Long: `Create, list and revoke the tokens with which machines register themselves as servers, as those that an
-autoscaler starts. A token may register servers that expire, and renew them (POST /admin/servers), and nothing
-else: the machine that asks, by its address, or the hosts that it was created for. It is shown once, when it
+		Long: `Create, list and revoke the tokens with which machines register themselves as servers, for example machines
+that an autoscaler starts. A token may only register servers that expire, and renew them (POST /admin/servers):
+the requesting machine, by its address, or the hosts for which the token was created. It is shown once, when it
 is created; only its hash is stored. REF is an id or a name.`,
 		Example: `  millrace servers tokens create autoscaler --reason "GPU group in eu-west"
   millrace servers tokens create cluster --host 10.0.3.0/24 --host '*.gpu.internal' --reason "behind a NAT"
@@ -47,20 +47,20 @@ func createToken(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "registration token %s, shown only now:\n%s\n", t.Name, secret)
+			_, err = fmt.Fprintf(s.Out, "registration token %s, which is shown only once:\n%s\n", t.Name, secret)
 			return err
 		}),
 	}
-	cmd.Flags().StringArrayVar(&hosts, "host", nil, "address, network, name or *.DOMAIN of machines that it may register; may be repeated; default: the machine that asks")
-	cmd.Flags().StringVar(&price, "price", "", "what a second on its servers costs metered accounts, in US dollars, such as 0.0005")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringArrayVar(&hosts, "host", nil, "address, network, name or *.DOMAIN of machines that it may register; may be repeated; default: the requesting machine")
+	cmd.Flags().StringVar(&price, "price", "", "price of a second on its servers for metered accounts, in US dollars, such as 0.0005")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }
 
 func listTokens(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List the tokens by their shown beginning", Args: cobra.NoArgs,
+		Use: "list", Short: "List the tokens by their first characters", Args: cobra.NoArgs,
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, _ []string) error {
 			all, err := o.Tokens(ctx)
 			if err != nil {
@@ -80,7 +80,7 @@ func listTokens(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-// hostsOf is what a token may register, in one word.
+// hostsOf describes the hosts that a token may register.
 func hostsOf(t server.Token) string {
 	if len(t.Hosts) == 0 {
 		return "itself"
@@ -91,7 +91,7 @@ func hostsOf(t server.Token) string {
 func revokeToken(s *shell.Shell) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "revoke REF --reason TEXT", Short: "End a token at once; the servers that it registered expire", Args: cobra.ExactArgs(1),
+		Use: "revoke REF --reason TEXT", Short: "Revoke a token at once; the servers that it registered expire", Args: cobra.ExactArgs(1),
 		RunE: onServers(s, func(ctx context.Context, o *servers.Service, args []string) error {
 			by, err := attribution(reason)
 			if err != nil {
@@ -105,6 +105,6 @@ func revokeToken(s *shell.Shell) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	return cmd
 }

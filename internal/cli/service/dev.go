@@ -15,11 +15,12 @@ func Dev(s *shell.Shell) *cobra.Command {
 		Use:   "dev",
 		Short: "Start everything on this machine and serve",
 		Long: `Start a private PostgreSQL, a private Temporal server with its Web UI, and all
-roles of Millrace in this process. Everything is kept under --data and survives a
-crash of any part; Ctrl-C stops all of it.
+roles of Millrace in this process. All data is stored under --data and survives a
+crash of any part; Ctrl-C stops everything.
 
-Temporal's Web UI is served to this machine only. It shows the workflows of all accounts and
-changes none; with --auth it asks for the admin token, or for the token of --auth token.
+Temporal's Web UI is served to this machine only. It shows the workflows of all accounts
+and, by default, cannot change them; with --auth it requires the admin token, or the token
+of --auth token.
 
 DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 		Example: `  millrace dev
@@ -37,12 +38,12 @@ DATABASE_URL and TEMPORAL_ADDRESS replace the private servers.`,
 			return app.Dev(cmd.Context(), s.Config, log, s.Out)
 		},
 	}
-	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites, "let Temporal's Web UI end, signal and reset workflows; it only shows them without")
+	cmd.Flags().BoolVar(&s.Config.UIWrites, "temporal-ui-writes", s.Config.UIWrites, "let Temporal's Web UI terminate, signal and reset workflows; by default it only shows them")
 	cmd.Flags().StringVar(&s.Config.UIAddr, "temporal-ui-addr", s.Config.UIAddr, "address of Temporal's Web UI on this machine, HOST:PORT; default: 127.0.0.1:8233, or another port if that is taken")
 	serverFlags(s, cmd)
 	return cmd
 }
 
-// devStopAfter is how long local mode waits for what runs when it is stopped and nothing else is set: somebody
-// sits before it, and what is cut off goes on at the next start.
+// devStopAfter is the default time that local mode waits for running jobs when it is stopped. It is short, because a
+// person waits for it, and interrupted jobs continue at the next start.
 const devStopAfter = 2 * time.Second

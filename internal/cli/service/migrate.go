@@ -13,22 +13,22 @@ import (
 	"github.com/millrace-dev/millrace/worker/namespace"
 )
 
-// Migrate returns the command that brings a database to this version.
+// Migrate returns the command that migrates a database to this version.
 func Migrate(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate",
-		Short: "Bring the database's schema to this version",
-		Long: `Bring the schema of DATABASE_URL to this version. Every role does so when it
-starts; this command is for deployments that migrate in a step of their own. A
+		Short: "Migrate the database's schema to this version",
+		Long: `Migrate the schema of DATABASE_URL to this version. Every role does so when it
+starts; this command is for deployments that migrate in a separate step. A
 database that a newer version has migrated is refused.
 
-With TEMPORAL_ADDRESS it also prepares the namespace: it registers the search
-attributes by which workflows are found, and has histories kept as long as jobs
-(MILLRACE_JOB_RETENTION). What it may not do there is a line with the remedy, and no
-failure: the service works without.`,
+With TEMPORAL_ADDRESS, the command also prepares the namespace: it registers the
+search attributes of workflows, and sets the retention of histories to that of jobs
+(MILLRACE_JOB_RETENTION). If it lacks the permission for this, it prints a line with
+the remedy and succeeds, because the service works without it.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			pool, err := s.DirectDatabase(cmd.Context()) // which completes the configuration
+			pool, err := s.DirectDatabase(cmd.Context()) // also completes the configuration
 			if err != nil {
 				return err
 			}
@@ -52,10 +52,11 @@ failure: the service works without.`,
 	return cmd
 }
 
-// namespaceTimeout bounds the preparation of the namespace: the schema is what the command is for.
+// namespaceTimeout bounds the preparation of the namespace, which must not delay the command: its purpose is the
+// schema.
 const namespaceTimeout = 15 * time.Second
 
-// prepareNamespace prepares the namespace of Temporal, where one is configured.
+// prepareNamespace prepares the namespace of Temporal if one is configured.
 func prepareNamespace(ctx context.Context, s *shell.Shell) error {
 	if s.Config.TemporalAddress == "" {
 		return nil
@@ -74,7 +75,7 @@ func prepareNamespace(ctx context.Context, s *shell.Shell) error {
 		}
 	}
 	if err != nil {
-		_, err = fmt.Fprintf(s.Err, "namespace %s is not prepared: %s\n", s.Config.TemporalNamespace, operate.ErrorLine(err))
+		_, err = fmt.Fprintf(s.Err, "namespace %s preparation failed: %s\n", s.Config.TemporalNamespace, operate.ErrorLine(err))
 	}
 	return err
 }

@@ -19,9 +19,9 @@ func Simulator(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sim", Short: "Simulate the partner providers, in their wire formats", Args: cobra.NoArgs,
 		Long: `Serve a simulator of the partner providers of the model catalog. It needs no key, costs
-nothing and answers in the providers' own formats. A word in the caller's text picks what goes
-wrong: [sim:policy], [sim:invalid], [sim:error], [sim:busy], [sim:drop], [sim:broken], [sim:hang],
-[sim:delay=2s] and more (docs/recipes/model.md). GET /charges tells what it would have charged.`,
+nothing and answers in the providers' own formats. A word in the caller's text selects a
+fault: [sim:policy], [sim:invalid], [sim:error], [sim:busy], [sim:drop], [sim:broken], [sim:hang],
+[sim:delay=2s] and more (docs/recipes/model.md). GET /charges returns the simulated charges.`,
 		Example: `  millrace sim
   MILLRACE_SIMULATOR=http://127.0.0.1:8190 millrace serve
   BFL_API_KEY=any MILLRACE_PROVIDER_URLS=bfl=http://127.0.0.1:8190/bfl millrace dev`,
@@ -42,7 +42,7 @@ wrong: [sim:policy], [sim:invalid], [sim:error], [sim:busy], [sim:drop], [sim:br
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "listen address")
-	cmd.Flags().DurationVar(&delay, "delay", delay, "how long a generation takes that asks for no other delay")
+	cmd.Flags().DurationVar(&delay, "delay", delay, "duration of a generation, unless its request asks for another")
 	cmd.AddCommand(comfyUISimulator(s))
 	return cmd
 }

@@ -16,7 +16,7 @@ func comfyUISimulator(s *shell.Shell) *cobra.Command {
 		Use: "comfyui", Short: "Simulate a ComfyUI server", Args: cobra.NoArgs, Hidden: true,
 		Long: `Serve a simulator of a ComfyUI server, whose samplers make deterministic noise. Faults are
 injected with POST /sim/faults/NAME?times=N and cleared with DELETE /sim/faults; GET /sim/runs
-lists what was executed.`,
+lists the executed nodes.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			machine, err := comfyui.Start(addr, opts)
 			if err != nil {
@@ -31,10 +31,10 @@ lists what was executed.`,
 		},
 	}
 	cmd.Flags().StringVar(&addr, "addr", addr, "listen address")
-	cmd.Flags().StringSliceVar(&opts.Checkpoints, "checkpoint", nil, "name of a checkpoint that it has (repeatable)")
-	cmd.Flags().StringSliceVar(&opts.Without, "without", nil, "class that it does not have (repeatable)")
+	cmd.Flags().StringSliceVar(&opts.Checkpoints, "checkpoint", nil, "name of a checkpoint of the server (repeatable)")
+	cmd.Flags().StringSliceVar(&opts.Without, "without", nil, "class that the server does not have (repeatable)")
 	cmd.Flags().DurationVar(&opts.Step, "step", 0, "duration of a sampler's step (default 1ms)")
 	cmd.Flags().DurationVar(&opts.Load, "load", 0, "duration of loading a checkpoint (default 20ms)")
-	cmd.Flags().BoolVar(&opts.NoJobs, "no-jobs", false, "without /api/jobs, as servers before 2026")
+	cmd.Flags().BoolVar(&opts.NoJobs, "no-jobs", false, "do not serve /api/jobs, like servers before 2026")
 	return cmd
 }

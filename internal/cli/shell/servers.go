@@ -51,20 +51,20 @@ func (s *Shell) findServers() error {
 	return nil
 }
 
-// DatabaseFlags are those of commands that work on the database.
+// DatabaseFlags adds the flags of commands that use the database.
 func (s *Shell) DatabaseFlags(cmd *cobra.Command) {
 	f := cmd.PersistentFlags()
-	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: that of a running millrace dev")
-	f.StringVar(&s.Config.DirectURL, "database-direct-url", s.Config.DirectURL, "PostgreSQL itself, where --database-url leads through a pooler (DATABASE_DIRECT_URL)")
+	f.StringVar(&s.Config.DatabaseURL, "database-url", s.Config.DatabaseURL, "PostgreSQL to use (DATABASE_URL); default: the database of a running millrace dev")
+	f.StringVar(&s.Config.DirectURL, "database-direct-url", s.Config.DirectURL, "URL of PostgreSQL itself, if --database-url is that of a pooler (DATABASE_DIRECT_URL)")
 	f.StringVar(&s.Config.DataDir, "data", s.Config.DataDir, "data directory of that millrace dev (MILLRACE_DATA)")
 }
 
-// Database opens the database that a command works on.
+// Database opens the database of a command.
 func (s *Shell) Database(ctx context.Context) (*postgres.Pool, error) {
 	return s.open(ctx, true)
 }
 
-// DirectDatabase is Database past a pooler.
+// DirectDatabase opens the database without going through a pooler.
 func (s *Shell) DirectDatabase(ctx context.Context) (*postgres.Pool, error) {
 	return s.open(ctx, false)
 }
@@ -82,7 +82,7 @@ func (s *Shell) open(ctx context.Context, pooled bool) (*postgres.Pool, error) {
 	return postgres.Open(ctx, s.Config.DatabaseURL, postgres.PoolOptions{MaxConns: 4, Direct: s.Config.DirectURL})
 }
 
-// RunningRules returns what the workers of the deployment go by; not ok without a database or without workers.
+// RunningRules returns the settings of the deployment's workers. ok is false without a database or without workers.
 func (s *Shell) RunningRules(ctx context.Context) (rules livestore.Rules, ok bool, err error) {
 	if err := s.findServers(); err != nil || s.Config.DatabaseURL == "" {
 		return rules, false, err
@@ -95,7 +95,7 @@ func (s *Shell) RunningRules(ctx context.Context) (rules livestore.Rules, ok boo
 	return livestore.NewWorkers(pool).Rules(ctx)
 }
 
-// EngineFlags say where Temporal is and how it is reached.
+// EngineFlags adds the flags with the address and the credentials of Temporal.
 func (s *Shell) EngineFlags(cmd *cobra.Command) {
 	c, f := &s.Config, cmd.Flags()
 	f.StringVar(&c.TemporalAddress, "temporal-address", c.TemporalAddress, "Temporal frontend, HOST:PORT (TEMPORAL_ADDRESS)")
@@ -110,7 +110,7 @@ func (s *Shell) EngineFlags(cmd *cobra.Command) {
 	f.StringVar(&t.APIKeyFile, "temporal-api-key-file", t.APIKeyFile, "file of the API key (TEMPORAL_API_KEY_FILE)")
 }
 
-// Temporal connects to the workflow engine that a command reads.
+// Temporal connects to the Temporal of a command.
 func (s *Shell) Temporal() (client.Client, error) {
 	if err := s.findServers(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (s *Shell) Temporal() (client.Client, error) {
 	return c, nil
 }
 
-// Replayer replays histories, whose payloads it reads with the configured keys.
+// Replayer returns a replayer that decrypts the payloads of histories with the configured keys.
 func (s *Shell) Replayer() (engine.Replayer, error) {
 	log, err := s.Logger()
 	if err != nil {
@@ -139,10 +139,10 @@ func (s *Shell) Replayer() (engine.Replayer, error) {
 	return engine.NewReplayer(log, keys.Converter()), err
 }
 
-// Work is what a command does on the database.
+// Work is the work of a command on the database.
 type Work func(ctx context.Context, pool *postgres.Pool, args []string) error
 
-// OnDatabase runs work with the database that is meant, and closes it.
+// OnDatabase calls work with the selected database, and closes the database.
 func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		pool, err := s.Database(cmd.Context())
@@ -154,7 +154,7 @@ func (s *Shell) OnDatabase(work Work) func(*cobra.Command, []string) error {
 	}
 }
 
-// OnJobs opens what commands on jobs need. Intents are left to the relays of the processes that run.
+// OnJobs opens the services that commands on jobs need. Intents are delivered by the relays of running processes.
 func (s *Shell) OnJobs(ctx context.Context, work func(*jobs.Service) error) error {
 	return s.Opened(ctx, func(in *app.Instance) error {
 		service, err := in.JobService()
@@ -165,9 +165,9 @@ func (s *Shell) OnJobs(ctx context.Context, work func(*jobs.Service) error) erro
 	})
 }
 
-// Opened gives work the parts of a process that has no role and runs nothing.
+// Opened calls work with the parts of a process that has no role and runs no jobs.
 func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) error {
-	pool, err := s.Database(ctx) // also finds the servers of a running dev
+	pool, err := s.Database(ctx) // also finds the servers of a running millrace dev
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func (s *Shell) Opened(ctx context.Context, work func(*app.Instance) error) erro
 	return work(in)
 }
 
-// EventStore is the log of a command that records events.
+// EventStore returns the log of a command that records events.
 func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	types, err := eventtypes.Registry()
 	if err != nil {
@@ -192,7 +192,7 @@ func EventStore(pool *postgres.Pool) (*eventstore.Store, error) {
 	return eventstore.New(pool, types, eventstore.NewCommandWake(pool)), nil
 }
 
-// Histories reads histories of jobs on a machine that may not have the data directory.
+// Histories returns a reader of job histories for a machine that may not have the data directory.
 func (s *Shell) Histories(pool *postgres.Pool) jobs.Histories {
 	return jobs.Histories{Pool: pool, Blobs: func(ctx context.Context) (blob.Store, error) { return app.ExistingBlobs(ctx, s.Config, pool) }}
 }

@@ -1,5 +1,5 @@
-// Package shell holds what every command is given: the configuration, the output, and the servers of the deployment
-// or of a running `millrace dev`. It promises that what it prints as JSON holds no secret.
+// Package shell holds the parts that all commands share: the configuration, the output, and the servers of the
+// deployment or of a running `millrace dev`. It promises that its JSON output contains no secret.
 package shell
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// Shell is what every command is given: the configuration and where to write.
+// Shell holds the configuration and the output of a command.
 type Shell struct {
 	Config    config.Config
 	ConfigErr error
@@ -26,11 +26,11 @@ type Shell struct {
 	Lookup    func(string) (string, bool)
 }
 
-// Logger returns the process's logger as configured.
+// Logger returns the process's logger, as configured.
 func (s *Shell) Logger() (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(s.Config.Logs)); err != nil {
-		return nil, fmt.Errorf("log level %q is not one of debug, info, warn, error", s.Config.Logs)
+		return nil, fmt.Errorf("--log must be debug, info, warn or error, not %q", s.Config.Logs)
 	}
 	opts := &slog.HandlerOptions{Level: level}
 	switch s.Config.LogFormat {
@@ -39,16 +39,16 @@ func (s *Shell) Logger() (*slog.Logger, error) {
 	case "text":
 		return slog.New(slog.NewTextHandler(s.Err, opts)), nil
 	default:
-		return nil, fmt.Errorf("log format %q is neither text nor json", s.Config.LogFormat)
+		return nil, fmt.Errorf("--log-format must be text or json, not %q", s.Config.LogFormat)
 	}
 }
 
 // JSONFlag adds the flag --json.
 func JSONFlag(cmd *cobra.Command, asJSON *bool) {
-	cmd.Flags().BoolVar(asJSON, "json", false, "complete, for programs")
+	cmd.Flags().BoolVar(asJSON, "json", false, "print the complete answer as JSON")
 }
 
-// Printer draws colours where somebody looks: on a terminal, unless NO_COLOR is set.
+// Printer returns a printer that uses colours on a terminal, unless NO_COLOR is set.
 func (s *Shell) Printer() *inspect.Printer {
 	colour := false
 	if f, ok := s.Out.(*os.File); ok {
@@ -63,7 +63,7 @@ func (s *Shell) Printer() *inspect.Printer {
 	return &inspect.Printer{Out: s.Out, Colour: colour}
 }
 
-// Print writes v for programs, or what draw makes of it for people.
+// Print writes v as JSON, or calls draw to write it for people.
 func (s *Shell) Print(asJSON bool, v any, draw func(*inspect.Printer)) error {
 	if asJSON {
 		return s.PrintJSON(v)
@@ -85,7 +85,7 @@ func (s *Shell) PrintJSON(v any) error {
 	return enc.Encode(inspect.Redact(raw))
 }
 
-// Operator names who runs a command, for the events that it records: user and machine.
+// Operator returns the name of the user and the machine that run a command, for the events that the command records.
 func Operator() string {
 	name, host := "unknown", "unknown"
 	if u, err := user.Current(); err == nil {
@@ -97,7 +97,7 @@ func Operator() string {
 	return "operator:" + name + "@" + host
 }
 
-// Progress shows a bar on a terminal and nothing elsewhere; unit is what is counted.
+// Progress shows a progress bar on a terminal, and nothing elsewhere. unit is the unit of the count.
 func Progress(w io.Writer, what, unit string) func(done, total int64) {
 	f, ok := w.(*os.File)
 	if !ok {

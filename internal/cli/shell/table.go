@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Table is a list for people: rows whose columns are aligned. Nothing is written before Flush.
+// Table is a list for people, with aligned columns. Nothing is written before Flush.
 type Table struct {
 	out  io.Writer
 	rows bytes.Buffer
@@ -24,7 +24,7 @@ func NewTable(out io.Writer, columns ...string) *Table {
 	return t
 }
 
-// Row adds a row. Its cells are printed as by fmt.Print; one that others chose has to be cleaned before.
+// Row adds a row. Cells are printed as by fmt.Print. Callers must clean text that comes from clients.
 func (t *Table) Row(cells ...any) {
 	for i, cell := range cells {
 		if i > 0 {
@@ -44,7 +44,7 @@ func (t *Table) Flush() error {
 	return w.Flush()
 }
 
-// When is a time as lists show it, or "-".
+// When formats a time for lists, and the zero time as "-".
 func When(at *time.Time) string {
 	if at == nil {
 		return "-"
@@ -52,7 +52,7 @@ func When(at *time.Time) string {
 	return at.UTC().Format(time.RFC3339)
 }
 
-// OrDash is a text as lists show it: "-" for an empty one.
+// OrDash formats a text for lists, and an empty text as "-".
 func OrDash(text string) string {
 	if text == "" {
 		return "-"

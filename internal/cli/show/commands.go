@@ -1,4 +1,5 @@
-// Package show holds the commands that show what was recorded of one job, call or asset, for all of them alike.
+// Package show holds the commands that show the history of one job, call or asset. They are the same for all three
+// kinds.
 package show
 
 import (
@@ -13,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Workflow shows events and workflow events in one order of time; whole is the history that JSON shows.
+// Workflow shows events and workflow steps in order of time. whole is the history that JSON output shows.
 func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.Event, runs []engine.Execution, asJSON bool) error {
 	c, err := s.Temporal()
 	if err != nil {
@@ -27,25 +28,25 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.E
 	return s.Print(asJSON, engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *inspect.Printer) {
 		p.SideBySide(events, steps)
 		for _, id := range missing {
-			p.Line("Temporal does not know workflow "+id+": it never began, or its retention has passed", inspect.Notice)
+			p.Line("Temporal has no workflow "+id+": it never began, or its retention has passed", inspect.Notice)
 		}
 	})
 }
 
-// Commands shows the aggregates of one kind, and prints their state.
+// Commands shows the aggregates of one kind and prints their state.
 type Commands[S any] struct {
 	records.Kind[S]
 	Print func(*inspect.Printer, S)
 }
 
-// Show returns the command that shows the state of one, now or at any version or time.
+// Show returns the command that shows the state of one aggregate, now or at any version or time.
 func (k Commands[S]) Show(s *shell.Shell) *cobra.Command {
 	var at string
 	var asJSON, workflow bool
 	cmd := &cobra.Command{
 		Use: "show ID", Args: cobra.ExactArgs(1), Short: "Show the state of one, now or at any version or time",
-		Long: `Show the state as its events fold, now or with --at as it was at a version or a time. With --workflow,
-show its events beside those of its workflow in Temporal.`,
+		Long: `Show the state, folded from the events: now or, with --at, at a version or a time. With --workflow,
+show the events together with the steps of the workflow in Temporal.`,
 		RunE: s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, args []string) error {
 			t, err := k.At(ctx, pool, args[0], at)
 			if err != nil {
@@ -63,37 +64,37 @@ show its events beside those of its workflow in Temporal.`,
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", "", "a version (12) or a time (2026-01-02T15:04:05Z); default: now")
-	cmd.Flags().BoolVar(&workflow, "workflow", false, "the recorded events beside those of the workflow")
+	cmd.Flags().BoolVar(&workflow, "workflow", false, "show the events together with the steps of the workflow")
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
 
-// Events returns the command that lists every event of one.
+// Events returns the command that lists every event of one aggregate.
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
-	return Answer(s, "events ID", "List every event: when, where in the log, by whom and why", 1, inspect.StreamEvents[S],
+	return Answer(s, "events ID", "List every event, with time, position, actor and reason", 1, inspect.StreamEvents[S],
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamHistory[S], error) {
 			return k.History(ctx, pool, args[0])
 		})
 }
 
-// Timeline returns the command that shows where the time of one went.
+// Timeline returns the command that shows how one aggregate used its time.
 func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
-	return Answer(s, "timeline ID", "Show where the time went: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
+	return Answer(s, "timeline ID", "Show the use of time: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Phases, error) {
 			return k.Phases(ctx, pool, args[0])
 		})
 }
 
-// Diff returns the command that shows how two differ.
+// Diff returns the command that shows the differences between two aggregates.
 func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
-	return Answer(s, "diff ID ID", "Show how two differ: state, course, times", 2, (*inspect.Printer).StreamComparison,
+	return Answer(s, "diff ID ID", "Show the differences between two: state, events, times", 2, (*inspect.Printer).StreamComparison,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamComparison, error) {
 			return k.Compare(ctx, pool, args[0], args[1])
 		})
 }
 
-// Answer returns a command that takes n ids: ask finds the answer, and print writes it for people.
+// Answer returns a command that takes n ids. ask computes the answer, and print writes it for people.
 func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{

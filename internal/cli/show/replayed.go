@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// PrintReplayed shows what replays came to. The error says that one diverged, or that nothing was replayed.
+// PrintReplayed shows the results of replays. It returns an error if a history diverged or none was replayed.
 func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	counts := map[string]int{}
 	var rows [][]inspect.Cell
@@ -30,9 +30,9 @@ func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	case counts["unreadable"] > 0:
 		return fmt.Errorf("%d of %d histories cannot be read: put the keys that they name into the key ring", counts["unreadable"], len(all))
 	case counts["replays"] == 0 && counts["not started"]+counts["empty"] > 0:
-		return errors.New("there is no history to replay yet: these jobs have not begun")
+		return errors.New("no history can be replayed: these jobs have not begun")
 	case counts["replays"] == 0:
-		return errors.New("there is no history to replay: these jobs never began, or Temporal's retention has passed")
+		return errors.New("no history can be replayed: these jobs never began, or Temporal's retention has passed")
 	}
 	return nil
 }

@@ -21,8 +21,8 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "views",
 		Short: "List, check and rebuild the views",
-		Long: `The views are what polls are answered from. Each is folded from the event log and can
-be folded again: beside the live one, which goes on serving, and swapped in at the end.`,
+		Long: `Polls are answered from the views. A view is folded from the event log and can be folded again:
+the new copy is built while the live one is in use, and replaces it at the end.`,
 	}
 	s.DatabaseFlags(cmd)
 	cmd.AddCommand(listViews(s), rebuildViews(s), resumeViews(s))
@@ -32,7 +32,7 @@ be folded again: beside the live one, which goes on serving, and swapped in at t
 func listViews(s *shell.Shell) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "Show each view, how far it has come, and what is halted", Args: cobra.NoArgs,
+		Use: "list", Short: "Show the views, with their positions and halted streams", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return withFollowers(cmd.Context(), s, "", func(ctx context.Context, pool *postgres.Pool, all []projections.Projection) error {
 				shown, err := operateviews.Status(ctx, pool, all)
@@ -69,11 +69,11 @@ func rebuildViews(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rebuild [NAME]",
 		Short: "Fold a view again from the log, or all of them",
-		Long: `Fold one view, or all of them, again from the start of the log. The live view goes on
-serving and is replaced at the same position in one moment. An interrupted rebuild
-changes nothing.
+		Long: `Fold one view, or all of them, again from the start of the log. The live view stays in
+use until the new one replaces it at the same position. An interrupted rebuild changes
+nothing.
 
-With --check nothing is replaced: the rebuilt rows are compared with the live ones, byte
+With --check, no view is replaced: the rebuilt rows are compared with the live ones, byte
 for byte at the same position. The exit code is 1 if they differ.`,
 		Example: "  millrace views rebuild\n  millrace views rebuild jobs_v1 --check",
 		Args:    cobra.MaximumNArgs(1),
@@ -106,7 +106,7 @@ for byte at the same position. The exit code is 1 if they differ.`,
 		},
 	}
 	cmd.Flags().BoolVar(&compare, "check", compare, "compare only; replace nothing")
-	cmd.Flags().StringVar(&reason, "reason", reason, "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", reason, "reason that is recorded with the change")
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
 }
@@ -132,7 +132,7 @@ func resumeViews(s *shell.Shell) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
 		Use: "resume VIEW STREAM", Short: "Fold a halted stream again, after its cause was repaired", Args: cobra.ExactArgs(2),
-		Long: "Fold the events of a halted stream that were held back, and let it go on. Who did so and why is recorded.",
+		Long: "Fold the remaining events of a halted stream. The change is recorded with its actor and reason.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withFollowers(cmd.Context(), s, args[0], func(ctx context.Context, pool *postgres.Pool, chosen []projections.Projection) error {
 				events, err := shell.EventStore(pool)
@@ -143,19 +143,19 @@ func resumeViews(s *shell.Shell) *cobra.Command {
 				if err := service.ResumeStream(ctx, chosen[0], args[1], operate.Attribution{Actor: shell.Operator(), Reason: reason}); err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(s.Out, "%s goes on with %s\n", args[0], args[1])
+				_, err = fmt.Fprintf(s.Out, "%s continues with %s\n", args[0], args[1])
 				return err
 			})
 		},
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	return cmd
 }
 
-// onViews is work on the database and some of what a projector runs.
+// onViews is the work of a command on the database and some of the readers of the log.
 type onViews func(context.Context, *postgres.Pool, []projections.Projection) error
 
-// withViews calls work with the database and the named view, or all of them.
+// withViews calls work with the database and the named view, or all views.
 func withViews(ctx context.Context, s *shell.Shell, name string, work onViews) error {
 	all, err := operateviews.All()
 	if err != nil {
@@ -164,7 +164,7 @@ func withViews(ctx context.Context, s *shell.Shell, name string, work onViews) e
 	return withChosen(ctx, s, all, name, work)
 }
 
-// withFollowers is withViews of everything that a projector runs.
+// withFollowers calls work with the database and every reader that a projector runs.
 func withFollowers(ctx context.Context, s *shell.Shell, name string, work onViews) error {
 	all, err := operateviews.Followers(s.Config.PublicURL)
 	if err != nil {
@@ -182,7 +182,7 @@ func withChosen(ctx context.Context, s *shell.Shell, all []projections.Projectio
 		}
 	}
 	if len(chosen) == 0 {
-		return fmt.Errorf("there is no view %q; there are:%s", name, names)
+		return fmt.Errorf("view %q does not exist; the views are:%s", name, names)
 	}
 	pool, err := s.Database(ctx)
 	if err != nil {

@@ -25,10 +25,10 @@ func Command(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "webhooks",
 		Short: "Notify accounts of ended jobs and calls; list and replay failed deliveries",
-		Long: `An account registers an https address and is sent there what became of its jobs and model
-calls: signed, at least once, for days when need be. What could not be delivered is a dead letter
-until it is replayed or its retention ends. Addresses and secrets are sealed: lists show hosts.
-The id of a webhook may be shortened to its first characters, four at least.`,
+		Long: `An account registers an https address, to which the service sends the outcomes of its jobs and
+model calls: signed, at least once, for days if necessary. A message that could not be delivered is
+a dead letter until it is replayed or its retention ends. Addresses and secrets are encrypted; lists
+show only hosts. The id of a webhook may be shortened to its first characters, at least four.`,
 		Example: `  millrace webhooks add https://example.com/hooks --account acme --event 'job.*'
   millrace webhooks test 0d3c5a0e-9a57-4a4f-8f0b-52a4c1de7b11
   millrace webhooks dead --account acme
@@ -36,15 +36,15 @@ The id of a webhook may be shortened to its first characters, four at least.`,
 	}
 	s.DatabaseFlags(cmd)
 	cmd.AddCommand(listWebhooks(s), addWebhook(s), rotateWebhook(s), webhookDeliveries(s), deadWebhooks(s), replayWebhooks(s))
-	cmd.AddCommand(webhookVerb(s, "remove", "Take a webhook away, with all its deliveries"))
+	cmd.AddCommand(webhookVerb(s, "remove", "Remove a webhook, with all its deliveries"))
 	cmd.AddCommand(webhookVerb(s, "test", "Send a message of type webhook.test"))
-	cmd.AddCommand(webhookVerb(s, "enable", "Tell a webhook of what happens from now on"))
-	cmd.AddCommand(webhookVerb(s, "disable", "Tell a webhook nothing more; what waits becomes dead letters"))
+	cmd.AddCommand(webhookVerb(s, "enable", "Send new messages to a webhook again"))
+	cmd.AddCommand(webhookVerb(s, "disable", "Stop sending messages to a webhook; waiting ones become dead letters"))
 	return cmd
 }
 
-// onWebhooks opens what commands on webhooks need. Addresses are judged by the rules of the running service, which sends to
-// them; by those of this process only when none runs.
+// onWebhooks opens the services that commands on webhooks need. Addresses are checked by the rules of the running
+// service, which sends the messages, or by those of this process if no service runs.
 func onWebhooks(s *shell.Shell, work func(ctx context.Context, o *operatewebhooks.Service, args []string) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		rules, ok, err := s.RunningRules(cmd.Context())
@@ -64,7 +64,7 @@ func onWebhooks(s *shell.Shell, work func(ctx context.Context, o *operatewebhook
 	}
 }
 
-// shownID is how much of an id lists show where it is not the point; commands take as much.
+// shownID is the length of an id in lists where the full id is not needed. Commands accept it.
 const shownID = 8
 
 func listWebhooks(s *shell.Shell) *cobra.Command {
@@ -128,21 +128,21 @@ func addWebhook(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "webhook %s; its secret, shown only now:\n%s\n", made.ID, secret)
+			_, err = fmt.Fprintf(s.Out, "webhook %s; its secret, which is shown only once:\n%s\n", made.ID, secret)
 			return err
 		}),
 	}
 	cmd.Flags().StringVar(&account, "account", account, "name or id of the account")
-	cmd.Flags().StringSliceVar(&events, "event", nil, "what to be sent: job.*, call.* or single ones such as job.failed; default: job.*")
+	cmd.Flags().StringSliceVar(&events, "event", nil, "events to send: job.*, call.* or single ones such as job.failed; default: job.*")
 	cmd.Flags().StringVar(&description, "description", "", "for people")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	return cmd
 }
 
 func rotateWebhook(s *shell.Shell) *cobra.Command {
 	var reason string
 	cmd := &cobra.Command{
-		Use: "rotate ID", Short: "Make a new secret and print it, once; the old one signs too for 24 hours", Args: cobra.ExactArgs(1),
+		Use: "rotate ID", Short: "Make a new secret and print it, once; the old one also signs for 24 hours", Args: cobra.ExactArgs(1),
 		RunE: onWebhooks(s, func(ctx context.Context, o *operatewebhooks.Service, args []string) error {
 			id, err := o.Find(ctx, args[0])
 			if err != nil {
@@ -156,7 +156,7 @@ func rotateWebhook(s *shell.Shell) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	return cmd
 }
 
@@ -176,11 +176,11 @@ func webhookVerb(s *shell.Shell, verb, short string) *cobra.Command {
 			return err
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	return cmd
 }
 
-// deliveryQuery is which deliveries a command is about.
+// deliveryQuery selects the deliveries of a command.
 type deliveryQuery struct {
 	account, webhook, state string
 	limit                   int
@@ -190,7 +190,7 @@ type deliveryQuery struct {
 func (q *deliveryQuery) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&q.account, "account", "", "name or id of an account; default: all")
 	cmd.Flags().StringVar(&q.webhook, "webhook", "", "id of a webhook; default: all")
-	cmd.Flags().IntVar(&q.limit, "limit", 20, "how many at most, newest first, up to 1,000")
+	cmd.Flags().IntVar(&q.limit, "limit", 20, "maximum number, newest first, up to 1,000")
 	shell.JSONFlag(cmd, &q.asJSON)
 }
 
@@ -210,7 +210,7 @@ func webhookDeliveries(s *shell.Shell) *cobra.Command {
 func deadWebhooks(s *shell.Shell) *cobra.Command {
 	q := deliveryQuery{state: string(webhook.Dead)}
 	cmd := &cobra.Command{
-		Use: "dead", Short: "List dead letters: deliveries that were given up", Args: cobra.NoArgs,
+		Use: "dead", Short: "List dead letters: deliveries that were abandoned", Args: cobra.NoArgs,
 		RunE: onWebhooks(s, func(ctx context.Context, o *operatewebhooks.Service, _ []string) error {
 			return printDeliveries(ctx, s, o, q)
 		}),
@@ -254,7 +254,7 @@ func printDeliveries(ctx context.Context, s *shell.Shell, o *operatewebhooks.Ser
 	return p.Err()
 }
 
-// lastTry says how the latest attempt ended.
+// lastTry describes the outcome of the latest attempt.
 func lastTry(d webhook.Delivery) string {
 	if len(d.Tries) == 0 {
 		return "–"
@@ -272,12 +272,12 @@ func replayWebhooks(s *shell.Shell) *cobra.Command {
 	var sure bool
 	cmd := &cobra.Command{
 		Use: "replay [DELIVERY...]", Short: "Attempt deliveries again: those named, or all dead letters of a webhook",
-		Long: `Attempt deliveries again, under the ids that they had. All dead letters of a webhook are only
-counted without --yes, and are replayed 1,000 at a time.`,
+		Long: `Attempt deliveries again, under their original ids. Without --yes, the dead letters of a webhook are
+only counted; with it, they are replayed 1,000 at a time.`,
 		RunE: onWebhooks(s, func(ctx context.Context, o *operatewebhooks.Service, args []string) error {
 			by := operate.Attribution{Actor: shell.Operator(), Reason: reason}
 			if (endpoint == "") == (len(args) == 0) {
-				return errors.New("name deliveries by their ids, or give --webhook; not both")
+				return errors.New("give ids of deliveries or --webhook, not both")
 			}
 			if endpoint != "" {
 				return replayDead(ctx, s, o, endpoint, sure, by)
@@ -290,14 +290,14 @@ counted without --yes, and are replayed 1,000 at a time.`,
 				if err := o.ReplayOne(ctx, id, by); err != nil {
 					return err
 				}
-				fmt.Fprintf(s.Out, "%s will be attempted again\n", id) //nolint:errcheck // said for people
+				fmt.Fprintf(s.Out, "%s will be attempted again\n", id) //nolint:errcheck // output for people only
 			}
 			return nil
 		}),
 	}
-	cmd.Flags().StringVar(&endpoint, "webhook", "", "id of the webhook whose dead letters are meant")
-	cmd.Flags().BoolVar(&sure, "yes", false, "do it: dead letters of a webhook are only counted without")
-	cmd.Flags().StringVar(&reason, "reason", "", "why, for the record")
+	cmd.Flags().StringVar(&endpoint, "webhook", "", "id of a webhook, to select all of its dead letters")
+	cmd.Flags().BoolVar(&sure, "yes", false, "make the change; without it, dead letters of a webhook are only counted")
+	cmd.Flags().StringVar(&reason, "reason", "", "reason that is recorded with the change")
 	return cmd
 }
 

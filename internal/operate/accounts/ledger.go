@@ -21,7 +21,7 @@ type Entry struct {
 	Reason    string    `json:"reason,omitempty"`
 }
 
-// ledgerEntries folds a ledger and returns each step and the final balance.
+// ledgerEntries folds a ledger and returns each entry and the final balance.
 func ledgerEntries(ctx context.Context, events *eventstore.Store, id string) ([]Entry, credit.Balance, error) {
 	entries := []Entry{}
 	recorded := eventlog.Read(ctx, events, credit.Stream(id), 0)

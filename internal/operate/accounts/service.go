@@ -23,7 +23,7 @@ type Service struct {
 	storage       *accountstore.Storage
 }
 
-// New returns the service over a database, with what accounts keep.
+// New returns the service over a database. Its further arguments are the stores of an account's data.
 func New(pool *postgres.Pool, events *eventstore.Store, storage *accountstore.Storage) Service {
 	return Service{
 		pool: pool, store: accountstore.New(pool), events: events, credits: accountstore.NewCredits(pool, events),
@@ -44,7 +44,7 @@ func (a Service) Keys(ctx context.Context, owner string) ([]account.Key, error) 
 	return a.store.Keys(ctx, owner)
 }
 
-// by returns a store that records by as the actor and reason of its changes.
+// by returns a store that records by as the actor and the reason of its changes.
 func (a Service) by(by operate.Attribution) *accountstore.RecordedAccounts {
 	return a.store.Recorded(a.events, eventlog.Meta{Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID})
 }
@@ -102,22 +102,23 @@ func (a Service) Balance(ctx context.Context, owner string) (credit.Balance, err
 	return a.credits.Balance(ctx, owner)
 }
 
-// Named returns the account of that id, or else of that name.
+// Named returns the account with that id, or else with that name.
 func (a Service) Named(ctx context.Context, text string) (account.Account, error) {
 	return operate.Account(ctx, a.pool, text)
 }
 
-// AllKept returns what every account keeps, by its id.
+// AllKept returns the stored bytes of every account, by its id.
 func (a Service) AllKept(ctx context.Context) (map[string]account.Storage, error) {
 	return a.storage.All(ctx)
 }
 
-// Recount adds up the records of an account's files. It returns that and what is kept count of, which are equal.
+// Recount adds up the records of an account's files. It returns the sum and the stored count, which should be equal.
 func (a Service) Recount(ctx context.Context, owner string) (counted, kept account.Storage, err error) {
 	return a.storage.Recount(ctx, owner)
 }
 
-// Ledger returns each step of an account's ledger, the balance that they add up to, and the balance in force.
+// Ledger returns each entry of an account's ledger, the balance that results from the entries, and the stored
+// balance.
 func (a Service) Ledger(ctx context.Context, owner string) (entries []Entry, folded, inForce credit.Balance, err error) {
 	if inForce, err = a.credits.Balance(ctx, owner); err != nil {
 		return nil, folded, inForce, err
@@ -126,7 +127,7 @@ func (a Service) Ledger(ctx context.Context, owner string) (entries []Entry, fol
 	return entries, folded, inForce, err
 }
 
-// RebuildLedger writes the balance in force anew from the events.
+// RebuildLedger computes the stored balance again from the events.
 func (a Service) RebuildLedger(ctx context.Context, owner string) error {
 	_, _, err := a.credits.Rebuild(ctx, owner)
 	return err

@@ -46,7 +46,7 @@ func callStates(names []string) ([]call.State, error) {
 // UsageSince is the default period for which usage is added up.
 const UsageSince = "720h"
 
-// UsedSince adds up calls and charges by day, account and model, of one account or all.
+// UsedSince adds up calls and charges by day, account and model, for one account or for all.
 func UsedSince(ctx context.Context, pool *postgres.Pool, names map[string]string, account, since string) ([]usage.Day, error) {
 	now, err := operate.Now(ctx, pool)
 	if err != nil {
@@ -68,7 +68,7 @@ func CallsToReplay(ctx context.Context, pool *postgres.Pool, ids []string, q cal
 	if len(ids) == 0 {
 		page, err := calls.NewReader(pool).List(ctx, q)
 		if err == nil && len(page.Calls) == 0 {
-			err = fault.New(fault.NotFound, fault.CodeNoMatch, "no call matches: there is nothing to replay")
+			err = fault.New(fault.NotFound, fault.CodeNoMatch, "no call matches the filter")
 		}
 		return page.Calls, err
 	}
@@ -115,7 +115,7 @@ func (a Service) Reconcile(ctx context.Context, id call.ID, micros int64, by ope
 	return err
 }
 
-// Settle settles the call whose id begins with text with the price that the provider charged.
+// Settle settles the call whose id begins with text at the price that the provider charged.
 func Settle(ctx context.Context, pool *postgres.Pool, store *callstore.Store, text string, micros int64, by eventlog.Meta) (call.Call, error) {
 	t, err := records.Calls.History(ctx, pool, text)
 	if err != nil {

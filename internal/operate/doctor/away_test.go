@@ -8,12 +8,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 )
 
-// A Temporal that keeps its state in the PostgreSQL that is away is not what has to be mended.
+// If a PostgreSQL that Temporal shares is down, the remedy is to start PostgreSQL, not Temporal.
 func TestTemporalIsNotBlamedWhenPostgreSQLIsAway(t *testing.T) {
 	t.Parallel()
 	temporal := doctor.Finding{Check: "temporal", Status: doctor.Failing, Detail: "no answer", Remedy: "start Temporal"}
 	found := doctor.WithoutDatabase([]doctor.Finding{{Check: "database", Status: doctor.Failing}, temporal})
-	require.Contains(t, found[1].Detail, "PostgreSQL is away, too")
+	require.Contains(t, found[1].Detail, "PostgreSQL does not answer either")
 	require.Contains(t, found[1].Remedy, "start PostgreSQL first")
 	found = doctor.WithoutDatabase([]doctor.Finding{{Check: "database", Status: doctor.Healthy}, temporal})
 	require.Equal(t, temporal, found[1])

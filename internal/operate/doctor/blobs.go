@@ -11,18 +11,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// blobDoctor checks that the blob store has the blobs that the database names.
+// blobDoctor checks that the blob store contains the blobs in the database.
 type blobDoctor struct {
 	databaseDoctor
-	store func(context.Context) (blob.Store, error) // errNoDataDir: it is not on this machine
+	store func(context.Context) (blob.Store, error) // fails with errNoDataDir if the store is not on this machine
 }
 
-// present looks for bytes that assets name and the store has not, in a sample of the newest, and for the
-// store itself.
+// present checks that the blob store answers and contains the blobs of the newest assets.
 func (d blobDoctor) present(ctx context.Context) (Finding, error) {
 	store, err := d.store(ctx)
 	if errors.Is(err, operate.ErrNoDataDir) {
-		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+		return Finding{Status: Healthy, Detail: "not checked: the data directory is not on this machine"}, nil
 	}
 	if err != nil {
 		return Finding{}, err
@@ -41,25 +40,25 @@ func (d blobDoctor) present(ctx context.Context) (Finding, error) {
 			return Finding{}, err
 		}
 	}
-	f := Finding{Status: Healthy, Detail: fmt.Sprintf("the bytes of the %d newest files are there", len(hashes))}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("the blobs of the %d newest files exist", len(hashes))}
 	if missing > 0 {
-		f.Status, f.Detail = Failing, fmt.Sprintf("the bytes of %d of the %d newest files are missing", missing, len(hashes))
+		f.Status, f.Detail = Failing, fmt.Sprintf("the blobs of %d of the %d newest files are missing", missing, len(hashes))
 	}
-	return f.with("restore the blob store to a time not before the database's; files whose bytes are gone answer 404"), nil
+	return f.with("restore the blob store to a time not before the database's; files without a blob answer 404"), nil
 }
 
-// ruled is a store whose service may take objects away by rules of its own.
+// ruled is a store whose service may have rules that delete objects.
 type ruled interface {
-	// Harmful returns the rules, in words, that would take away what the store holds.
+	// Harmful returns descriptions of the rules that would delete objects of the store.
 	Harmful(ctx context.Context) ([]string, error)
 }
 
-// rules reports rules of the bucket that expire what the deployment holds. A credential need not have the right to read
-// them.
+// rules reports rules of the bucket that expire objects of the deployment. The bucket's credential may lack the right
+// to read the rules.
 func (d blobDoctor) rules(ctx context.Context) (Finding, error) {
 	store, err := d.store(ctx)
 	if errors.Is(err, operate.ErrNoDataDir) {
-		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+		return Finding{Status: Healthy, Detail: "not checked: the data directory is not on this machine"}, nil
 	}
 	if err != nil {
 		return Finding{}, err
@@ -70,16 +69,16 @@ func (d blobDoctor) rules(ctx context.Context) (Finding, error) {
 	}
 	harmful, err := bucket.Harmful(ctx)
 	if err != nil {
-		return Finding{Status: Healthy, Detail: "not looked at: " + operate.ErrorLine(err)}, nil
+		return Finding{Status: Healthy, Detail: "not checked: " + operate.ErrorLine(err)}, nil
 	}
 	if len(harmful) == 0 {
-		return Finding{Status: Healthy, Detail: "no lifecycle rule takes files away"}, nil
+		return Finding{Status: Healthy, Detail: "no lifecycle rule deletes files"}, nil
 	}
 	return Finding{
 		Status: Failing, Detail: list(harmful),
-		Remedy: "limit the rule to other prefixes, or disable it: the sweep removes files that nothing refers to any more (docs/storage.md)",
+		Remedy: "limit the rule to other prefixes, or disable it: the sweep removes unreferenced files (docs/storage.md)",
 	}, nil
 }
 
-// sampledBlobs is how many files are looked at: enough to see a store that was not restored, or the wrong one.
+// sampledBlobs is the number of checked files: enough to detect a store that was not restored, or the wrong store.
 const sampledBlobs = 200

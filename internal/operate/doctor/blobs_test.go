@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 )
 
-// withRules is a store in a bucket that has rules.
+// withRules is a store in a bucket with lifecycle rules.
 type withRules struct {
 	blob.Store
 	harmful []string
@@ -31,7 +31,7 @@ func TestDoctorNamesRulesThatExpireFiles(t *testing.T) {
 		"on disk":         {store, "ok", "data directory"},
 		"no harm":         {withRules{store, nil, nil}, "ok", "no lifecycle rule"},
 		"a rule":          {withRules{store, []string{`rule "tidy" expires objects below ""`}, nil}, "fail", `rule "tidy" expires`},
-		"may not be read": {withRules{store, nil, errors.New("Access Denied")}, "ok", "not looked at: Access Denied"},
+		"may not be read": {withRules{store, nil, errors.New("Access Denied")}, "ok", "not checked: Access Denied"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// Limits of the checks: the first from which an operator should look, the second from which clients notice.
+// Limits of the checks: from the first, an operator should act; from the second, clients are affected.
 const (
 	clockWarn, clockFail   = time.Second, 30 * time.Second // signed links and deadlines depend on the clock
 	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000, lists no longer wait for the view
@@ -69,7 +69,7 @@ func (d databaseDoctor) views(ctx context.Context) (Finding, error) {
 		most, details[i] = max(most, behind), fmt.Sprintf("%s %d behind", p.Name(), behind)
 	}
 	f := Finding{Status: grade(most, viewWarn, viewFail), Detail: fmt.Sprintf("%s; the log is at %d", strings.Join(details, ", "), head)}
-	return f.with("is a projector running? millrace serve --roles projector; then watch: millrace views list"), nil
+	return f.with("check that a projector runs (millrace serve --roles projector), then watch: millrace views list"), nil
 }
 
 // checkpointAhead returns the finding for a reader whose checkpoint is ahead of the log.
@@ -79,7 +79,7 @@ func checkpointAhead(p projections.Projection, ahead int64) Finding {
 		Detail: fmt.Sprintf("%s is %d positions past the end of the log: the database lost events that it has applied", p.Name(), ahead),
 	}
 	if len(p.Tables()) == 0 {
-		f.Remedy = "it stands still, and cannot be rebuilt: see \"Restore\" in docs/runbook.md"
+		f.Remedy = "it does not advance and cannot be rebuilt: see \"Restore\" in docs/runbook.md"
 	}
 	return f
 }
@@ -95,7 +95,7 @@ func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {
 	h := list[0]
 	return Finding{
 		Status: Failing, Detail: fmt.Sprintf("%d streams are halted; %s in %s: %s", len(list), h.Stream, h.Projection, h.Error),
-		Remedy: fmt.Sprintf("mend the cause, then: millrace views resume %s %s", h.Projection, h.Stream),
+		Remedy: fmt.Sprintf("remove the cause, then: millrace views resume %s %s", h.Projection, h.Stream),
 	}, nil
 }
 
@@ -113,7 +113,7 @@ func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
 	if intents.Error != "" {
 		f.Detail += ": " + intents.Error
 	}
-	return f.with("accepted jobs do not start: is Temporal reachable from the api and worker roles?"), nil
+	return f.with("accepted jobs do not start: check that the api and worker roles can reach Temporal"), nil
 }
 
 func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
@@ -122,17 +122,17 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(old) == 0 {
-		return Finding{Status: Healthy, Detail: "none is held for longer than " + inspect.Span(slotOld)}, nil
+		return Finding{Status: Healthy, Detail: "no slot is occupied for longer than  " + inspect.Span(slotOld)}, nil
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d held for longer than %s: %s", len(old), inspect.Span(slotOld), strings.Join(old[:min(len(old), shownSlots)], ", ")),
-		Remedy: "see what it does: millrace jobs timeline " + old[0],
+		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(slotOld), strings.Join(old[:min(len(old), shownSlots)], ", ")),
+		Remedy: "see its progress: millrace jobs timeline " + old[0],
 	}, nil
 }
 
-// workforce looks for processes that work, by their signs of life: a worker that stopped is missed in seconds, where the
-// engine remembers it for minutes.
+// workforce checks the heartbeats of workers. A stopped worker is noticed within seconds, while Temporal remembers it
+// for minutes.
 func (d databaseDoctor) workforce(ctx context.Context) (Finding, error) {
 	force, err := livestore.NewWorkers(d.pool).Workforce(ctx)
 	if err != nil {
@@ -156,11 +156,11 @@ func (d diskDoctor) free(context.Context) (Finding, error) {
 	var st unix.Statfs_t
 	err := unix.Statfs(dir, &st)
 	if errors.Is(err, fs.ErrNotExist) {
-		f := Finding{Status: Warning, Detail: fmt.Sprintf("there is no data directory %s on this machine", dir)}
+		f := Finding{Status: Warning, Detail: fmt.Sprintf("the data directory %s is not on this machine", dir)}
 		return f.with("run the doctor where the roles run, or give --data"), nil
 	}
 	if err != nil {
-		return Finding{}, fmt.Errorf("look at %s: %w", dir, err)
+		return Finding{}, fmt.Errorf("read the free space of %s: %w", dir, err)
 	}
 	free, size := st.Bavail*uint64(st.Bsize), st.Blocks*uint64(st.Bsize) // block sizes are positive
 	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%.1f of %.1f GiB free in %s", gib(free), gib(size), dir)}
@@ -175,7 +175,7 @@ func (d diskDoctor) free(context.Context) (Finding, error) {
 
 func gib(bytes uint64) float64 { return float64(bytes) / (1 << 30) }
 
-// temporalDoctor looks at the engine and who works for it.
+// temporalDoctor checks Temporal and the workers that poll it.
 type temporalDoctor struct {
 	client    client.Client
 	namespace string
@@ -214,8 +214,8 @@ func (d temporalDoctor) exportWorkers(ctx context.Context) (Finding, error) {
 	return d.pollers(ctx, worker.ExportQueue(d.queue))
 }
 
-// pollers asks who takes workflow tasks of a queue; the engine remembers them for some minutes, so the
-// last sign of life counts.
+// pollers finds the workers that poll a task queue for workflow tasks. Temporal remembers them for some minutes, so
+// the time of the last poll counts.
 func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, error) {
 	described, err := d.client.DescribeTaskQueue(ctx, queue, enums.TASK_QUEUE_TYPE_WORKFLOW)
 	if err != nil {
@@ -230,10 +230,10 @@ func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, err
 		}
 	}
 	if len(names) == 0 {
-		return Finding{}, fmt.Errorf("nobody polls task queue %s", queue)
+		return Finding{}, fmt.Errorf("no worker polls task queue %s", queue)
 	}
 	quiet := max(0, time.Since(last))
 	f := Finding{Status: grade(quiet, 2*time.Minute, 5*time.Minute)} // a poll lasts up to a minute
 	f.Detail = fmt.Sprintf("%d poll %s, last seen %s ago: %s", len(names), queue, inspect.Span(quiet), strings.Join(names, ", "))
-	return f.with("the workers went away: start one with millrace serve --roles worker"), nil
+	return f.with("no worker polls any more: start one with millrace serve --roles worker"), nil
 }

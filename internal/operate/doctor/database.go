@@ -13,7 +13,7 @@ import (
 // databaseDoctor runs the checks of the database.
 type databaseDoctor struct{ pool *postgres.Pool }
 
-// oldestServer is the version number of the oldest PostgreSQL that the tests ran on.
+// oldestServer is the version number of the oldest PostgreSQL with which Millrace is tested.
 const oldestServer = 150000
 
 func (d databaseDoctor) server(ctx context.Context) (Finding, error) {

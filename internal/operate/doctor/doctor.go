@@ -41,7 +41,7 @@ type Examined struct {
 	Checks []Finding `json:"checks"`
 }
 
-// Check examines one thing. An error counts as a failing check.
+// Check examines one part of the deployment. An error counts as a failing check.
 type Check struct {
 	Name   string
 	Remedy string // shown with an error
@@ -59,7 +59,7 @@ func ThisVersion(version string) Finding {
 	}
 }
 
-// RunChecks runs checks. The others depend on the first, and are skipped if it fails.
+// RunChecks runs checks. If the first fails, the others, which depend on it, are skipped.
 func RunChecks(ctx context.Context, checks []Check) []Finding {
 	findings := make([]Finding, 0, len(checks))
 	for i, c := range checks {
@@ -78,20 +78,20 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 	return findings
 }
 
-// Failure returns the finding of a check that failed. An error of Temporal's client may know a better remedy.
+// Failure returns the finding of a failed check. Some errors of Temporal's client contain a better remedy.
 func Failure(err error, remedy string) Finding {
 	detail, better := dial.Remedy(detailOf(err))
 	return Finding{Status: Failing, Detail: detail, Remedy: cmp.Or(better, remedy)}
 }
 
-// WithoutDatabase corrects what is said of Temporal when PostgreSQL is away: where both use one server, Temporal cannot
-// answer either, and is not what has to be mended.
+// WithoutDatabase corrects the finding of Temporal when PostgreSQL is down. If Temporal stores its state in the same
+// server, it cannot answer either, and only PostgreSQL needs to be started.
 func WithoutDatabase(findings []Finding) []Finding {
 	away := slices.ContainsFunc(findings, func(f Finding) bool { return f.Check == "database" && f.Status == Failing })
 	for i := range findings {
 		if f := &findings[i]; away && f.Check == "temporal" && f.Status == Failing {
-			f.Detail += "; PostgreSQL is away, too"
-			f.Remedy = "start PostgreSQL first: a Temporal that keeps its state there answers again by itself"
+			f.Detail += "; PostgreSQL does not answer either"
+			f.Remedy = "start PostgreSQL first: a Temporal that stores its state there then recovers by itself"
 		}
 	}
 	return findings
@@ -105,7 +105,7 @@ func detailOf(err error) string {
 	return operate.ErrorLine(err)
 }
 
-// grade returns the status of a value by its two limits.
+// grade returns the status of a value, given its two limits.
 func grade[T int | int64 | time.Duration | float64](value, warnAt, failAt T) string {
 	switch {
 	case value >= failAt:
@@ -124,7 +124,7 @@ func (f Finding) with(remedy string) Finding {
 	return f
 }
 
-// DatabaseChecks look at the database and at the blobs that it names.
+// DatabaseChecks examine the database and the blobs in it.
 func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store, error)) []Check {
 	d := databaseDoctor{pool}
 	b := blobDoctor{d, blobs}
@@ -146,12 +146,12 @@ func DatabaseChecks(pool *postgres.Pool, blobs func(context.Context) (blob.Store
 	}
 }
 
-// DiskChecks look at the disk of the data directory.
+// DiskChecks examine the disk of the data directory.
 func DiskChecks(cfg config.Config) []Check {
 	return []Check{{"disk", "check --data", diskDoctor{cfg.DataDir, cfg.DiskReserve}.free}}
 }
 
-// TemporalChecks look at the workflow engine and at who works for it.
+// TemporalChecks examine Temporal and its workers.
 func TemporalChecks(cfg config.Config, c client.Client) []Check {
 	t := temporalDoctor{client: c, namespace: cfg.TemporalNamespace, queue: cfg.TaskQueue}
 	return []Check{

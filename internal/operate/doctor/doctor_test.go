@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 )
 
-// run runs checks that only look, and returns the status and the detail of each that was run.
+// run runs checks that change nothing, and returns the status and the detail of each check that ran.
 func run(ctx context.Context, looks ...func(context.Context) error) []string {
 	checks := make([]doctor.Check, len(looks))
 	for i, look := range looks {
@@ -27,8 +27,8 @@ func run(ctx context.Context, looks ...func(context.Context) error) []string {
 	return found
 }
 
-// What is asked over HTTP is answered in bounded time: with nothing that the others stand on they are not run, and what
-// gives no answer is said to give none.
+// The doctor answers in bounded time over HTTP. Checks whose prerequisite fails are skipped, and a check that gives
+// no answer is reported as such.
 func TestDoctorDoesNotWaitForUnavailableServers(t *testing.T) {
 	t.Parallel()
 	well := func(context.Context) error { return nil }

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// queues reports queues that are paused, draining or stopped: an operator did that, and may have forgotten.
+// queues reports queues that are paused, draining or stopped, because an operator may have forgotten them.
 func (d databaseDoctor) queues(ctx context.Context) (Finding, error) {
 	states, err := accountstore.NewGates(d.pool, nil).States(ctx, MaxQueues)
 	if err != nil {
@@ -65,9 +65,9 @@ func closedQueue(st gate.State, names map[string]string) string {
 
 func resumeOf(st gate.State, names map[string]string) string {
 	if st.Account == gate.All {
-		return "if it is no longer wanted: millrace queue resume --reason WHY"
+		return "to open it again: millrace queue resume --reason WHY"
 	}
-	return fmt.Sprintf("if it is no longer wanted: millrace queue resume --account %s --reason WHY", ownerName(st.Account, names))
+	return fmt.Sprintf("to open it again: millrace queue resume --account %s --reason WHY", ownerName(st.Account, names))
 }
 
 func ownerName(account string, names map[string]string) string {
@@ -80,49 +80,49 @@ func ownerName(account string, names map[string]string) string {
 	return inspect.Clean(account)
 }
 
-// stuckAfter is how long a running job may go without recording an event. The longest native nodes take minutes,
-// and the deadline of a model call is far shorter.
+// stuckAfter is the time for which a running job may record no event. The longest native nodes take minutes, and the
+// deadline of a model call is far shorter.
 const stuckAfter = 30 * time.Minute
 
-// stuck finds running jobs that recorded no event for stuckAfter. A node's heartbeats go to the workflow engine;
-// when they stop, the engine runs the node elsewhere, and that is recorded.
+// stuck finds running jobs that have recorded no event for stuckAfter. A node's heartbeats go to Temporal; when they
+// stop, Temporal runs the node on another worker, which records an event.
 func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
 	found, err := operatestore.New(d.pool).SilentJobs(ctx, stuckAfter, MaxQueues)
 	if err != nil {
 		return Finding{}, err
 	}
 	if len(found) == 0 {
-		return Finding{Status: Healthy, Detail: "every running job has recorded something within " + inspect.Span(stuckAfter)}, nil
+		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + inspect.Span(stuckAfter)}, nil
 	}
 	first := found[0]
-	last := "nothing at all"
+	last := "no event"
 	if first.Last != "" {
 		last = "last " + first.Last
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d jobs run and have been silent; %s for %s, %s", len(found), first.Job, inspect.Span(first.For), last),
-		Remedy: fmt.Sprintf("see where it is: millrace jobs show %s --workflow; if its workflow is gone: millrace jobs requeue %s; to give it up: millrace jobs cancel %s",
+		Detail: fmt.Sprintf("%d running jobs record no events; %s for %s, %s", len(found), first.Job, inspect.Span(first.For), last),
+		Remedy: fmt.Sprintf("see its progress: millrace jobs show %s --workflow; if its workflow no longer exists: millrace jobs requeue %s; to stop it: millrace jobs cancel %s",
 			first.Job, first.Job, first.Job),
 	}, nil
 }
 
 const (
-	// maxWalked bounds how many blobs the doctor looks at: the sweep of the workers looks at all.
+	// maxWalked bounds the number of blobs that the doctor checks. The sweep of the workers checks all.
 	maxWalked = 20_000
-	// orphanAge is the age from which a blob without a reference is one that the sweep has passed by: twice
-	// its grace period and its interval.
+	// orphanAge is the age from which the sweep should have removed a blob without a reference: twice its grace
+	// period and its interval.
 	orphanAge = 4 * time.Hour
-	// orphanBatch is how many blobs one query asks about.
+	// orphanBatch is the number of blobs in one query.
 	orphanBatch = 500
-	// orphanWarn is how many are worth a look.
+	// orphanWarn is the number of unreferenced blobs from which the check warns.
 	orphanWarn = 1
 )
 
 // errStopWalk ends a walk.
 var errStopWalk = errors.New("enough")
 
-// orphans counts blobs that nothing refers to.
+// orphans counts unreferenced blobs.
 type orphans struct {
 	refs     asset.References
 	cutoff   time.Time
@@ -165,11 +165,11 @@ func (o *orphans) ask(ctx context.Context) error {
 	return nil
 }
 
-// orphans counts blobs that nobody refers to and that should have been collected, in a bounded walk.
+// orphans counts unreferenced blobs that should have been collected, in a bounded walk.
 func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 	store, err := d.store(ctx)
 	if errors.Is(err, operate.ErrNoDataDir) {
-		return Finding{Status: Healthy, Detail: "not looked at: the data directory is not on this machine"}, nil
+		return Finding{Status: Healthy, Detail: "not checked: the data directory is not on this machine"}, nil
 	}
 	if err != nil {
 		return Finding{}, err
@@ -199,9 +199,9 @@ func (o *orphans) found(cut bool) Finding {
 	}
 	f := Finding{
 		Status: grade(o.orphaned, orphanWarn, maxWalked+1),
-		Detail: fmt.Sprintf("%d of %s, %.1f MiB, are referred to by nothing for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
+		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
 	}
-	return f.with("workers collect them every hour: is one running, and what does its log say of the sweep?")
+	return f.with("workers collect them every hour: check that a worker runs, and its log for errors of the sweep")
 }
 
 // MaxQueues bounds a listing of queues.

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Served examines a deployment from a process of it.
+// Served examines a deployment from within one of its processes.
 type Served struct {
 	Config  config.Config
 	Pool    *postgres.Pool
@@ -22,7 +22,8 @@ type Served struct {
 	Client  client.Client
 }
 
-// servedTimeout bounds all checks of one answer together: what is not looked at by then is said to have given no answer.
+// servedTimeout bounds all checks of one answer together. Checks that have not finished by then are reported as
+// giving no answer.
 const servedTimeout = 30 * time.Second
 
 // Examine returns the findings of all checks, without secrets.

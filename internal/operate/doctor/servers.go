@@ -16,15 +16,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// Servers is what the checks read of ComfyUI servers; serverstore.Store is it.
+// Servers reads the registry of ComfyUI servers for the checks; serverstore.Store implements it.
 type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 	Waits(ctx context.Context) ([]server.Waiting, error)
-	// Classes returns class definitions by their digest; NotFound when they are not kept.
+	// Classes returns class definitions by their digest, or NotFound if they are not stored.
 	Classes(ctx context.Context, digest string) ([]byte, error)
 }
 
-// ServerChecks look at the ComfyUI servers, at the classes that depend on one of them, and at what waits for one.
+// ServerChecks examine the ComfyUI servers, the classes that depend on a single server, and the segments that wait
+// for a server.
 func ServerChecks(servers Servers) []Check {
 	d := serverDoctor{servers}
 	return []Check{
@@ -38,10 +39,10 @@ func ServerChecks(servers Servers) []Check {
 // serverDoctor runs the checks of ComfyUI servers.
 type serverDoctor struct{ Servers }
 
-// maxNamed bounds how many servers, classes or jobs a finding names.
+// maxNamed bounds the servers, classes or jobs that a finding lists.
 const maxNamed = 3
 
-// list joins the first of some texts, and says how many more there are.
+// list joins the first few texts and gives the number of the others.
 func list(texts []string) string {
 	if len(texts) > maxNamed {
 		return strings.Join(texts[:maxNamed], "; ") + fmt.Sprintf("; and %d more", len(texts)-maxNamed)
@@ -49,14 +50,14 @@ func list(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// away finds servers that do not answer. That all of them are away fails the check.
+// away finds servers that do not answer. The check fails only if no server answers.
 func (d serverDoctor) away(ctx context.Context) (Finding, error) {
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
 		return Finding{}, err
 	}
 	if len(all) == 0 {
-		return Finding{Status: Healthy, Detail: "none is registered; graphs run here, as far as their classes are native"}, nil
+		return Finding{Status: Healthy, Detail: "no server is registered; only graphs of native classes run"}, nil
 	}
 	counts := map[server.State]int{}
 	var away []string
@@ -74,7 +75,7 @@ func (d serverDoctor) away(ctx context.Context) (Finding, error) {
 	if len(away) > 0 {
 		f.Status, f.Detail = grade(len(away), 1, len(all)), f.Detail+". Away: "+list(away)
 	}
-	return f.with("start it, or see whether workers reach its address; if it is gone: millrace servers remove URL --reason WHY"), nil
+	return f.with("start it, or check that workers reach its address; if it no longer exists: millrace servers remove URL --reason WHY"), nil
 }
 
 func awayFor(s *server.Server) string {
@@ -84,14 +85,14 @@ func awayFor(s *server.Server) string {
 	return ", last seen " + inspect.Span(time.Since(*s.SeenAt)) + " ago"
 }
 
-// refused finds servers that cannot be driven, with the reason and the version.
+// refused finds unsupported servers, with the reason and the version.
 func (d serverDoctor) refused(ctx context.Context) (Finding, error) {
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
 		return Finding{}, err
 	}
 	var refused []string
-	remedy := "upgrade it to ComfyUI 0.3.57 or later, or mend its address; then: millrace servers show URL"
+	remedy := "upgrade it to ComfyUI 0.3.57 or later, or correct its address; then: millrace servers show URL"
 	for _, s := range all {
 		if s.Health != server.Unusable {
 			continue
@@ -106,12 +107,12 @@ func (d serverDoctor) refused(ctx context.Context) (Finding, error) {
 		}
 	}
 	if len(refused) == 0 {
-		return Finding{Status: Healthy, Detail: "none: each that answers can be driven"}, nil
+		return Finding{Status: Healthy, Detail: "none: every server that answers is supported"}, nil
 	}
-	return Finding{Status: Warning, Detail: fmt.Sprintf("%d cannot be driven: %s", len(refused), list(refused)), Remedy: remedy}, nil
+	return Finding{Status: Warning, Detail: fmt.Sprintf("%d cannot be used: %s", len(refused), list(refused)), Remedy: remedy}, nil
 }
 
-// classes finds classes, native ones aside, that no answering server has: graphs that need them wait.
+// classes finds classes, other than native ones, that no answering server has: graphs that need them wait.
 func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
@@ -155,8 +156,8 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 		names = append(names, inspect.Clean(name)+" on "+where)
 	}
 	return Finding{
-		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that are away, and graphs with them wait: %s", len(missing), list(names)),
-		Remedy: "bring the server back, or install the nodes on one that answers",
+		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that do not answer, so graphs with them wait: %s", len(missing), list(names)),
+		Remedy: "start the server, or install the nodes on one that answers",
 	}, nil
 }
 
@@ -169,7 +170,7 @@ func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[
 		}
 		body, err := d.Classes(ctx, s.Digest)
 		if fault.Is(err, fault.NotFound) {
-			continue // the next look keeps them
+			continue // the next probe will store them
 		}
 		if err != nil {
 			return nil, err
@@ -181,17 +182,17 @@ func (d serverDoctor) documents(ctx context.Context, all []*server.Server) (map[
 	return documents, nil
 }
 
-// waitWarn is how long a segment may wait for a server that exists.
+// waitWarn is the time that a segment may wait for an existing server.
 const waitWarn = 15 * time.Minute
 
-// queue finds segments that wait for what no registered server has, and segments that have waited for long.
+// queue finds segments that no registered server could run, and segments that have waited for long.
 func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 	waiting, err := d.Waits(ctx)
 	if err != nil {
 		return Finding{}, err
 	}
 	if len(waiting) == 0 {
-		return Finding{Status: Healthy, Detail: "nothing waits for a server"}, nil
+		return Finding{Status: Healthy, Detail: "no segment waits for a server"}, nil
 	}
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
@@ -216,15 +217,15 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 	switch {
 	case len(never) > 0:
 		f.Status = Failing
-		f.Detail += fmt.Sprintf(", %d of them for what no registered server has: %s", len(never), list(never))
+		f.Detail += fmt.Sprintf(", %d of them for a class, model or label that no registered server has: %s", len(never), list(never))
 	case len(long) > 0:
 		f.Status = Warning
 		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), inspect.Span(waitWarn), list(long))
 	}
-	return f.with("register a server that has it (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
+	return f.with("register a server that has the missing part (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
 }
 
-// possible reports whether some registered server could run a segment, if it answered and were not drained.
+// possible reports whether some registered server could run a segment if it answered and were not draining.
 func possible(all []*server.Server, documents map[string]*remote.Document, w *server.Wait) bool {
 	willing := make([]*server.Server, len(all))
 	for i, s := range all {

@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
 )
 
-// rack is a registry of servers whose digests are the names of their classes, joined by commas.
+// rack is a registry of servers. The digest of a server's classes consists of their names, joined by commas.
 type rack struct {
 	servers []*server.Server
 	waits   []server.Waiting
@@ -79,7 +79,7 @@ func TestTheDoctorFindsServersThatCannotHelp(t *testing.T) {
 		check, status string
 		says          []string
 	}{
-		"none":                        {rack{}, "servers", "ok", []string{"none is registered"}},
+		"none":                        {rack{}, "servers", "ok", []string{"no server is registered"}},
 		"all answer":                  {rack{servers: []*server.Server{one("http://a", "K", nil)}}, "servers", "ok", []string{"1 registered: 1 healthy"}},
 		"one of two is away":          {rack{servers: []*server.Server{one("http://a", "K", nil), one("http://b", "K", away)}}, "servers", "warn", []string{"http://b, last seen", "connection refused"}},
 		"all are away":                {rack{servers: []*server.Server{one("http://b", "K", away)}}, "servers", "fail", []string{"http://b"}},

@@ -9,11 +9,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 
-// hookWarn is the age at which a waiting delivery is reported: the endpoint failed for a day, or no process
-// delivers webhooks.
+// hookWarn is the age from which a waiting delivery is reported: either the endpoint has failed for a day, or no
+// process delivers webhooks.
 const hookWarn = 24 * time.Hour
 
-// webhooks checks for undelivered messages. It only warns, because the owner of an endpoint must repair it.
+// webhooks checks for undelivered messages. It only warns, because only the owner of an endpoint can repair it.
 func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
 	st, err := webhookstore.New(d.pool, nil).State(ctx)
 	if err != nil {
@@ -25,9 +25,9 @@ func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
 	}
 	switch {
 	case st.Oldest >= hookWarn:
-		f.Status, f.Remedy = Warning, "see to whom: millrace webhooks deliveries --status pending; is a worker running?"
+		f.Status, f.Remedy = Warning, "see their endpoints: millrace webhooks deliveries --status pending; check that a worker runs"
 	case st.Dead > 0:
-		f.Status, f.Remedy = Warning, "see why: millrace webhooks dead; then: millrace webhooks replay --webhook ID"
+		f.Status, f.Remedy = Warning, "see the reasons: millrace webhooks dead; then: millrace webhooks replay --webhook ID"
 	}
 	return f, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
-// A deployment whose workers have gone is not well, whatever Temporal still remembers of them.
+// A deployment without workers is unhealthy, even while Temporal still remembers them.
 func TestDoctorMissesWorkers(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))

@@ -22,7 +22,7 @@ func FirstExecution(ctx context.Context, c client.Client, workflow string) (stri
 	event, err := it.Next()
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
-		return "", fault.Wrap(err, fault.NotFound, "", "Temporal has no history of %s: it never began, or Temporal's retention has passed", workflow)
+		return "", fault.Wrap(err, fault.NotFound, "", "Temporal has no history of %s: the workflow never began, or Temporal's retention has passed", workflow)
 	}
 	if err != nil {
 		return "", fmt.Errorf("read the history of workflow %s: %w", workflow, err)
@@ -30,7 +30,7 @@ func FirstExecution(ctx context.Context, c client.Client, workflow string) (stri
 	return event.GetWorkflowExecutionStartedEventAttributes().GetFirstExecutionRunId(), nil
 }
 
-// HistoryFiles expands paths to files: a file to itself, a directory to the histories (*.json) in it.
+// HistoryFiles expands paths to files: a directory stands for the histories (*.json) in it.
 func HistoryFiles(args []string) ([]string, error) {
 	var files []string
 	for _, arg := range args {
@@ -49,17 +49,18 @@ func HistoryFiles(args []string) ([]string, error) {
 		files = append(files, found...)
 	}
 	if len(files) == 0 {
-		return nil, errors.New("there are no histories (*.json) there")
+		return nil, errors.New("no histories (*.json) found")
 	}
 	return files, nil
 }
 
-// taskCompleted reports whether an event shows that workflow code ran. A history without one cannot be replayed.
+// taskCompleted reports whether an event shows that workflow code ran. A history without such an event cannot be
+// replayed.
 func taskCompleted(e *historypb.HistoryEvent) bool {
 	return e.GetEventType() == enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED
 }
 
-// maxHistory is the maximum size of a file in bytes. The engine's own limit for a history is lower.
+// maxHistory is the maximum size of a file in bytes. Temporal's own limit for a history is lower.
 const maxHistory = 256 << 20
 
 func readHistory(file string) (*historypb.History, error) {
@@ -70,7 +71,7 @@ func readHistory(file string) (*historypb.History, error) {
 	defer f.Close() // read only
 	events, err := client.HistoryFromJSON(io.LimitReader(f, maxHistory), client.HistoryJSONOptions{})
 	if err != nil || len(events.GetEvents()) == 0 {
-		return nil, errors.New("this is not a workflow history in JSON")
+		return nil, errors.New("the file is not a workflow history in JSON")
 	}
 	return events, nil
 }

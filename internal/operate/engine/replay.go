@@ -36,7 +36,7 @@ type Replayed struct {
 // Replayer replays histories against the workflow code of this binary.
 type Replayer struct {
 	Log       sdklog.Logger
-	Converter converter.DataConverter // reads what histories hold
+	Converter converter.DataConverter // decodes the payloads of histories
 }
 
 // NewReplayer returns a replayer.
@@ -53,7 +53,7 @@ func ReplayRuns(ctx context.Context, c client.Client, with Replayer, h inspect.H
 			return nil, err
 		}
 		if out.Result == "forgotten" && run.ID == "" && !h.Ended() {
-			out.Result = "not started" // it waits in its queue, or for Temporal: there is nothing to forget yet
+			out.Result = "not started" // the run waits in its queue or for Temporal, so a missing history is normal
 		}
 		out.Job = h.Job()
 		all = append(all, out)
@@ -61,7 +61,7 @@ func ReplayRuns(ctx context.Context, c client.Client, with Replayer, h inspect.H
 	return all, nil
 }
 
-// ReplayChain replays an execution, the latest of the workflow for "", and those that continue it.
+// ReplayChain replays an execution, or the workflow's latest execution for "", and the executions that continue it.
 func ReplayChain(ctx context.Context, c client.Client, with Replayer, workflow, execution string) (Replayed, error) {
 	out := Replayed{Workflow: workflow, Result: "replays"}
 	for {
@@ -104,7 +104,7 @@ func (r Replayer) replay(history *historypb.History) error {
 	return replayer.ReplayWorkflowHistory(r.Log, history)
 }
 
-// verdict returns what a failed replay says: that this version takes another course, or that a key is gone.
+// verdict returns the result of a failed replay: either the code of this version diverges, or a key is missing.
 func verdict(err error) (result, step, detail string) {
 	detail = operate.ErrorLine(err)
 	if _, missing, ok := strings.Cut(detail, payload.Missing); ok {
@@ -113,7 +113,7 @@ func verdict(err error) (result, step, detail string) {
 	return "diverges", divergence(err), detail
 }
 
-// Messages of the SDK for a step that the replay did not repeat.
+// Messages of the SDK about a step that the replay did not repeat.
 var (
 	expectedAt = regexp.MustCompile(`matching (\w+) command was expected in history event position (\d+)`)
 	eventOf    = regexp.MustCompile(`(?:history event is|missing replay command for|history event) (.*?)(?:, replay command is|, replay|$)`)

@@ -23,7 +23,7 @@ import (
 type WithWorkflow struct {
 	History   any            `json:"history"`
 	Workflow  []inspect.Step `json:"workflow"`
-	Forgotten []string       `json:"forgotten,omitempty"` // workflows that the engine does not know
+	Forgotten []string       `json:"forgotten,omitempty"` // workflows that Temporal no longer has
 }
 
 // WorkflowSteps reads the histories of all runs, and follows executions that continued as new.
@@ -51,7 +51,7 @@ func WorkflowSteps(ctx context.Context, c client.Client, runs []Execution) (step
 	return steps, missing, nil
 }
 
-// executionSteps reads one execution. next is the execution that continues it, if any.
+// executionSteps reads one execution. next is the execution that continues it, or the zero value.
 func executionSteps(ctx context.Context, c client.Client, id, execution string, run int) (steps []inspect.Step, next string, err error) {
 	scheduled := map[int64]string{}
 	it := c.GetWorkflowHistory(ctx, id, execution, false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
@@ -104,7 +104,7 @@ func detail(event *historypb.HistoryEvent, scheduled map[int64]string) string {
 	return ""
 }
 
-// EngineTimeout bounds the reading of workflow histories for one answer.
+// EngineTimeout bounds the time for reading workflow histories for one answer.
 const EngineTimeout = 30 * time.Second
 
 // WithWorkflows returns a history together with the steps of its workflows, as a value for JSON without secrets.
@@ -115,7 +115,7 @@ func WithWorkflows(ctx context.Context, c client.Client, history any, runs []Exe
 	return operate.Redacted(WithWorkflow{History: history, Workflow: steps, Forgotten: missing}, err)
 }
 
-// Execution names a run in the workflow engine; id "" is its latest execution.
+// Execution names a run in Temporal. The id "" means its latest execution.
 type Execution struct {
 	Run      int
 	Workflow string

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/worker/payload"
 )
 
-// Stuck is a running workflow that waits for keys that are gone.
+// Stuck is a running workflow that cannot continue because keys of its payloads are missing.
 type Stuck struct {
 	Workflow string   `json:"workflow"`
 	Type     string   `json:"type"`
@@ -26,8 +26,8 @@ type Stuck struct {
 // stuckPage is the number of workflows that one query lists.
 const stuckPage = 200
 
-// FindStuck returns the running workflows whose histories hold payloads of keys that the ring does not have. It reads the
-// histories of all that run.
+// FindStuck returns the running workflows whose histories contain payloads of keys that the ring does not have. It
+// reads the histories of all running workflows.
 func FindStuck(ctx context.Context, c client.Client, ring *payload.Ring) ([]Stuck, error) {
 	all := []Stuck{}
 	for token := []byte(nil); ; {
@@ -40,7 +40,7 @@ func FindStuck(ctx context.Context, c client.Client, ring *payload.Ring) ([]Stuc
 			events, _, err := DownloadHistory(ctx, c, id, w.GetExecution().GetRunId())
 			var gone *serviceerror.NotFound
 			if errors.As(err, &gone) {
-				continue // it has ended meanwhile
+				continue // it has ended in the meantime
 			}
 			if err != nil {
 				return nil, fmt.Errorf("read the history of workflow %s: %w", id, err)
@@ -59,7 +59,7 @@ func FindStuck(ctx context.Context, c client.Client, ring *payload.Ring) ([]Stuc
 	}
 }
 
-// missingKeys returns the ids of the keys that encrypted payloads of a history and that the ring does not have.
+// missingKeys returns the ids of keys that encrypt payloads of a history and that the ring does not have.
 func missingKeys(ctx context.Context, events *historypb.History, ring *payload.Ring) (keys []string, err error) {
 	err = proxy.VisitPayloads(ctx, events, proxy.VisitPayloadsOptions{
 		SkipSearchAttributes: true,

@@ -11,8 +11,8 @@ import (
 // followBatch is the number of events that are written at once.
 const followBatch = 500
 
-// Follow passes the events that q selects to print, first the recorded ones and then new ones as they are
-// appended, in the order of the log.
+// Follow passes the events that q selects to print: first the recorded ones, then new ones as they are appended, in
+// the order of the log.
 func (l Service) Follow(ctx context.Context, tail eventlog.Tail, q eventstore.LogSearch, print func([]inspect.Entry) error) error {
 	after := int64(0)
 	for more := true; more; {

@@ -44,16 +44,16 @@ type Page struct {
 	Before int64 `json:"before,omitempty"`
 }
 
-// Parse checks a filter and returns the search that it asks for, and the names of accounts by their ids.
+// Parse checks a filter and returns the equivalent search, and the names of accounts by their ids.
 func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, names map[string]string, err error) {
 	f.Limit = cmp.Or(f.Limit, DefaultLimit)
 	switch {
 	case f.Limit < 1 || f.Limit > maxListed:
 		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "limit must be between 1 and %d, not %d", maxListed, f.Limit)
 	case f.From < 0 || f.Before < 0:
-		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "positions begin with 1")
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a position must be 1 or greater")
 	case f.From > 0 && f.Before > 0:
-		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the position to read from or the one to read before, not both")
+		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "give from_position or before_position, not both")
 	case !utf8.ValidString(f.Stream+f.Type) || strings.ContainsRune(f.Stream+f.Type, 0):
 		return q, nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a stream and a type are texts without NUL characters")
 	}
@@ -129,19 +129,19 @@ func (l Service) Event(ctx context.Context, position int64) (any, error) {
 	return l.Lookup(ctx, position)
 }
 
-// Lookup returns the event at a position; NotFound where there is none.
+// Lookup returns the event at a position, or NotFound.
 func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 	rec, err := eventstore.EventAt(ctx, l.Pool, position)
 	if fault.Is(err, fault.NotFound) {
 		return Detail{}, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound,
-			"there is no event at position %d: the position was never used, or its append was rolled back, or it left the log with its job", position)
+			"no event is at position %d: the position was never used, its append was rolled back, or its job was retired", position)
 	}
 	if err != nil {
 		return Detail{}, err
 	}
 	d := Detail{Entry: inspect.EntryOf(l.Registry, rec)}
 	if _, err := uuid.Parse(d.Cause); err != nil {
-		return d, nil //nolint:nilerr // a cause that is not an event id has no event to show
+		return d, nil //nolint:nilerr // a cause that is not an event id has no event
 	}
 	rec, err = eventstore.EventByID(ctx, l.Pool, d.Cause)
 	if fault.Is(err, fault.NotFound) {
@@ -159,7 +159,7 @@ func (l Service) Lookup(ctx context.Context, position int64) (Detail, error) {
 type Counts struct {
 	Types []inspect.EventType `json:"types"`
 	Low   int64               `json:"counted_from"` // the lowest position that was counted
-	Whole bool                `json:"whole"`        // nothing was recorded before it
+	Whole bool                `json:"whole"`        // no event was recorded before it
 }
 
 // Types implements admin.Events.

@@ -104,7 +104,7 @@ func hashes(j job.Job) string {
 	return strings.Join(all, ", ")
 }
 
-// graphNode holds the parts of a node that affect its run. Titles and positions are not compared.
+// graphNode holds the parts of a node that affect its run. Titles and positions are ignored.
 type graphNode struct {
 	Class  string                     `json:"class_type"`
 	Inputs map[string]json.RawMessage `json:"inputs"`
@@ -167,7 +167,7 @@ func compact(raw json.RawMessage) string {
 	return out.String()
 }
 
-// nodeDifferences lists every node of either job with its outcome and time in both.
+// nodeDifferences lists every node of either job with its outcome and time in both jobs.
 func nodeDifferences(a, b History) []NodeDifference {
 	sa, sb := lastSpans(a), lastSpans(b)
 	out := []NodeDifference{}
@@ -210,7 +210,7 @@ func divergenceOf(a, b []Event) *Divergence {
 	return nil
 }
 
-// subject returns the node that an event is about, or the reason of a failure.
+// subject returns the node that an event refers to, or the reason of a failure.
 func subject(data any) string {
 	switch e := data.(type) {
 	case job.NodeStartedV1:

@@ -1,7 +1,7 @@
-// Package inspect turns recorded events into answers for an operator. For a job, call or asset: its events
-// and their causes, its state at any version or time, where its time went, and how it differs from another.
-// For the log as a whole: a listing of events. The package does no I/O (events in, values and text out) and
-// shows no secret; callers read the log and the workflow engine.
+// Package inspect turns recorded events into answers for an operator. For a job, call or asset it returns the events
+// and their causes, the state at any version or time, the use of time, and the differences from another job, call or
+// asset. For the whole log it returns a listing of events. The package does no I/O and shows no secret; callers read
+// the log and Temporal.
 package inspect
 
 import (
@@ -24,7 +24,7 @@ type Event struct {
 	ID        uuid.UUID       `json:"id"`
 	Type      string          `json:"type"`
 	At        time.Time       `json:"recorded_at"`
-	State     string          `json:"state,omitempty"` // of the job, the call or the asset, after it
+	State     string          `json:"state,omitempty"` // state of the job, call or asset after the event
 	Actor     string          `json:"actor,omitempty"`
 	RequestID string          `json:"request_id,omitempty"`
 	Cause     string          `json:"cause,omitempty"`
@@ -41,14 +41,14 @@ type History struct {
 	StreamHistory[job.Job]
 }
 
-// jobs is how the streams of jobs are read. Their time is measured by nodes and not by phases.
+// jobs describes how to read the streams of jobs. The time of jobs is measured by nodes and not by phases.
 var jobs = Kind[job.Job]{
 	Noun:   "job",
 	Fold:   job.Fold,
 	Status: func(j job.Job) (string, bool) { return string(j.State), j.State.Final() },
 }
 
-// Read folds a job's stream, as ReadStream does those of calls and assets.
+// Read folds the stream of a job.
 func Read(registry *eventlog.Registry, recorded []eventlog.Recorded) (History, error) {
 	h, err := ReadStream(jobs, registry, recorded)
 	if err != nil {
@@ -117,7 +117,7 @@ var timeLayouts = []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2
 func ParsePoint(text string) (Point, error) {
 	if n, err := strconv.ParseInt(strings.TrimPrefix(text, "v"), 10, 64); err == nil {
 		if n < 1 {
-			return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "versions begin with 1, not %d", n)
+			return Point{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a version must be 1 or greater, not %d", n)
 		}
 		return Point{Version: n}, nil
 	}
@@ -146,10 +146,10 @@ func cut(events []Event, p Point) (int, error) {
 		n++
 	}
 	if n == 0 {
-		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "there was nothing yet: the first event was recorded at %s", stamp(events[0].At))
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "no event was recorded by then; the first was recorded at %s", stamp(events[0].At))
 	}
 	if p.Version > events[n-1].Version {
-		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "it has %d versions, not %d", len(events), p.Version)
+		return 0, fault.New(fault.NotFound, fault.CodeVersionNotFound, "version %d does not exist; the last version is %d", p.Version, len(events))
 	}
 	return n, nil
 }

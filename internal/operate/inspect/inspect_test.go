@@ -78,7 +78,7 @@ func submission(sigma string) event {
 	}}
 }
 
-// done is a job that waited, was taken over by a second worker in node 2, and succeeded.
+// done is a job that waited, continued on a second worker in node 2, and succeeded.
 func done(sigma string) []event {
 	ms := time.Millisecond
 	return []event{
@@ -97,7 +97,7 @@ func done(sigma string) []event {
 	}
 }
 
-// broken is a job that failed, with a text that a terminal must not obey.
+// broken is a job that failed, with an error text that contains control sequences.
 func broken() []event {
 	failure := job.Failure{Code: "node_execution_error", Message: "no\x1b]0;owned\a such\nfile", Node: "2", Class: "ImageBlur", ExceptionType: "ValueError", Traceback: []string{"line 1\n"}}
 	events := append(done("2.5")[:5:5],
@@ -158,8 +158,8 @@ func TestHumanOutput(t *testing.T) {
 	}
 }
 
-// A worker was lost in node 10. Its bar begins where the attempt began that ended it, and node 2, which ran again because
-// what it had made was in the lost worker's memory, stays where its end was recorded.
+// A worker was lost in node 10. The bar of node 10 begins where its last attempt began. Node 2, which ran again
+// because its result was in the lost worker's memory, stays where its end was recorded.
 func TestTheTimelineShowsTheAttemptThatEndedANode(t *testing.T) {
 	t.Parallel()
 	ms := time.Millisecond

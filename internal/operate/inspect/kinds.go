@@ -28,21 +28,21 @@ var Assets = Kind[asset.Asset]{
 func callPhase(event any) Phase {
 	switch e := event.(type) {
 	case call.AcceptedV1:
-		return Phase{Name: "waits for a place", Wait: true}
+		return Phase{Name: "waits for a slot", Wait: true}
 	case call.AdmittedV1:
 		return Phase{Name: "waits for a worker", Wait: true}
 	case call.RequeuedV1:
-		return Phase{Name: "waits for a worker", Wait: true, Attempt: e.Run, Detail: "its workflow was gone"}
+		return Phase{Name: "waits for a worker", Wait: true, Attempt: e.Run, Detail: "its workflow no longer existed"}
 	case call.DispatchingV1:
 		return Phase{Name: "sent to the provider", Attempt: 1, Worker: e.Worker}
 	case call.ReroutedV1:
-		return Phase{Name: "sent to the provider", Attempt: 2, Detail: e.Server + ", the one before was " + e.Cause}
+		return Phase{Name: "sent to the provider", Attempt: 2, Detail: e.Server + ", the previous server was " + e.Cause}
 	case call.ProviderAcceptedV1:
 		return Phase{Name: "the provider works"}
 	case call.AnsweredV1:
 		return Phase{Name: "copies its assets and settles"}
 	case call.OutcomeUnknownV1:
-		return Phase{Name: "waits for an operator", Wait: true, Detail: "nobody knows what became of it"}
+		return Phase{Name: "waits for an operator", Wait: true, Detail: "its outcome is unknown"}
 	}
 	return Phase{}
 }
@@ -53,9 +53,9 @@ func assetPhase(event any) Phase {
 		if e.Producer != nil {
 			return Phase{Name: "in service", Detail: "saved by a node, hashed while it was written"}
 		}
-		return Phase{Name: "waits and is verified"}
+		return Phase{Name: "waits for verification and is verified"}
 	case asset.RequeuedV1:
-		return Phase{Name: "is looked into again", Attempt: 2, Detail: "nothing was looking into it"}
+		return Phase{Name: "is ingested again", Attempt: 2, Detail: "it had no running workflow"}
 	case asset.VerifiedV1:
 		if !e.OK {
 			return Phase{Name: "damaged"}
@@ -74,7 +74,7 @@ func assetPhase(event any) Phase {
 func (f Event) ofCall() string {
 	switch e := f.decoded.(type) {
 	case call.AcceptedV1:
-		return fmt.Sprintf("%s, %s, %s, $%s held", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
+		return fmt.Sprintf("%s, %s, %s, $%s reserved", e.Model, e.API, e.Mode, credit.Dollars(e.Held))
 	case call.AdmittedV1:
 		return fmt.Sprintf("run %d", e.Run)
 	case call.RequeuedV1:
@@ -82,7 +82,7 @@ func (f Event) ofCall() string {
 	case call.DispatchingV1:
 		return "worker " + e.Worker
 	case call.ReroutedV1:
-		return e.Server + ", the one before was " + e.Cause
+		return e.Server + ", the previous server was " + e.Cause
 	case call.ProviderAcceptedV1:
 		return "handle " + e.Handle
 	case call.AnsweredV1:
@@ -115,7 +115,7 @@ func (f Event) ofAsset() string {
 		if e.OK {
 			return fmt.Sprintf("%d bytes, as they were uploaded", e.Size)
 		}
-		return "the stored bytes are not those that were uploaded"
+		return "the stored bytes differ from the uploaded bytes"
 	case asset.ScannedV1:
 		return strings.TrimSpace(string(e.Scan.Verdict) + " " + e.Scan.Reason)
 	case asset.RetentionExtendedV1:

@@ -23,8 +23,8 @@ type Entry struct {
 	Event
 }
 
-// EntryOf converts a recorded event to an Entry, without secrets. An event whose type registry does not know,
-// or whose data does not decode, keeps its stored data, so that one bad event does not fail a listing.
+// EntryOf converts a recorded event to an Entry, without secrets. If registry does not have the event's type, or the
+// data cannot be decoded, the Entry keeps the stored data, so that one bad event does not fail a listing.
 func EntryOf(registry *eventlog.Registry, rec eventlog.Recorded) Entry {
 	decoded, err := registry.Decode(rec.Type, rec.Data)
 	if err != nil {
@@ -48,7 +48,7 @@ type EventType struct {
 	Name     string     `json:"name"` // without its version
 	Version  string     `json:"version"`
 	Says     string     `json:"says,omitempty"`
-	Known    bool       `json:"known"` // to this program
+	Known    bool       `json:"known"` // whether this program has the type
 	Recorded int64      `json:"recorded"`
 	Last     *time.Time `json:"last_recorded_at,omitempty"`
 }
@@ -93,7 +93,7 @@ func (l *LogPrinter) Entries(entries []Entry) {
 		rows = append(rows, l.rows(e)...)
 	}
 	for _, row := range rows {
-		for i := 0; i < len(row)-1; i++ { // the last column takes the rest of the line
+		for i := 0; i < len(row)-1; i++ { // the last column fills the line
 			l.widths[i] = max(l.widths[i], uniseg.StringWidth(Clean(row[i].Text)))
 		}
 	}
@@ -154,11 +154,11 @@ func (e Entry) Words() string {
 	case credit.GrantedV1:
 		return "$" + credit.Dollars(f.Micros)
 	case credit.HeldV1:
-		return fmt.Sprintf("$%s, hold %s", credit.Dollars(f.Micros), f.Hold)
+		return fmt.Sprintf("$%s, authorization %s", credit.Dollars(f.Micros), f.Hold)
 	case credit.SettledV1:
-		return fmt.Sprintf("$%s of $%s, hold %s", credit.Dollars(f.Micros), credit.Dollars(f.Held), f.Hold)
+		return fmt.Sprintf("$%s of $%s, authorization %s", credit.Dollars(f.Micros), credit.Dollars(f.Held), f.Hold)
 	case credit.ReleasedV1:
-		return fmt.Sprintf("$%s, hold %s", credit.Dollars(f.Micros), f.Hold)
+		return fmt.Sprintf("$%s, authorization %s", credit.Dollars(f.Micros), f.Hold)
 	}
 	return compactJSON(e.Data)
 }

@@ -92,7 +92,7 @@ func (r redactor) composite(open json.Delim) error {
 	if err != nil {
 		return err
 	}
-	r.out.WriteString(end.(json.Delim).String()) // More said that the composite ends
+	r.out.WriteString(end.(json.Delim).String()) // More has reported the end of the composite
 	return nil
 }
 

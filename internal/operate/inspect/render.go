@@ -34,7 +34,7 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 	p.Table([]string{"JOB", "STATE", "ACCOUNT", "SUBMITTED", "TOOK", "NODES", ""}, rows)
 }
 
-// publicID says by which id clients know a job where it is another.
+// publicID returns the id by which clients know a job, if it differs from the job's id.
 func publicID(j job.Job) string {
 	if j.Chosen == "" {
 		return ""
@@ -170,7 +170,7 @@ func (p *Printer) events(whose, account string, events []Event) {
 func (f Event) provenance() string {
 	parts := []string{"by " + f.Actor}
 	if f.Actor == "" {
-		parts[0] = "by nobody named"
+		parts[0] = "by an unnamed actor"
 	}
 	for _, part := range [][2]string{{"request ", f.RequestID}, {"cause ", f.Cause}, {"reason: ", f.Reason}} {
 		if part[1] != "" {

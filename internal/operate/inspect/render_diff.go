@@ -19,7 +19,7 @@ func (p *Printer) Comparison(c Comparison) {
 			p.Line("the same graph was submitted", Faint)
 		}
 	} else {
-		p.Line("a graph is kept as a blob that cannot be read from here: graphs are not compared", Notice)
+		p.Line("graphs are not compared: one is stored as a blob that cannot be read from this machine", Notice)
 	}
 	p.divergence(c.Divergence)
 	p.nodeDifferences(c.Nodes)
@@ -28,11 +28,11 @@ func (p *Printer) Comparison(c Comparison) {
 // divergence writes the first version at which two histories differ.
 func (p *Printer) divergence(at *Divergence) {
 	if at == nil {
-		p.Line("both histories say the same, event for event", Faint)
+		p.Line("both histories have the same events", Faint)
 		return
 	}
 	p.Line("", Plain)
-	p.Line(fmt.Sprintf("histories part at version %d", at.Version), Bold)
+	p.Line(fmt.Sprintf("histories differ from version %d on", at.Version), Bold)
 	p.Field("  a", orEnd(at.A), Plain)
 	p.Field("  b", orEnd(at.B), Plain)
 }
@@ -76,7 +76,7 @@ func (p *Printer) nodeDifferences(all []NodeDifference) {
 	p.Table([]string{"NODE", "CLASS", "A", "TOOK", "B", "TOOK", "CHANGE"}, rows)
 }
 
-// change returns the ratio of two durations, or "" if either is too short to compare.
+// change returns the ratio of two durations, or "" if one of them is too short to compare.
 func change(d NodeDifference) string {
 	a, b := time.Duration(d.TookA), time.Duration(d.TookB)
 	if a < time.Millisecond || b < time.Millisecond {

@@ -59,7 +59,7 @@ func (p *Printer) StreamComparison(c StreamComparison) {
 	p.Field("b", c.B, Bold)
 	p.differences("STATE", c.State)
 	if len(c.State) == 0 {
-		p.Line("both are alike in everything but their times", Faint)
+		p.Line("both differ only in their times", Faint)
 	}
 	p.divergence(c.Divergence)
 	p.differences("TIME", c.Times)

@@ -40,7 +40,7 @@ func (p *Printer) Timeline(t Timeline) {
 	}
 }
 
-// servers writes the attempts on ComfyUI servers, and why each server was chosen.
+// servers writes the attempts on ComfyUI servers, and the reason for the choice of each server.
 func (p *Printer) servers(t Timeline) {
 	rows := make([][]Cell, len(t.Servers))
 	for i, s := range t.Servers {
@@ -61,7 +61,7 @@ func (p *Printer) servers(t Timeline) {
 	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "COST", "WHY THERE"}, rows)
 }
 
-// costOf writes what time on a server costs; free time as nothing.
+// costOf formats the cost of time on a server. Free time gives an empty text.
 func costOf(micros int64) string {
 	if micros == 0 {
 		return ""

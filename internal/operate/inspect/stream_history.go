@@ -18,7 +18,7 @@ type Kind[S any] struct {
 	Fold func(S, eventlog.Recorded, any) S
 	// Status returns the name of the state and whether that state is final.
 	Status func(S) (word string, ended bool)
-	// Phase returns the phase that an event starts. Its name is "" if the event starts none. Jobs have no phases.
+	// Phase returns the phase that an event starts. Its name is "" if the event starts no phase. Jobs have no phases.
 	Phase func(event any) Phase
 }
 

@@ -39,7 +39,7 @@ func readStream[S any](t testing.TB, kind inspect.Kind[S], stream string, events
 	return history
 }
 
-// rerouted is a call that waited, lost its workflow, was taken by another server, and whose answer has assets.
+// rerouted is a call that waited, lost its workflow, continued at another server, and whose answer has assets.
 func rerouted(t testing.TB) inspect.StreamHistory[call.Call] {
 	const s = time.Second
 	accepted := call.AcceptedV1{Model: "bfl/flux", Provider: "bfl", Mode: call.Queued, API: call.V2, Held: 40_000}

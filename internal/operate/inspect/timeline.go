@@ -32,7 +32,7 @@ type Timeline struct {
 	CacheHits   int          `json:"cache_hits"` // nodes of the last run with a cached result
 	Nodes       []NodeSpan   `json:"nodes"`
 
-	Waiting []job.SegmentWait `json:"waiting,omitempty"` // parts of the graph that wait for a ComfyUI server, and why
+	Waiting []job.SegmentWait `json:"waiting,omitempty"` // parts of the graph that wait for a ComfyUI server, and the reasons
 	Servers []ServerSpan      `json:"servers,omitempty"` // ComfyUI servers that ran parts of the graph
 }
 
@@ -98,11 +98,11 @@ type NodeSpan struct {
 	State   string    `json:"state"`
 	Began   time.Time `json:"began"` // start of the attempt that ended the node
 	Ended   time.Time `json:"ended"`
-	Took    Millis    `json:"took"`             // measured by the worker, else the time between the node's events
-	Waited  Millis    `json:"waited,omitempty"` // at the beginning of it, for a place among the account's calls of partner models
+	Took    Millis    `json:"took"`             // measured by the worker, or else the time between the node's events
+	Waited  Millis    `json:"waited,omitempty"` // part of the time, at its beginning: waiting for a slot among the account's calls of partner models
 	Attempt int       `json:"attempt,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
-	Retried bool      `json:"retried,omitempty"` // ended by another worker than the one that started it
+	Retried bool      `json:"retried,omitempty"` // the node ended on another worker than it started on
 	Files   int       `json:"files,omitempty"`
 }
 
@@ -218,7 +218,7 @@ func (c *spanCollector) see(f Event) {
 	}
 }
 
-// start starts the span or its next attempt. A node whose end is recorded stays as it is: it may run again to
+// start starts the span or its next attempt. A node whose end is recorded does not change: it may run again to
 // replace an in-memory result that was lost, but its end is then not recorded a second time.
 func (s *NodeSpan) start(f Event, e job.NodeStartedV1) {
 	if s.State != NodeRunning {

@@ -24,7 +24,7 @@ func (o *Service) Search(ctx context.Context, f Filter) ([]job.Job, error) {
 	}
 	f.Limit = cmp.Or(f.Limit, 100)
 	found, err := Search(ctx, o.Pool, names, now, f)
-	if fault.KindOf(err) == fault.Internal && err != nil { // a filter that means nothing
+	if fault.KindOf(err) == fault.Internal && err != nil { // the filter is malformed
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", operate.ErrorLine(err))
 	}
 	return found, err
@@ -41,7 +41,7 @@ func (o *Service) State(ctx context.Context, id job.ID) (job.Job, []job.ID, erro
 		return job.Job{}, nil, err
 	}
 	if err := json.Unmarshal(inspect.Redact(raw), &state); err != nil {
-		return job.Job{}, nil, fmt.Errorf("take secrets out of job %s: %w", id, err)
+		return job.Job{}, nil, fmt.Errorf("redact job %s: %w", id, err)
 	}
 	made, err := o.Jobs.Retries(ctx, id)
 	return state, made, err

@@ -16,7 +16,7 @@ import (
 type Answers struct {
 	Histories
 	Engine client.Client
-	Values converter.DataConverter // reads what histories hold
+	Values converter.DataConverter // decodes the payloads of histories
 	Log    *slog.Logger
 }
 

@@ -14,21 +14,21 @@ type Filter struct {
 	States  []string `json:"status"`
 	Account string   `json:"account"` // name or id
 	Since   string   `json:"since"`   // a duration before now, or a time
-	Class   string   `json:"class"`   // of a node that ran or failed
+	Class   string   `json:"class"`   // class of a node that ran or failed
 	Limit   int      `json:"limit"`   // default 100
 }
 
 // Outcome is the result of a command on one job.
 type Outcome struct {
 	Job    job.ID       `json:"job"`
-	Public job.PublicID `json:"public_id,omitempty"` // where a client chose one; see NameOutcomes
+	Public job.PublicID `json:"public_id,omitempty"` // set if a client chose one; see NameOutcomes
 	Done   string       `json:"outcome"`             // retried, canceled, requeued, skipped, refused; of a dry run "would retry" and "would be skipped"
 	Retry  job.ID       `json:"retry,omitempty"`     // the new job
-	Code   fault.Code   `json:"code,omitempty"`      // of a refusal
+	Code   fault.Code   `json:"code,omitempty"`      // the error code of a refusal
 	Detail string       `json:"detail,omitempty"`
 }
 
-// IDs writes the id of the job, and behind it the public one where it is another.
+// IDs writes the id of the job, followed by its public id if that differs.
 func (o Outcome) IDs() string { return job.Job{ID: o.Job, Chosen: o.Public}.IDs() }
 
 // NameOutcomes completes outcomes with the public ids that clients chose for the jobs.

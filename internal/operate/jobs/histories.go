@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// FindJobs returns the jobs whose ids begin with these texts, one for each.
+// FindJobs returns the jobs whose ids begin with these texts, one job for each text.
 func FindJobs(ctx context.Context, pool *postgres.Pool, texts []string) ([]job.ID, error) {
 	ids := make([]job.ID, len(texts))
 	for i, text := range texts {
@@ -57,15 +57,15 @@ func History(ctx context.Context, pool *postgres.Pool, text string) (inspect.His
 	return inspect.Read(types, all)
 }
 
-// Histories reads the recorded events of jobs. A job is named by its
-// id or the beginning of it.
+// Histories reads the recorded events of jobs. A job is named by its id or a prefix of its id.
 type Histories struct {
 	Pool *postgres.Pool
-	// blobs opens the store of archives and large submissions; errNoDataDir says that it is elsewhere.
+	// Blobs opens the store of archives and large submissions. It returns errNoDataDir if the store is on another
+	// machine.
 	Blobs func(context.Context) (blob.Store, error)
 }
 
-// History reads the events of a job, those of a retired one from its archive.
+// History reads the events of a job. The events of a retired job come from its archive.
 func (t Histories) History(ctx context.Context, text string) (inspect.History, error) {
 	h, err := History(ctx, t.Pool, text)
 	if fault.CodeOf(err) != fault.CodeJobRetired {
@@ -93,7 +93,7 @@ func (t Histories) History(ctx context.Context, text string) (inspect.History, e
 	return inspect.Read(types, all)
 }
 
-// At is history up to a version or a time; "" is now. whole is all of it.
+// At returns the history up to a version or a time; "" means now. whole is the complete history.
 func (t Histories) At(ctx context.Context, text, at string) (then, whole inspect.History, err error) {
 	whole, err = t.History(ctx, text)
 	if err != nil || at == "" {
@@ -107,7 +107,8 @@ func (t Histories) At(ctx context.Context, text, at string) (then, whole inspect
 	return then, whole, err
 }
 
-// side adds the submission to a history. A large one is a blob: where the store is elsewhere, graphs are not compared.
+// side adds the submission to a history. A large submission is a blob; if the blob store is on another machine,
+// graphs are not compared.
 func (t Histories) side(ctx context.Context, h inspect.History) (inspect.Side, error) {
 	side := inspect.Side{History: h}
 	doc, ok := h.Document()
@@ -134,7 +135,7 @@ func (t Histories) side(ctx context.Context, h inspect.History) (inspect.Side, e
 	return side, nil
 }
 
-// Measure returns where the time of a job went.
+// Measure returns the timeline of a job.
 func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, error) {
 	h, err := t.History(ctx, text)
 	if err != nil {
@@ -152,7 +153,7 @@ func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, 
 	return line, line.NameClasses(side.Source)
 }
 
-// Compare returns how two jobs differ.
+// Compare returns the differences between two jobs.
 func (t Histories) Compare(ctx context.Context, a, b string) (inspect.Comparison, error) {
 	var sides [2]inspect.Side
 	for i, text := range []string{a, b} {

@@ -16,9 +16,9 @@ import (
 // recordedPage is the number of submissions that one query reads.
 const recordedPage = 500
 
-// Recorded returns the histories of the jobs that f selects, in order of their submission, the oldest first. It reads the
-// log alone, where Search reads a view: before an upgrade, the database has the views and columns of the old version.
-// Jobs whose events left the log are skipped.
+// Recorded returns the histories of the jobs that f selects, in the order of their submission. It reads only the log,
+// while Search reads a view: before an upgrade, the database has the views and columns of the old version. Jobs whose
+// events left the log are skipped.
 func Recorded(ctx context.Context, pool *postgres.Pool, f Filter) ([]inspect.History, error) {
 	q, err := recordedQuery(ctx, pool, f)
 	if err != nil {
@@ -83,7 +83,7 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	}
 	var known bool
 	if q.Account, known = ids[f.Account]; !known {
-		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "there is no account %q; see `millrace accounts list`", inspect.Clean(f.Account))
+		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", inspect.Clean(f.Account))
 	}
 	return q, nil
 }

@@ -21,8 +21,8 @@ const MaxListed = 10_000
 // viewPatience bounds the wait for the view of jobs to catch up with the log.
 const viewPatience = 3 * time.Second
 
-// caughtUp waits until the view of jobs has caught up with the log, so that a listing includes the latest
-// changes. It does not wait for a view that is halted or far behind.
+// caughtUp waits until the view of jobs includes the latest changes. It does not wait for a view that is halted or
+// far behind.
 func caughtUp(ctx context.Context, pool *postgres.Pool) error {
 	store := operatestore.New(pool)
 	head, err := store.Head(ctx)
@@ -77,7 +77,7 @@ func statesOf(names []string) ([]job.State, error) {
 	states := make([]job.State, len(names))
 	for i, name := range names {
 		if states[i] = job.State(name); !slices.Contains(allStates, states[i]) {
-			return nil, fmt.Errorf("there is no state %q; there are: %s", name, stateNames())
+			return nil, fmt.Errorf("%q is not a state of a job; the states are %s", name, stateNames())
 		}
 	}
 	return states, nil

@@ -40,7 +40,7 @@ func (o *Service) Retry(ctx context.Context, r job.Retry) (Outcome, error) {
 	return Outcome{Job: r.Of, Public: made.Job.Origin.Chosen, Done: "retried", Retry: made.Job.ID}, nil
 }
 
-// RetryOnce is Retry for many jobs: it skips jobs that were retried before.
+// RetryOnce retries a job, unless it was retried before. It serves commands on many jobs.
 func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
 	skip, err := o.skipped(ctx, r.Of)
 	if err != nil || skip.Job != "" {
@@ -49,7 +49,7 @@ func (o *Service) RetryOnce(ctx context.Context, r job.Retry) (Outcome, error) {
 	return o.Retry(ctx, r)
 }
 
-// skipped returns the outcome for a job that was retried before. Its Job is "" if the job was not.
+// skipped returns the outcome for a job that was retried before. If the job was not retried, the outcome's Job is "".
 func (o *Service) skipped(ctx context.Context, id job.ID) (Outcome, error) {
 	made, err := o.Jobs.Retries(ctx, id)
 	if n := len(made); n > 0 {

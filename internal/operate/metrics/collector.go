@@ -18,7 +18,7 @@ import (
 type Depth struct {
 	Account, Tier   string
 	Queued, Running int64
-	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
+	Oldest          time.Duration // age of the oldest waiting job; 0 if no job waits
 }
 
 // Snapshot holds the values that are read at a scrape.
@@ -35,7 +35,7 @@ type Snapshot struct {
 
 	Webhooks Webhooks
 	Servers  []*server.Server // ComfyUI servers, with the segments that run there
-	Waiting  int              // segments that wait for one
+	Waiting  int              // segments that wait for a server
 	Workers  livestore.Workforce
 }
 
@@ -60,9 +60,9 @@ type Source interface {
 // servedFor is how long a snapshot is reused, so that many scrapers do not load the one database.
 const servedFor = 5 * time.Second
 
-// maxAccounts bounds the accounts with series of their own; the rest is summed as "other". An account keeps its
-// series while it has jobs and for an hour after. So the number of series does not grow with the number of accounts,
-// even if the deepest queues differ at every scrape.
+// maxAccounts bounds the accounts with series of their own; all others are summed as "other". An account keeps its
+// series while it has jobs and for an hour after that. The number of series is therefore bounded even if other
+// accounts have the deepest queues at every scrape.
 const (
 	maxAccounts   = 50
 	labelLifetime = time.Hour
@@ -80,26 +80,26 @@ type collector struct {
 }
 
 var (
-	descQueued  = prometheus.NewDesc("millrace_jobs_queued", "Jobs that wait, by account.", []string{"account", "tier"}, nil)
-	descRunning = prometheus.NewDesc("millrace_jobs_running", "Jobs that hold a slot, by account.", []string{"account", "tier"}, nil)
-	descOldest  = prometheus.NewDesc("millrace_queue_age_seconds", "How long the job has waited that has waited longest.", []string{"account", "tier"}, nil)
-	descHead    = prometheus.NewDesc("millrace_log_position", "Position of the log's last event: its rate is that of events.", nil, nil)
+	descQueued  = prometheus.NewDesc("millrace_jobs_queued", "Waiting jobs, by account.", []string{"account", "tier"}, nil)
+	descRunning = prometheus.NewDesc("millrace_jobs_running", "Jobs with a slot, by account.", []string{"account", "tier"}, nil)
+	descOldest  = prometheus.NewDesc("millrace_queue_age_seconds", "Age of the oldest waiting job.", []string{"account", "tier"}, nil)
+	descHead    = prometheus.NewDesc("millrace_log_position", "Position of the log's last event; its rate is the rate of events.", nil, nil)
 	descLag     = prometheus.NewDesc("millrace_view_lag_events", "Events that a view is behind.", []string{"view"}, nil)
 	descHalted  = prometheus.NewDesc("millrace_view_halted_streams", "Streams that a view could not fold.", []string{"view"}, nil)
-	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for the workflow engine that wait.", nil, nil)
+	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for Temporal that wait.", nil, nil)
 	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
 	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
-	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Deliveries that were given up and can be replayed.", nil, nil)
+	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Abandoned deliveries, which can be replayed.", nil, nil)
 	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
-	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest delivery that waits.", nil, nil)
-	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes that are stored for the files of all accounts, equal bytes once.", nil, nil)
-	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that keep the most, and of all others together.", []string{"account"}, nil)
-	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Bytes that these accounts may keep, where they have a limit.", []string{"account"}, nil)
-	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that keep as much as they may: nothing more is taken from them.", nil, nil)
-	descWorkers = prometheus.NewDesc("millrace_workers", "Processes that run jobs, by their signs of life.", nil, nil)
-	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs that have a slot and that no worker has begun.", nil, nil)
-	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds", "How long the first of these jobs has waited: what workers are scaled by.", nil, nil)
-	descUp      = prometheus.NewDesc("millrace_database_up", "1 when the database could be read for these metrics.", nil, nil)
+	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.", nil, nil)
+	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.", nil, nil)
+	descKept    = prometheus.NewDesc("millrace_account_storage_bytes", "Bytes of the files of the accounts that store the most, and of all others together.", []string{"account"}, nil)
+	descMayKeep = prometheus.NewDesc("millrace_account_storage_limit_bytes", "Storage limit of these accounts, if they have one.", []string{"account"}, nil)
+	descFull    = prometheus.NewDesc("millrace_accounts_full", "Accounts that have reached their storage limit: their uploads are refused.", nil, nil)
+	descWorkers = prometheus.NewDesc("millrace_workers", "Worker processes, by their heartbeats.", nil, nil)
+	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.", nil, nil)
+	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds", "How long the oldest of these jobs has waited; scale workers by this value.", nil, nil)
+	descUp      = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
 )
 
 // Read adds the metrics of a source.

@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// Bounds of one snapshot: accounts with queues that are read (those without series of their own are summed), and
-// accounts whose storage has series of its own.
+// Bounds of one snapshot: the accounts whose queues are read (accounts without series of their own are summed), and
+// the accounts whose storage has series of its own.
 const (
 	maxQueues  = 5000
 	maxStorage = 20

@@ -1,7 +1,7 @@
-// Package metrics turns events and states into Prometheus metrics. It keeps two promises: the number of series
-// is bounded whatever clients send, and no label contains a secret, a job id or text from a client.
-// Durations and outcomes are folded from the event log, so they agree with it; depths and lags are read at
-// each scrape. The caller decides where the metrics are served, and to whom.
+// Package metrics turns events and states into Prometheus metrics. It keeps two promises: the number of series is
+// bounded whatever clients send, and no label contains a secret, a job id or text from a client. Durations and
+// outcomes are folded from the event log, so they agree with it; depths and lags are read at each scrape. Serving the
+// metrics is left to the caller.
 package metrics
 
 import (
@@ -25,7 +25,7 @@ type Metrics struct {
 
 	mu      sync.Mutex
 	begun   map[string]time.Time // job or call stream → when its run, or its dispatch, began
-	offered map[string]offer     // call stream → what was asked for
+	offered map[string]offer     // call stream → its provider and model
 
 	events        *prometheus.CounterVec
 	jobs          *prometheus.HistogramVec
@@ -36,53 +36,53 @@ type Metrics struct {
 	cost          *prometheus.CounterVec
 	failures      *prometheus.CounterVec
 	segments      *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
-	serverSeconds *prometheus.CounterVec // seconds that those servers took
-	shareSeconds  *prometheus.CounterVec // of them, by account and server
-	shares        map[share]bool         // that have a counter
-	known         map[string]bool        // values of labels that have series
+	serverSeconds *prometheus.CounterVec // seconds for which these segments occupied servers
+	shareSeconds  *prometheus.CounterVec // the same seconds by account and server
+	shares        map[share]bool         // pairs of account and server with a counter
+	known         map[string]bool        // values of labels with series
 }
 
 // offer is the provider and model of a call.
 type offer struct{ provider, model string }
 
-// maxOpen bounds the unfinished jobs and calls that are tracked. maxLabels bounds the classes, providers and models that
-// have series of their own: later ones count as "other".
+// maxOpen bounds the unfinished jobs and calls that are tracked. maxLabels bounds the classes, providers and models
+// with series of their own; later ones count as "other".
 const (
 	maxOpen   = 100_000
 	maxLabels = 500
 )
 
-// New returns empty metrics, with those of the Go runtime and the process.
+// New returns a registry with the metrics of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{}, shares: map[share]bool{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."}, []string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "millrace_job_duration_seconds", Help: "From the start of a run to its end, by outcome.", Buckets: longBuckets,
+			Name: "millrace_job_duration_seconds", Help: "Time from the start of a run to its end, by outcome.", Buckets: longBuckets,
 		}, []string{"outcome"}),
 		waits: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "millrace_job_wait_seconds", Help: "From submission to admission.", Buckets: longBuckets,
+			Name: "millrace_job_wait_seconds", Help: "Time from submission to admission.", Buckets: longBuckets,
 		}),
 		nodes: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "millrace_node_duration_seconds", Help: "Of nodes that ran, by class.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
+			Name: "millrace_node_duration_seconds", Help: "Run time of nodes, by class.", Buckets: prometheus.ExponentialBuckets(0.001, 4, 9),
 		}, []string{"class"}),
 		cached: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_node_results_total", Help: "Nodes done, by where the result came from: run or cache.",
+			Name: "millrace_node_results_total", Help: "Nodes done, by the source of the result: run or cache.",
 		}, []string{"source"}),
 		provider: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "millrace_provider_duration_seconds", Help: "From the dispatch of a call to its end.", Buckets: longBuckets,
+			Name: "millrace_provider_duration_seconds", Help: "Time from the dispatch of a call to its end.", Buckets: longBuckets,
 		}, []string{"provider", "model", "outcome"}),
 		cost: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_provider_cost_usd_total", Help: "Charged for calls, in US dollars.",
+			Name: "millrace_provider_cost_usd_total", Help: "Charges for calls, in US dollars.",
 		}, []string{"provider", "model"}),
 		segments: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_server_segments_total", Help: "Parts of graphs that ComfyUI servers were given, by outcome of the attempt.",
+			Name: "millrace_server_segments_total", Help: "Parts of graphs sent to ComfyUI servers, by outcome of the attempt.",
 		}, []string{"outcome"}),
 		serverSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_server_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by outcome of the attempt.",
+			Name: "millrace_server_seconds_total", Help: "Seconds for which parts of graphs occupied ComfyUI servers, by outcome of the attempt.",
 		}, []string{"outcome"}),
 		shareSeconds: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "millrace_server_account_seconds_total", Help: "Seconds that ComfyUI servers were taken by parts of graphs, by account and server.",
+			Name: "millrace_server_account_seconds_total", Help: "Seconds for which parts of graphs occupied ComfyUI servers, by account and server.",
 		}, []string{"account", "server"}),
 		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "millrace_job_failures_total", Help: "Jobs that failed, by code.",
@@ -101,7 +101,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: 4, Timeout: 20 * time.Second})
 }
 
-// Gatherer reads what Handler serves.
+// Gatherer returns the source of the metrics that Handler serves.
 func (m *Metrics) Gatherer() prometheus.Gatherer { return m.registry }
 
 // Gauge adds a number that is read at each scrape.
@@ -199,7 +199,7 @@ func (m *Metrics) call(rec eventlog.Recorded, data any) {
 func (m *Metrics) settle(rec eventlog.Recorded, outcome string, micros int64) {
 	o, ok := m.offered[rec.Stream]
 	if !ok {
-		o = offer{"unknown", "unknown"} // accepted before this process began
+		o = offer{"unknown", "unknown"} // the call was accepted before this process began
 	}
 	delete(m.offered, rec.Stream)
 	m.cost.WithLabelValues(o.provider, o.model).Add(float64(micros) / 1e6)

@@ -28,7 +28,7 @@ func scrape(t *testing.T, m *metrics.Metrics) string {
 	return rec.Body.String()
 }
 
-// see shows events of one stream, a second apart.
+// see updates metrics from events of one stream, a second apart.
 func see(t *testing.T, m *metrics.Metrics, stream string, events ...any) {
 	t.Helper()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -58,10 +58,10 @@ func TestDurationsCostsAndCacheHitsComeFromTheFacts(t *testing.T) {
 	}
 }
 
-// source has more accounts than get series of their own.
+// source has more accounts than can have series of their own.
 type source struct {
 	err  error
-	turn *int // which 1,000 accounts have jobs; nil: always the same
+	turn *int // selects the 1,000 accounts that have jobs; nil: always the same accounts
 }
 
 func (s source) Snapshot(context.Context) (metrics.Snapshot, error) {
@@ -91,7 +91,7 @@ func TestTheNumberOfSeriesIsBounded(t *testing.T) {
 	require.Contains(t, body, `class="other"`)
 }
 
-// The deepest queues are others at every scrape, and yet a server of Prometheus keeps few series.
+// The accounts with the deepest queues change at every scrape, and yet the number of series stays small.
 func TestAccountSeriesAreStable(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
@@ -102,7 +102,7 @@ func TestAccountSeriesAreStable(t *testing.T) {
 			for _, found := range regexp.MustCompile(`millrace_jobs_queued\{account="(\w+)"`).FindAllStringSubmatch(scrape(t, m), -1) {
 				seen[found[1]] = true
 			}
-			<-time.After(time.Minute) // of the bubble's clock
+			<-time.After(time.Minute) // on the clock of the synctest bubble
 		}
 		require.Len(t, seen, 51, "the first fifty, and the sum of the others")
 		<-time.After(2 * time.Hour)

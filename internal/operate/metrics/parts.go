@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// engineTimeout bounds the question to Temporal at a scrape.
+// engineTimeout bounds the check of Temporal at a scrape.
 const engineTimeout = 2 * time.Second
 
-// Engine adds whether Temporal answers this process. check asks it.
+// Engine adds a metric that shows whether Temporal answers this process, according to check.
 func (m *Metrics) Engine(check func(ctx context.Context) error) {
-	m.Gauge("millrace_temporal_up", "1 when Temporal answers this process.", func() float64 {
+	m.Gauge("millrace_temporal_up", "1 if Temporal answers this process.", func() float64 {
 		ctx, cancel := context.WithTimeout(context.Background(), engineTimeout)
 		defer cancel()
 		if check(ctx) != nil {
@@ -22,17 +22,17 @@ func (m *Metrics) Engine(check func(ctx context.Context) error) {
 	})
 }
 
-// Disk adds the free bytes of the disk of dir, and those below which nothing new is accepted. A disk that cannot be
-// looked at has no free bytes.
+// Disk adds the free bytes of the disk of dir, and the reserve below which new work is refused. A disk that cannot be
+// read counts as having no free bytes.
 func (m *Metrics) Disk(dir string, reserve int64) {
-	m.Gauge("millrace_disk_free_bytes", "Bytes that are free on the disk of this process's data directory.", func() float64 {
+	m.Gauge("millrace_disk_free_bytes", "Free bytes on the disk of this process's data directory.", func() float64 {
 		var st unix.Statfs_t
 		if unix.Statfs(dir, &st) != nil {
 			return 0
 		}
 		return float64(st.Bavail) * float64(st.Bsize)
 	})
-	m.Gauge("millrace_disk_reserve_bytes", "Free bytes below which nothing new is accepted (MILLRACE_DISK_RESERVE).", func() float64 {
+	m.Gauge("millrace_disk_reserve_bytes", "Free bytes below which new jobs and uploads are refused (MILLRACE_DISK_RESERVE).", func() float64 {
 		return float64(reserve)
 	})
 }

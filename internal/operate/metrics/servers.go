@@ -11,15 +11,15 @@ import (
 )
 
 var (
-	descServerState    = prometheus.NewDesc("millrace_server_state", "ComfyUI servers in a state: 1 or 0 for one server.", []string{"server", "state"}, nil)
-	descServerQueue    = prometheus.NewDesc("millrace_server_queue_prompts", "Prompts on a ComfyUI server that run or wait, whoever sent them, and those that others sent.", []string{"server", "kind"}, nil)
+	descServerState    = prometheus.NewDesc("millrace_server_state", "1 if a ComfyUI server is in a state, otherwise 0.", []string{"server", "state"}, nil)
+	descServerQueue    = prometheus.NewDesc("millrace_server_queue_prompts", "Prompts that run or wait on a ComfyUI server: all, and those of other clients.", []string{"server", "kind"}, nil)
 	descServerMemory   = prometheus.NewDesc("millrace_server_memory_bytes", "Memory of a device of a ComfyUI server.", []string{"server", "device", "kind"}, nil)
 	descServerSegments = prometheus.NewDesc("millrace_server_segments_running", "Parts of graphs that run on a ComfyUI server.", []string{"server"}, nil)
 	descServerWaiting  = prometheus.NewDesc("millrace_server_segments_waiting", "Parts of graphs that wait for a ComfyUI server.", nil, nil)
 )
 
-// maxServers bounds the servers with series of their own, those registered first; the rest is summed as "other".
-// maxDevices bounds the devices of each.
+// maxServers bounds the servers with series of their own: those registered first; all others are summed as "other".
+// maxDevices bounds the devices of each server.
 const (
 	maxServers = 50
 	maxDevices = 16
@@ -28,7 +28,7 @@ const (
 // states are the states that have a series for each server.
 var states = []server.State{server.Healthy, server.Busy, server.Away, server.Refused, server.Draining}
 
-// serverSums are the values of one server, or of all that have no series of their own.
+// serverSums are the values of one server, or of all servers without series of their own.
 type serverSums struct {
 	states                              map[server.State]int
 	running, pending, foreign, segments int

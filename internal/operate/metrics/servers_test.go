@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 )
 
-// rack is a source of so many servers.
+// rack is a source with the given number of servers.
 type rack int
 
 func (r rack) Snapshot(context.Context) (metrics.Snapshot, error) {

@@ -1,5 +1,5 @@
-// Package queues implements the operators' commands on queues of jobs. A change counts when it returns, in every process,
-// and is recorded with its actor and reason.
+// Package queues implements the operators' commands on queues of jobs. A change is in force in every process when the
+// command returns, and is recorded with its actor and reason.
 package queues
 
 import (
@@ -23,7 +23,7 @@ func New(pool *postgres.Pool, events *eventstore.Store) Service {
 	return Service{pool: pool, gates: accountstore.NewGates(pool, events)}
 }
 
-// Scope returns the id of the account of that name or id; gate.All for "".
+// Scope returns the id of the account with that name or id, and gate.All for "".
 func (q Service) Scope(ctx context.Context, text string) (string, error) {
 	if text == "" {
 		return gate.All, nil
@@ -40,7 +40,7 @@ func (q Service) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 // Max bounds a listing of queues.
 const Max = 1000
 
-// States returns the state of all queues together, then of each that is not open or has jobs.
+// States returns the state of all queues together, followed by that of each queue that is not open or has jobs.
 func (q Service) States(ctx context.Context) ([]gate.State, error) { return q.gates.States(ctx, Max) }
 
 // State returns the state of one queue.

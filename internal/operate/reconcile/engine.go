@@ -19,13 +19,13 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// States of a workflow in the engine. Any other value is the status with which the workflow ended.
+// States of a workflow in Temporal. Any other value is the status with which the workflow ended.
 const (
 	running = "running"
 	unknown = "unknown"
 )
 
-// own are the statuses of workflows that ended by themselves: as their job did, once the end was recorded.
+// own are the statuses of workflows that ended by themselves, after the end of their job was recorded.
 var own = []string{"Completed", "Failed", "Canceled"}
 
 // engine returns the state of a workflow in Temporal.
@@ -51,9 +51,9 @@ func isGone(err error) bool {
 // withoutWorkflow describes a job, call or asset without a running workflow.
 func withoutWorkflow(what, state string) string {
 	if state == unknown {
-		return what + ", and Temporal has no workflow of it"
+		return what + ", but Temporal has no workflow for it"
 	}
-	return what + ", and its workflow has ended: " + state
+	return what + ", but its workflow has ended: " + state
 }
 
 // lostCalls returns calls in flight without a running workflow. Each continues in a new workflow, which reads the
@@ -83,7 +83,7 @@ func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
 
 func (r Reconciler) lostCall(run call.Run, state string) Repair {
 	return Repair{
-		Kind: "call", ID: string(run.Call), Finding: withoutWorkflow("in flight", state), Action: "go on with it; nothing is sent twice",
+		Kind: "call", ID: string(run.Call), Finding: withoutWorkflow("in flight", state), Action: "continue it; no request is sent twice",
 		Do: func(ctx context.Context) error {
 			_, err := r.Calls.Restart(ctx, run, r.By.Actor, r.By.Reason)
 			return err
@@ -91,7 +91,7 @@ func (r Reconciler) lostCall(run call.Run, state string) Repair {
 	}
 }
 
-// lostIngestions returns assets whose bytes are not yet verified or scanned and that have no running workflow.
+// lostIngestions returns assets without a running workflow whose bytes are not yet verified or scanned.
 func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := asset.ID(""); ; {
@@ -109,7 +109,7 @@ func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
 				continue
 			}
 			all = append(all, Repair{
-				Kind: "asset", ID: string(ref.Asset), Finding: withoutWorkflow("is to be looked into", state), Action: "ingest it again",
+				Kind: "asset", ID: string(ref.Asset), Finding: withoutWorkflow("waits for ingestion", state), Action: "ingest it again",
 				Do: func(ctx context.Context) error {
 					_, err := r.Assets.Reingest(ctx, ref, r.By.Actor, r.By.Reason)
 					return err
@@ -122,8 +122,8 @@ func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
 	}
 }
 
-// orphans returns workflows of jobs and calls that the log does not have, because the restored database is older.
-// The ingestion of a missing asset ends by itself.
+// orphans returns workflows of jobs and calls that the log does not have, because the database was restored from an
+// older backup. The workflow of a missing asset ends by itself.
 func (r Reconciler) orphans(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	var token []byte
@@ -174,7 +174,7 @@ func (r Reconciler) orphan(ctx context.Context, workflow string) ([]Repair, erro
 		return nil, err
 	}
 	return []Repair{{
-		Kind: kind, ID: id, Finding: "a workflow runs, and the log has no such " + kind, Action: "terminate " + workflow,
+		Kind: kind, ID: id, Finding: "a workflow runs, but the log has no such " + kind, Action: "terminate " + workflow,
 		Do: func(ctx context.Context) error { return r.terminate(ctx, workflow) },
 	}}, nil
 }
@@ -185,7 +185,7 @@ func (r Reconciler) terminate(ctx context.Context, workflow string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.Client.TerminateWorkflow(ctx, workflow, "", "the event log does not have it"); !isGone(err) {
+	if err := r.Client.TerminateWorkflow(ctx, workflow, "", "the event log has no stream for this workflow"); !isGone(err) {
 		return err
 	}
 	return nil

@@ -1,5 +1,6 @@
-// Package reconcile compares PostgreSQL with Temporal, as after one of them was restored from a backup, and repairs
-// their differences. It changes nothing before the repair is requested, and it sends no call to a provider twice.
+// Package reconcile compares PostgreSQL with Temporal, for instance after one of them was restored from a backup, and
+// repairs the differences. It changes nothing before the repair is requested, and it never sends a call to a provider
+// twice.
 package reconcile
 
 import (
@@ -39,8 +40,8 @@ type Reconciler struct {
 	By     operate.Attribution
 }
 
-// Compare compares both stores in both directions. Only the first repair found for a job, call or asset counts:
-// a stray slot is dropped and not started.
+// Compare compares both stores in both directions. Only the first repair found for a job, call or asset counts: for
+// example, a stray slot is dropped and its job is not started.
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
@@ -66,7 +67,7 @@ func (r Reconciler) orphanedRows(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for _, ref := range append(found.Slots, found.Queued...) {
 		all = append(all, Repair{
-			Kind: "job", ID: string(ref.Job), Finding: "a slot or a place in the queue without an open stream", Action: "drop it",
+			Kind: "job", ID: string(ref.Job), Finding: "a slot or a queue entry without an open stream", Action: "drop it",
 			Do: func(ctx context.Context) error {
 				return r.Ops.Jobs.Drop(ctx, jobstore.Orphans{Slots: []job.RunRef{ref}}, r.By.Actor, r.By.Reason)
 			},
@@ -89,7 +90,7 @@ func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
 		for _, ref := range page {
 			after = ref.Job
 			all = append(all, Repair{
-				Kind: "job", ID: string(ref.Job), Finding: "accepted, and neither waits nor runs", Action: "put it back",
+				Kind: "job", ID: string(ref.Job), Finding: "accepted, but neither waiting nor running", Action: "put it back into the queue",
 				Do: func(ctx context.Context) error {
 					state, _, err := r.Ops.Retrier.Sources.Read(ctx, ref.Job)
 					if err != nil {
@@ -155,7 +156,7 @@ func (r Reconciler) fail(ctx context.Context, ref job.RunRef, status string) err
 	}
 	_, err = r.Ops.Jobs.End(ctx, job.Ending{
 		ID: ref.Job, Account: ref.Account, Run: ref.Run, Type: job.TypeFailed, Bounds: bounds, Actor: r.By.Actor,
-		Reason: r.By.Reason + ": its workflow was closed from outside: " + status,
+		Reason: r.By.Reason + ": its workflow was closed from outside:  " + status,
 		Data: job.FailedV1{Run: ref.Run, Failure: job.Failure{
 			Code: fault.CodeUpstreamError, Message: "the run was lost; submit the job again", ExceptionType: "ServiceError",
 		}},

@@ -1,4 +1,4 @@
-// Package records reads the events of one aggregate, which is named by its id or a prefix of it.
+// Package records reads the events of one aggregate, which is named by its id or a prefix of its id.
 package records
 
 import (
@@ -15,9 +15,9 @@ import (
 // shortestID is the minimum length of a prefix of an id.
 const shortestID = 4
 
-// IDRange returns the least and the greatest id of a kind (job, call, asset) that begin with text, which may be
-// a whole id or the name of its stream. All ids have their hyphens in the same places and only lower-case hex digits
-// otherwise, so every collation of a database orders them alike.
+// IDRange returns the least and the greatest id of a kind (job, call, asset) that begin with text, which may be a
+// complete id or the name of its stream. All ids have their hyphens at the same positions and otherwise only
+// lower-case hex digits, so that every collation of a database orders them alike.
 func IDRange(noun, text string) (from, to string, err error) {
 	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
@@ -42,8 +42,8 @@ func article(noun string) string {
 	return "a"
 }
 
-// FindStream returns the one stream of a kind whose id begins with text. A public id that a client chose counts as well,
-// unless text is the name of a stream.
+// FindStream returns the one stream of a kind whose id begins with text. A public id that a client chose counts as
+// well, unless text is the name of a stream.
 func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (string, error) {
 	from, to, err := IDRange(noun, text)
 	if err != nil {
@@ -58,10 +58,10 @@ func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (st
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", fault.New(fault.NotFound, notFound[noun], "there is no %s %s", noun, inspect.Clean(text))
+		return "", fault.New(fault.NotFound, notFound[noun], "%s %s does not exist", noun, inspect.Clean(text))
 	case len(found) > 1:
-		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID, "%s is the beginning of several %ss: give more of the id, or the whole of it with its prefix (%s, %s, …)",
-			inspect.Clean(text), noun, found[0], found[1])
+		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID, "several %ss have ids that begin with %s: give more characters of the id, or the complete id with its prefix (%s, %s, …)",
+			noun, inspect.Clean(text), found[0], found[1])
 	}
 	return found[0], nil
 }

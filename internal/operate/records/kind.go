@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Kind is a kind of aggregate with the workflows that ran it.
+// Kind is a kind of aggregate, with the workflows that run it.
 type Kind[S any] struct {
 	inspect.Kind[S]
 	Workflows func(S) []engine.Execution
@@ -31,7 +31,7 @@ var (
 	}}
 	Assets = Kind[asset.Asset]{Kind: inspect.Assets, Workflows: func(a asset.Asset) []engine.Execution {
 		if a.Producer != nil {
-			return nil // the workflow of its job saved and hashed it
+			return nil // the workflow of its job has saved and hashed the asset
 		}
 		return []engine.Execution{{Run: 1, Workflow: a.ID.WorkflowID()}}
 	}}
@@ -55,7 +55,7 @@ func (k Kind[S]) History(ctx context.Context, pool *postgres.Pool, text string) 
 	return inspect.ReadStream(k.Kind, types, recorded)
 }
 
-// At returns the history up to a version or a time; "" is now.
+// At returns the history up to a version or a time; "" means now.
 func (k Kind[S]) At(ctx context.Context, pool *postgres.Pool, text, at string) (inspect.StreamHistory[S], error) {
 	t, err := k.History(ctx, pool, text)
 	if err != nil || at == "" {

@@ -58,7 +58,7 @@ func (o *Service) Waiting(ctx context.Context) ([]server.Waiting, error) {
 	return o.Store.Waits(ctx)
 }
 
-// Show returns one server by its id or address; an unknown one is NotFound.
+// Show returns one server by its id or address, or NotFound.
 func (o *Service) Show(ctx context.Context, ref string) (View, error) {
 	s, err := o.Store.Server(ctx, ref)
 	if err != nil {
@@ -74,13 +74,13 @@ type Request struct {
 	Slots     int
 	Headers   map[string]string
 	ExpiresIn time.Duration
-	Price     int64         // of a second there, in USD millionths
-	Token     *server.Token // that asks for it; nil = an operator does
-	From      netip.Addr    // where the request of a token comes from
+	Price     int64         // price of a second on the server, in USD millionths
+	Token     *server.Token // the token of the request; nil = an operator's request
+	From      netip.Addr    // the origin of a request with a token
 }
 
-// Add registers a server, or renews a registration that expires. An invalid address is Invalid with server.CodeInvalid,
-// a server that is registered otherwise Conflict.
+// Add registers a server, or renews a registration that expires. An invalid address is Invalid with
+// server.CodeInvalid. A server with a different registration is Conflict.
 func (o *Service) Add(ctx context.Context, r Request, by operate.Attribution) (View, error) {
 	reg := server.Registration{URL: r.URL, Labels: r.Labels, Slots: r.Slots, Headers: r.Headers, ExpiresIn: r.ExpiresIn, Price: r.Price, Token: r.Token, From: r.From, By: server.By(by)}
 	if err := reg.Check(); err != nil {
@@ -124,8 +124,8 @@ func (o *Service) Change(ctx context.Context, verb, ref string, by operate.Attri
 // TokenRequest asks for a registration token.
 type TokenRequest struct {
 	Name  string
-	Hosts []string // that it may register; none = the machine that asks
-	Price int64    // of a second on its servers, in USD millionths
+	Hosts []string // hosts that the token may register; empty = only the requesting machine
+	Price int64    // price of a second on its servers, in USD millionths
 }
 
 // AddToken makes a registration token and returns it with its secret, which is shown once.
@@ -142,7 +142,7 @@ func (o *Service) AddToken(ctx context.Context, r TokenRequest, by operate.Attri
 // Tokens returns all registration tokens, revoked ones included.
 func (o *Service) Tokens(ctx context.Context) ([]server.Token, error) { return o.Store.Tokens(ctx) }
 
-// RevokeToken ends a registration token, named by its id or name. Its servers expire.
+// RevokeToken ends a registration token, named by its id or name. Registrations made with it expire.
 func (o *Service) RevokeToken(ctx context.Context, ref string, by operate.Attribution) (server.Token, error) {
 	if err := server.By(by).Check(); err != nil {
 		return server.Token{}, err
@@ -150,7 +150,7 @@ func (o *Service) RevokeToken(ctx context.Context, ref string, by operate.Attrib
 	return o.Store.RevokeToken(ctx, ref, server.By(by))
 }
 
-// Token returns the registration token of a secret; one that is not good is NotFound.
+// Token returns the registration token with that secret, or NotFound if the secret is not valid.
 func (o *Service) Token(ctx context.Context, secret string) (server.Token, error) {
 	return o.Store.TokenByHash(ctx, server.HashToken(secret))
 }
@@ -158,8 +158,8 @@ func (o *Service) Token(ctx context.Context, secret string) (server.Token, error
 // UsageSince is the default period for which usage is added up.
 const UsageSince = "720h"
 
-// Usage adds up the time on servers by day, account and server, of one account, by its name or id, or all. since is a
-// duration before now or a time; "" = UsageSince.
+// Usage adds up the time on servers by day, account and server, for one account, given by name or id, or for all.
+// since is a duration before now or a time; "" means UsageSince.
 func (o *Service) Usage(ctx context.Context, account, since string) ([]serverusage.Day, error) {
 	names, err := operate.AccountNames(ctx, o.Pool)
 	if err != nil {

@@ -23,18 +23,18 @@ func All() ([]projections.Projection, error) {
 	return []projections.Projection{jobs.NewProjection(types), assets.NewProjection(types), calls.NewProjection(types), usage.NewProjection(types), serverusage.NewProjection(types), hidden.NewProjection(types), webhooks.NewProjection(types), jobindex.NewProjection(types), stats.NewProjection(types)}, nil
 }
 
-// Names returns the names of all views and of the other readers of the log that keep a checkpoint. Events stay in
-// the log until all of these have read them.
+// Names returns the names of all views and of the other readers of the log with a checkpoint. An event stays in the
+// log until all of them have read it.
 func Names() []string {
 	return []string{jobs.Name, assets.Name, calls.Name, usage.Name, serverusage.Name, hidden.Name, webhooks.Name, jobindex.Name, stats.Name, webhooks.OutgoingName}
 }
 
-// Rebuildable reports whether a reader of the log may be rebuilt. The one that makes webhook messages may not: it would
-// make each of them again.
+// Rebuildable reports whether a reader of the log may be rebuilt. The reader that makes webhook messages may not,
+// because it would make each message again.
 func Rebuildable(name string) bool { return name != webhooks.OutgoingName }
 
-// Followers returns what a projector runs: the views, and the follower that turns events into webhook messages,
-// which must not be rebuilt. base is the public URL of links in messages.
+// Followers returns the readers that a projector runs: the views, and the follower that turns events into webhook
+// messages, which must not be rebuilt. base is the public URL of links in messages.
 func Followers(base string) ([]projections.Projection, error) {
 	all, err := All()
 	if err != nil {

@@ -53,10 +53,10 @@ func viewNamed(all []projections.Projection, name string) (projections.Projectio
 			return p, nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.CodeViewNotFound, "there is no view %.64q", name)
+	return nil, fault.New(fault.NotFound, fault.CodeViewNotFound, "view %.64q does not exist", name)
 }
 
-// foldTimeout bounds the time in which one request folds a view. A larger log needs the command.
+// foldTimeout bounds the time in which one request folds a view. For a larger log, use the command line.
 const foldTimeout = 15 * time.Minute
 
 // Rebuild implements admin.Views.
@@ -88,7 +88,7 @@ func (v Service) folded(ctx context.Context, view string, do func(context.Contex
 	return operate.Redacted(do(ctx, p))
 }
 
-// ResumeStream makes a view continue with a halted stream, and records that.
+// ResumeStream makes a view continue with a halted stream, and records the change.
 func (v Service) ResumeStream(ctx context.Context, p projections.Projection, stream string, by operate.Attribution) error {
 	if err := projections.Resume(ctx, v.Pool, p, stream); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (v Service) ResumeStream(ctx context.Context, p projections.Projection, str
 	return operate.Record(ctx, v.Events, audit.ViewStream(p.Name()), gate.All, audit.TypeStreamResumed, audit.StreamResumedV1{Stream: stream}, by)
 }
 
-// Status returns the checkpoint of each view, and the streams it halted.
+// Status returns the checkpoint of each view, and its halted streams.
 func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projection) ([]View, error) {
 	head, err := operatestore.New(pool).Head(ctx)
 	if err != nil {
@@ -124,14 +124,14 @@ func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projecti
 type Result struct {
 	View        string                   `json:"view"`
 	Position    int64                    `json:"position"`
-	Rows        int64                    `json:"rows,omitempty"`   // compared
-	Halted      int                      `json:"halted,omitempty"` // streams
+	Rows        int64                    `json:"rows,omitempty"`   // number of compared rows
+	Halted      int                      `json:"halted,omitempty"` // halted streams
 	Millis      int64                    `json:"millis"`
 	Differences []projections.Difference `json:"differences,omitempty"`
 }
 
-// RebuildView folds a view again, swaps it for the live one and records that. The record is appended even if ctx is
-// canceled after the swap.
+// RebuildView folds a view again, replaces the live one and records the change. The event is appended even if ctx is
+// canceled after the replacement.
 func (v Service) RebuildView(ctx context.Context, p projections.Projection, step func(done, total int64), by operate.Attribution) (Result, error) {
 	began := time.Now()
 	done, err := projections.Rebuild(ctx, v.Pool, p, projections.RebuildOptions{Progress: step})

@@ -1,6 +1,6 @@
 package views
 
-// View is how far a view has come, and its halted streams.
+// View is the progress of a view, with its halted streams.
 type View struct {
 	Name     string   `json:"name"`
 	Position int64    `json:"position"`

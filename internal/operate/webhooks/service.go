@@ -35,10 +35,10 @@ func (o *Service) Find(ctx context.Context, text string) (webhook.ID, error) {
 	case 1:
 		return found[0], nil
 	}
-	return "", fault.New(fault.Conflict, fault.CodeAmbiguous, "several webhooks begin with %s", text)
+	return "", fault.New(fault.Conflict, fault.CodeAmbiguous, "the ids of several webhooks begin with %s", text)
 }
 
-// Account returns the id of the account that a flag names; "" stays "".
+// Account returns the id of the account that a flag names, and "" for "".
 func (o *Service) Account(ctx context.Context, text string) (string, error) {
 	if text == "" || text == account.LocalID {
 		return text, nil
