@@ -27,27 +27,27 @@ func TestSubmissionThroughGates(t *testing.T) {
 	}{
 		"no credit, cloud": {
 			credit.Insufficient(), prompt, http.StatusPaymentRequired, "",
-			`{"error":{"type":"insufficient_credits","message":"the account has not enough credits left; add credits and try again","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"insufficient_credits","message":"the account does not have enough credits; add credits and try again","details":"","extra_info":{}},"node_errors":{}}`,
 		},
 		"no credit, v2": {
 			credit.Insufficient(), v2, http.StatusPaymentRequired, "",
-			`{"error":{"code":"insufficient_credits","message":"the account has not enough credits left; add credits and try again"}}`,
+			`{"error":{"code":"insufficient_credits","message":"the account does not have enough credits; add credits and try again"}}`,
 		},
 		"draining, cloud": {
 			drained, prompt, http.StatusServiceUnavailable, "30",
-			`{"error":{"type":"deployment_not_ready","message":"no new jobs are taken at the moment; try again later","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"deployment_not_ready","message":"an operator is draining the queue; new jobs are refused for now, try again later","details":"","extra_info":{}},"node_errors":{}}`,
 		},
 		"draining, v2": {
 			drained, v2, http.StatusTooManyRequests, "30",
-			`{"error":{"code":"deployment_not_ready","message":"no new jobs are taken at the moment; try again later"}}`,
+			`{"error":{"code":"deployment_not_ready","message":"an operator is draining the queue; new jobs are refused for now, try again later"}}`,
 		},
 		"stopped, cloud": {
 			stopped, prompt, http.StatusServiceUnavailable, "",
-			`{"error":{"type":"deployment_stopped","message":"an operator has stopped the intake of jobs","details":"","extra_info":{}},"node_errors":{}}`,
+			`{"error":{"type":"deployment_stopped","message":"an operator has stopped the queue; new jobs are refused","details":"","extra_info":{}},"node_errors":{}}`,
 		},
 		"stopped, v2": {
 			stopped, v2, http.StatusUnprocessableEntity, "",
-			`{"error":{"code":"deployment_stopped","message":"an operator has stopped the intake of jobs"}}`,
+			`{"error":{"code":"deployment_stopped","message":"an operator has stopped the queue; new jobs are refused"}}`,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

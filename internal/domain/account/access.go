@@ -8,9 +8,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Access is what an account may use of the model router. The zero value is everything.
+// Access is an account's access to the model router. The zero value allows everything.
 type Access struct {
-	Off    bool     // the router is not switched on for the account
+	Off    bool     // the account may not use the router
 	Models []string // "<provider>/<model>" or "<provider>/*"; nil = every model, empty = none
 	Denied []string // exceptions from Models, in the same form
 }
@@ -22,7 +22,7 @@ func (a Access) Allows(model string) bool {
 
 func matches(patterns []string, model string) bool {
 	provider, rest, _ := strings.Cut(model, "/")
-	name, _, _ := strings.Cut(rest, "/") // a variant is allowed with its model
+	name, _, _ := strings.Cut(rest, "/") // a variant has the access of its model
 	return slices.ContainsFunc(patterns, func(p string) bool { return p == provider+"/"+name || p == provider+"/*" })
 }
 
@@ -31,7 +31,7 @@ func (a Access) Equal(b Access) bool {
 	return a.Off == b.Off && (a.Models == nil) == (b.Models == nil) && slices.Equal(a.Models, b.Models) && slices.Equal(a.Denied, b.Denied)
 }
 
-// modelPattern is a canonical model id, or all models of a provider.
+// modelPattern matches a canonical model id, or all models of a provider.
 var modelPattern = regexp.MustCompile(`^[a-z0-9]+([._-][a-z0-9]+)*/(\*|[a-z0-9]+([._-][a-z0-9]+)*)$`)
 
 // maxModels and maxPattern bound the list of an account.
@@ -50,11 +50,11 @@ func (a Access) check() error {
 
 func checkModels(patterns []string) error {
 	if len(patterns) > maxModels {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a list of models has at most %d entries", maxModels)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a list of models may have at most %d entries", maxModels)
 	}
 	for _, p := range patterns {
 		if len(p) > maxPattern || !modelPattern.MatchString(p) {
-			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is neither a model such as bfl/flux-2-pro nor all of a provider such as bfl/*", p)
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q must be a model such as bfl/flux-2-pro, or all models of a provider such as bfl/*", p)
 		}
 	}
 	return nil

@@ -1,7 +1,6 @@
-// Package account holds who may use the service: accounts with a tier, their API
-// keys, and the three ways a credential is checked. It keeps one promise: a
-// secret is shown once, when it is made, and only its hash is ever stored. Where
-// accounts are stored is left to implementations of Store.
+// Package account defines who may use the service: accounts with a tier, their API keys, and the three ways to check
+// a credential. It promises that a secret is shown once, when it is made, and that only its hash is stored.
+// Implementations of Store store accounts.
 package account
 
 import (
@@ -12,7 +11,7 @@ import (
 	"time"
 )
 
-// LocalID is the id of the one account of the modes none and token.
+// LocalID is the id of the only account of the modes none and token.
 const LocalID = "local"
 
 // Mode is the way callers authenticate.
@@ -21,7 +20,7 @@ type Mode string
 // The modes of --auth.
 const (
 	ModeNone  Mode = "none"  // every caller is the local account; loopback only
-	ModeToken Mode = "token" // one static token stands for the local account
+	ModeToken Mode = "token" // one static token authenticates the local account
 	ModeKeys  Mode = "keys"  // accounts with keys of their own
 )
 
@@ -29,7 +28,7 @@ const (
 func ParseMode(s string) (Mode, error) {
 	m := Mode(s)
 	if !slices.Contains([]Mode{ModeNone, ModeToken, ModeKeys}, m) {
-		return "", fmt.Errorf("auth mode %q is none of none, token, keys", s)
+		return "", fmt.Errorf("auth mode %q is not one of none, token, keys", s)
 	}
 	return m, nil
 }
@@ -46,8 +45,8 @@ const (
 	TierPro      Tier = "pro"
 )
 
-// Slots returns how many jobs of the tier run at once by default: 1, 3 and 5. A free account submits nothing: 0. The local account
-// has localSlots.
+// Slots returns how many jobs of the tier run at the same time by default: 1, 3 and 5. A free account has 0, because
+// it cannot submit. The local account has localSlots.
 func (t Tier) Slots(localSlots int) int {
 	switch t {
 	case TierLocal:
@@ -67,11 +66,11 @@ func (t Tier) Slots(localSlots int) int {
 // Slots overrides the default number of concurrent jobs by tier.
 type Slots map[Tier]int
 
-// maxSlots bounds the slots of one account: more only wait inside the engine.
+// maxSlots bounds the slots of one account. More jobs would only wait inside Temporal.
 const maxSlots = 10_000
 
-// ParseSlots reads a list such as "standard=1,creator=3,pro=5". Tiers that it does not name keep their
-// default. The tier free submits nothing and takes no slots.
+// ParseSlots parses a list such as "standard=1,creator=3,pro=5". Tiers that are not in the list keep their default.
+// The tier free cannot submit and has no slots.
 func ParseSlots(list string) (Slots, error) {
 	slots := Slots{}
 	for part := range strings.SplitSeq(list, ",") {
@@ -82,14 +81,14 @@ func ParseSlots(list string) (Slots, error) {
 		}
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 1 || n > maxSlots || t == TierFree {
-			return nil, fmt.Errorf("slots of tiers are a list such as standard=1,creator=3,pro=5, each from 1 to %d; not %q", maxSlots, part)
+			return nil, fmt.Errorf("the slots of tiers must be a list such as standard=1,creator=3,pro=5, each from 1 to %d; not %q", maxSlots, part)
 		}
 		slots[t] = n
 	}
 	return slots, nil
 }
 
-// Of returns how many jobs of the tier run at once; localSlots is the default of the local account.
+// Of returns how many jobs of the tier run at the same time. localSlots is the default of the local account.
 func (s Slots) Of(t Tier, localSlots int) int {
 	if n, ok := s[t]; ok {
 		return n
@@ -101,7 +100,7 @@ func (s Slots) Of(t Tier, localSlots int) int {
 func ParseTier(s string) (Tier, error) {
 	t := Tier(s)
 	if !slices.Contains([]Tier{TierLocal, TierFree, TierStandard, TierCreator, TierPro}, t) {
-		return "", fmt.Errorf("tier %q is none of local, free, standard, creator, pro", s)
+		return "", fmt.Errorf("tier %q is not one of local, free, standard, creator, pro", s)
 	}
 	return t, nil
 }
@@ -111,18 +110,18 @@ type Account struct {
 	ID        string
 	Name      string
 	Tier      Tier
-	Active    bool // the subscription; an inactive account reads but submits nothing
+	Active    bool // the subscription; an inactive account can read but not submit
 	Suspended bool // no credential of the account is accepted
 	Access    Access
-	Labels    Labels // of ComfyUI servers that its jobs may ask for
-	Storage   *int64 // bytes that it may keep; 0 = no limit, nil = the deployment's
+	Labels    Labels // labels of ComfyUI servers that its jobs may require
+	Storage   *int64 // storage limit in bytes; 0 = no limit, nil = the deployment's
 	CreatedAt time.Time
 }
 
 // Scope is a right that a key carries.
 type Scope string
 
-// The scopes. A key without write reads only.
+// The scopes. A key without write can only read.
 const (
 	ScopeRead  Scope = "read"
 	ScopeWrite Scope = "write"
@@ -133,7 +132,7 @@ func ParseScope(s string) (Scope, error) {
 	if sc := Scope(s); sc == ScopeRead || sc == ScopeWrite {
 		return sc, nil
 	}
-	return "", fmt.Errorf("scope %q is none of read, write", s)
+	return "", fmt.Errorf("scope %q is not one of read, write", s)
 }
 
 // Identity is the caller that a valid credential identifies.
@@ -142,8 +141,8 @@ type Identity struct {
 	Tier    Tier
 	Active  bool
 	Scopes  []Scope
-	Access  Access // of the model router
-	Key     string // the shown prefix of the key, for logs; "" without one
+	Access  Access // access to the model router
+	Key     string // the public prefix of the key, for logs; "" without a key
 }
 
 // Allows reports whether the identity carries the right.

@@ -7,8 +7,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Anyone accepts every caller as the local account (mode none). A credential
-// that a client sends nevertheless is ignored.
+// Anyone accepts every caller as the local account (mode none) and ignores credentials.
 type Anyone struct{}
 
 // Authenticate returns the local identity.
@@ -25,7 +24,7 @@ func NewStatic(token string) (*Static, error) {
 	return &Static{hash: HashKey(token)}, nil
 }
 
-// Authenticate returns the local identity for the right token, else Unauthenticated.
+// Authenticate returns the local identity for the right token, otherwise Unauthenticated.
 func (s *Static) Authenticate(_ context.Context, secret string) (Identity, error) {
 	hash := HashKey(secret)
 	if subtle.ConstantTimeCompare(hash[:], s.hash[:]) != 1 {

@@ -30,23 +30,23 @@ type TierChangedV1 struct {
 // SubscribedV1 records that the subscription is active again.
 type SubscribedV1 struct{}
 
-// UnsubscribedV1 records that the subscription has lapsed: the account reads but submits nothing.
+// UnsubscribedV1 records that the subscription has lapsed: the account can read but not submit.
 type UnsubscribedV1 struct{}
 
-// RouterAccessChangedV1 records what the account may use of the model router from now on.
+// RouterAccessChangedV1 records the new access of the account to the model router.
 type RouterAccessChangedV1 struct {
 	Enabled bool     `json:"enabled"`
 	Models  []string `json:"models"` // null = every model
 	Denied  []string `json:"denied,omitempty"`
 }
 
-// StorageLimitedV1 records how many bytes the account may keep from now on: 0 = no limit, null = the deployment's.
+// StorageLimitedV1 records the new storage limit of the account in bytes: 0 = no limit, null = the deployment's.
 type StorageLimitedV1 struct {
 	Bytes *int64 `json:"bytes"`
 	Was   *int64 `json:"was"`
 }
 
-// ServerLabelsChangedV1 records which labels of ComfyUI servers jobs of the account may ask for from now on.
+// ServerLabelsChangedV1 records the labels of ComfyUI servers that jobs of the account may now require.
 type ServerLabelsChangedV1 struct {
 	Labels []string `json:"labels"` // null = every label
 	Was    []string `json:"was"`
@@ -63,11 +63,11 @@ func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[TierChangedV1](TypeTierChanged).Says("the account has another tier"),
 		eventlog.TypeOf[SubscribedV1](TypeSubscribed).Says("the subscription is active again"),
-		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account reads and submits nothing"),
-		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("what the account may use of the model router from now on"),
-		eventlog.TypeOf[StorageLimitedV1](TypeStorageLimited).Says("how many bytes the account may keep from now on"),
-		eventlog.TypeOf[ServerLabelsChangedV1](TypeServerLabelsChanged).Says("which labels of ComfyUI servers the account's jobs may ask for from now on"),
-		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("from now on no key and no token of the account is accepted"),
+		eventlog.TypeOf[UnsubscribedV1](TypeUnsubscribed).Says("the subscription has lapsed: the account can read but not submit"),
+		eventlog.TypeOf[RouterAccessChangedV1](TypeRouterAccessChanged).Says("the access of the account to the model router changed"),
+		eventlog.TypeOf[StorageLimitedV1](TypeStorageLimited).Says("the storage limit of the account changed"),
+		eventlog.TypeOf[ServerLabelsChangedV1](TypeServerLabelsChanged).Says("the labels of ComfyUI servers that jobs of the account may require changed"),
+		eventlog.TypeOf[SuspendedV1](TypeSuspended).Says("keys and tokens of the account are refused from now on"),
 		eventlog.TypeOf[ResumedV1](TypeResumed).Says("keys and tokens of the account are accepted again"),
 	)
 }
@@ -78,18 +78,18 @@ func Stream(id string) string { return "account-" + id }
 // Change is a command on an account's subscription.
 type Change struct {
 	Account   string
-	Tier      Tier          // "" = as it is
-	Active    *bool         // nil = as it is
-	Access    *Access       // nil = as it is
-	Suspend   *bool         // nil = as it is; false resumes
-	Storage   *StorageLimit // nil = as it is
-	Labels    *Labels       // nil = as it is
+	Tier      Tier          // "" = unchanged
+	Active    *bool         // nil = unchanged
+	Access    *Access       // nil = unchanged
+	Suspend   *bool         // nil = unchanged; false resumes
+	Storage   *StorageLimit // nil = unchanged
+	Labels    *Labels       // nil = unchanged
 	Actor     string
 	Reason    string
-	RequestID string // of the HTTP request that asks for it; "" = none does
+	RequestID string // of the HTTP request, "" without one
 }
 
-// Check reports what is wrong with a change.
+// Check returns an error if the change is not valid.
 func (c Change) Check() error {
 	if c.Tier != "" {
 		if _, err := ParseTier(string(c.Tier)); err != nil {
@@ -112,7 +112,7 @@ func (c Change) Check() error {
 		}
 	}
 	if c.Account == "" || c.Actor == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of an account names the account and who asks for it")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of an account must name the account and its actor")
 	}
 	return nil
 }

@@ -11,12 +11,11 @@ import (
 const (
 	keyLead     = "millrace-"
 	keyEntropy  = 25 // bytes: 200 bits, 40 base32 digits without padding
-	shownDigits = 6  // of those 40, kept in clear so that people tell keys apart
+	shownDigits = 6  // of those 40, stored in clear so that people can distinguish keys
 	maxSecret   = 512
 )
 
-// KeyHash is the SHA-256 of a key. A plain hash is enough: a key is random and
-// too long to guess, so there is nothing a slow hash would protect.
+// KeyHash is the SHA-256 of a key. A slow hash is not necessary, because a key is random and too long to guess.
 type KeyHash [sha256.Size]byte
 
 // HashKey returns the hash under which a key is stored.
@@ -26,14 +25,14 @@ func HashKey(secret string) KeyHash { return sha256.Sum256([]byte(secret)) }
 type Key struct {
 	ID        string
 	Account   string
-	Prefix    string // the shown beginning, such as "millrace-k3x7pa"
+	Prefix    string // the public beginning, such as "millrace-k3x7pa"
 	Scopes    []Scope
 	CreatedAt time.Time
 	RevokedAt *time.Time
-	LastUsed  *time.Time // within a minute; nil = never
+	LastUsed  *time.Time // accurate to a minute; nil = never
 }
 
-// NewSecret makes a key and returns it with its shown prefix.
+// NewSecret makes a key and returns it with its public prefix.
 func NewSecret() (secret, prefix string) {
 	var b [keyEntropy]byte
 	rand.Read(b[:]) // never fails (crypto/rand)

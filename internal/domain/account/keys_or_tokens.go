@@ -16,7 +16,7 @@ type Authenticator interface {
 type KeysOrTokens struct {
 	Keys   Authenticator
 	Tokens Authenticator
-	Shaped func(secret string) bool // has the form of a token
+	Shaped func(secret string) bool // reports whether a secret has the form of a token
 }
 
 // Authenticate implements Authenticator.
@@ -27,10 +27,11 @@ func (e KeysOrTokens) Authenticate(ctx context.Context, secret string) (Identity
 	return e.Keys.Authenticate(ctx, secret)
 }
 
-// foreignLead begins the keys of the hosted service. Its SDKs may send one here: it is checked as a key, and refused.
+// foreignLead begins the keys of the hosted service. Its SDKs may send such a key, which is checked as a key and
+// refused.
 const foreignLead = "comfyui-"
 
-// IsKey reports whether a credential is an API key by its beginning.
+// IsKey reports whether a credential begins like an API key.
 func IsKey(secret string) bool {
 	return strings.HasPrefix(secret, foreignLead) || strings.HasPrefix(secret, keyLead)
 }

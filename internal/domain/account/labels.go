@@ -8,23 +8,23 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Labels are the labels of ComfyUI servers that jobs of an account may ask for. The zero value is every label: asking
-// for one only narrows where a job runs, since a job that asks for none runs on any server.
+// Labels are the labels of ComfyUI servers that jobs of an account may require. The zero value allows every label: a
+// label only restricts where a job runs, and a job without labels runs on any server.
 type Labels struct {
 	Allowed []string // nil = every label, empty = none
 }
 
-// Check returns Denied for the first of the labels that may not be asked for.
+// Check returns Denied for the first label that is not allowed.
 func (l Labels) Check(asked []string) error {
 	for _, a := range asked {
 		if l.Allowed == nil || slices.Contains(l.Allowed, a) {
 			continue
 		}
-		allowed := "it may ask for none"
+		allowed := "it may not use labels"
 		if len(l.Allowed) > 0 {
-			allowed = "it may ask for " + strings.Join(l.Allowed, ", ")
+			allowed = "it may use " + strings.Join(l.Allowed, ", ")
 		}
-		return fault.New(fault.Denied, fault.CodeLabelNotAllowed, "this account may not ask for servers with the label %q: %s", a, allowed).WithDetails(map[string]any{"label": a})
+		return fault.New(fault.Denied, fault.CodeLabelNotAllowed, "this account may not use servers with the label %q: %s", a, allowed).WithDetails(map[string]any{"label": a})
 	}
 	return nil
 }

@@ -8,14 +8,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Storage is what an account keeps: its uploads, references, outputs and files of its editor, each by its size.
+// Storage is the storage that an account uses: its uploads, references, outputs and files of its editor, each by its
+// size.
 type Storage struct {
 	Bytes int64 `json:"bytes"`
 	Files int64 `json:"files"`
-	Limit int64 `json:"limit_bytes"` // that it may keep; 0 = no limit
+	Limit int64 `json:"limit_bytes"` // 0 = no limit
 }
 
-// Fits fails, as Denied with CodeStorage, unless the account may keep that many bytes more than it keeps.
+// Fits fails with Denied and CodeStorageQuotaExceeded if bytes more would exceed the limit.
 func (s Storage) Fits(bytes int64) error {
 	if s.Limit > 0 && s.Bytes+bytes > s.Limit {
 		return StorageExceeded(s.Limit)
@@ -23,16 +24,16 @@ func (s Storage) Fits(bytes int64) error {
 	return nil
 }
 
-// Full reports whether the account may store nothing more.
+// Full reports whether the account has reached its limit.
 func (s Storage) Full() bool { return s.Limit > 0 && s.Bytes >= s.Limit }
 
 // StorageExceeded is the refusal of bytes beyond the storage limit of an account. It has no Retry-After, because
 // waiting does not help.
 func StorageExceeded(limit int64) error {
-	return fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account may take %s together, and this would exceed it: delete some to make room", Size(limit))
+	return fault.New(fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account may take at most %s together: delete some files first", Size(limit))
 }
 
-// StorageLimit changes how much an account may keep.
+// StorageLimit is a new storage limit of an account.
 type StorageLimit struct {
 	Bytes *int64 // 0 = no limit; nil = the deployment's
 }
@@ -47,18 +48,18 @@ func (a Account) StorageLimit(standard int64) int64 {
 
 func (l StorageLimit) check() error {
 	if l.Bytes != nil && *l.Bytes < 0 {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a limit of storage is a number of bytes, 0 for none")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a storage limit must be a number of bytes, or 0 for no limit")
 	}
 	return nil
 }
 
-// units of sizes, the largest first.
+// units are the units of sizes, the largest first.
 var units = [...]struct {
 	name  string
 	bytes int64
 }{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}}
 
-// Size writes a number of bytes for people.
+// Size formats a number of bytes for people.
 func Size(bytes int64) string {
 	for _, u := range units {
 		if bytes >= u.bytes {
@@ -68,7 +69,7 @@ func Size(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + " B"
 }
 
-// ParseSize reads a number of bytes such as 1073741824, 512MiB or 1.5GiB.
+// ParseSize parses a number of bytes such as 1073741824, 512MiB or 1.5GiB.
 func ParseSize(text string) (int64, error) {
 	number, factor := strings.TrimSpace(text), int64(1)
 	for _, u := range units {

@@ -19,13 +19,13 @@ type TokenClaims struct {
 // maxName bounds the name of an account, in characters.
 const maxName = 200
 
-// CheckName returns Invalid for a name that people could not type or distinguish from others: one that is empty, too
-// long, surrounded by spaces, or has characters that do not print.
+// CheckName returns Invalid for a name that people could not type or could not distinguish from others: it is empty,
+// too long or surrounded by spaces, or has unprintable characters.
 func CheckName(name string) error {
 	unprintable := func(r rune) bool { return !unicode.IsPrint(r) }
 	if name == "" || !utf8.ValidString(name) || utf8.RuneCountInString(name) > maxName ||
 		strings.TrimSpace(name) != name || strings.ContainsFunc(name, unprintable) {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the name of an account is 1 to %d characters that print, without spaces around them", maxName)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the name of an account must have 1 to %d printable characters, without spaces around them", maxName)
 	}
 	return nil
 }

@@ -1,6 +1,6 @@
-// Package asset is the aggregate of stored files: an asset is an account's reference to a blob,
-// with a name, a media type and a deadline. Folding is pure and total; bytes live in package
-// blob, transactions in the Store given to Service.
+// Package asset is the aggregate of stored files: an asset is an account's reference to a blob, with a name, a media
+// type and a deadline. Folding is pure and total. Package blob stores the bytes; the Store of a Service runs the
+// transactions.
 package asset
 
 import (
@@ -24,17 +24,17 @@ func NewID() ID { return ID(uuid.NewString()) }
 // ParseID accepts the canonical lower-case form only.
 func ParseID(s string) (ID, error) { return eventlog.ParseID[ID](s) }
 
-// namespace of derived ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of derived ids. It must never change: an id must be the same on every attempt.
 var namespace = uuid.MustParse("0d9a3f52-98c1-5c55-8f0b-6f6d0c1fd4a7")
 
-// OutputID returns the id of the index-th file that a node saved in one run of a job: the same
-// on every attempt.
+// OutputID returns the id of the index-th file that a node saved in one run of a job, which is the same on every
+// attempt.
 func OutputID(job string, run int, node string, index int) ID {
 	return ID(derive(job, run, node, index).String())
 }
 
-// EventID returns the id of an event that can happen to an asset only once, or once per key: a
-// repeated append is harmless.
+// EventID returns the id of an event that can happen to an asset only once, or once per key, so that a repeated
+// append is harmless.
 func EventID(id ID, eventType string, key ...any) uuid.UUID {
 	return derive(append([]any{id, eventType}, key...)...)
 }
@@ -58,17 +58,17 @@ func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](strea
 // WorkflowID returns the Temporal workflow id of the asset's ingestion.
 func (id ID) WorkflowID() string { return "ingest-" + string(id) }
 
-// IngestRef names an asset that was just made; it is what a start intent carries.
+// IngestRef identifies a new asset. It is the payload of a start intent.
 type IngestRef struct {
 	Asset   ID     `json:"asset"`
 	Account string `json:"account"`
 	Size    int64  `json:"size"` // bytes, from which the work is estimated
 }
 
-// State says whether an asset can be read.
+// State is the state of an asset.
 type State string
 
-// The states. A rejected asset keeps its record and gives no bytes.
+// The states. A rejected asset keeps its record, but its bytes cannot be read.
 const (
 	Live     State = "live"
 	Rejected State = "rejected"
@@ -76,42 +76,42 @@ const (
 	Expired  State = "expired"
 )
 
-// Gone reports whether an asset in this state is answered like an unknown one.
+// Gone reports whether an asset in this state is answered as NotFound.
 func (s State) Gone() bool { return s == Deleted || s == Expired }
 
-// Origin says how an asset came to be.
+// Origin is how an asset was made.
 type Origin string
 
 // The origins.
 const (
 	Uploaded   Origin = "upload"
-	Referenced Origin = "reference" // made from a hash over bytes already held
+	Referenced Origin = "reference" // made from the hash of stored bytes
 	Produced   Origin = "job"
 	Hosted     Origin = "call"   // copied from the answer of a model call
 	Archived   Origin = "export" // made of other files of the account
 )
 
-// Place is the name under which graphs and /view find an asset. The zero Place is no name.
+// Place is the name under which graphs and /view find an asset. An asset with the zero Place has no such name.
 type Place struct {
 	Folder    string `json:"folder"` // "input", "output" or "temp"
 	Subfolder string `json:"subfolder"`
 	Filename  string `json:"filename"`
 }
 
-// Producer names the node that saved an asset. The zero Producer is none.
+// Producer names the node that saved an asset. The zero Producer means that no node did.
 type Producer struct {
 	Job string `json:"job"`
-	// Chosen is the public id of the job, where its client chose one.
+	// Chosen is the public id of the job if its client chose one.
 	Chosen string `json:"public_job,omitempty"`
 	Run    int    `json:"run"`
 	Node   string `json:"node"`
 	Index  int    `json:"index"`
 }
 
-// PublicJob returns the id under which clients know the job.
+// PublicJob returns the public id of the job.
 func (p Producer) PublicJob() string { return cmp.Or(p.Chosen, p.Job) }
 
-// Asset is the folded state of one asset, stored in views as JSON in this very shape.
+// Asset is the folded state of one asset. Views store its JSON encoding.
 type Asset struct {
 	ID          ID         `json:"id"`
 	Chosen      PublicID   `json:"public_id,omitempty"` // public id that the client chose
@@ -136,14 +136,14 @@ type Asset struct {
 	Scan        *Scan      `json:"scan,omitempty"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
 
-	Name      string          `json:"name,omitempty"`       // what its owner calls it, "" = nothing; see Title
-	Metadata  json.RawMessage `json:"metadata,omitempty"`   // a JSON object of the owner's, nil = none
-	Preview   PublicID        `json:"preview,omitempty"`    // the asset that shows this one, "" = none
+	Name      string          `json:"name,omitempty"`       // the owner's name for it, or ""; see Title
+	Metadata  json.RawMessage `json:"metadata,omitempty"`   // a JSON object of the owner, or nil
+	Preview   PublicID        `json:"preview,omitempty"`    // the asset that is its preview, or ""
 	UpdatedAt *time.Time      `json:"updated_at,omitempty"` // of the owner's last change, nil = none since it was made
 	Changed   int64           `json:"changed,omitempty"`    // position of that change
 }
 
-// Scan is what looking into the content found.
+// Scan is the result of a scan of the content.
 type Scan struct {
 	Verdict     Verdict  `json:"verdict"`
 	Reason      string   `json:"reason,omitempty"` // public
@@ -160,5 +160,5 @@ type Verdict string
 const (
 	Clean    Verdict = "clean"
 	Rejects  Verdict = "rejected"
-	NotKnown Verdict = "unknown" // the scanner gave up; the content stays usable
+	NotKnown Verdict = "unknown" // the scanner returned no verdict; the content stays usable
 )

@@ -6,16 +6,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// backlog holds the ingestion of new assets back while other uploads are under way: hashing again what
-// just came in, and the engine's commits, would take disk and processor from those who wait for an
-// answer. It holds back for seconds at most: an intent that is not passed on, the relay finds in the outbox.
+// backlog delays the ingestion of new assets while other uploads are under way: hashing the new bytes again, and
+// Temporal's commits, would slow down the waiting clients. The delay is at most seconds, because the relay finds
+// intents that are not passed on in the outbox.
 type backlog struct {
 	mu      sync.Mutex // guards both below
 	active  int        // uploads under way
 	waiting []outbox.Intent
 }
 
-// maxBacklog bounds the memory of a backlog; what is beyond is left to the relay.
+// maxBacklog bounds the memory of a backlog. The relay delivers further intents.
 const maxBacklog = 1024
 
 func (b *backlog) begin() {
@@ -24,7 +24,7 @@ func (b *backlog) begin() {
 	b.active++
 }
 
-// add takes what an upload leaves to do.
+// add adds the intents of an upload.
 func (b *backlog) add(intents []outbox.Intent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -34,7 +34,7 @@ func (b *backlog) add(intents []outbox.Intent) {
 	b.waiting = append(b.waiting, intents...)
 }
 
-// end returns what is to be done now: everything, when no upload is under way any more.
+// end returns the intents to deliver now: all of them, if no upload is under way.
 func (b *backlog) end() []outbox.Intent {
 	b.mu.Lock()
 	defer b.mu.Unlock()

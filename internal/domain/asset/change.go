@@ -7,22 +7,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Bounds of what an owner says about one asset.
+// Bounds of the fields that an owner sets.
 const (
 	MaxTags = 64
-	// maxVersions bounds the stream of one asset: commands fold it from its start.
+	// maxVersions bounds the stream of one asset, because commands fold it from its start.
 	maxVersions = 10_000
 )
 
-// Change is what an owner wants an asset to be. What is nil stays as it is.
+// Change is a change that an owner makes to an asset. A nil field stays unchanged.
 type Change struct {
 	Name        *string
 	ContentType *string
-	Metadata    *Metadata // nil inside = none
-	Preview     *PublicID // "" = none
+	Metadata    *Metadata // pointer to nil = no metadata
+	Preview     *PublicID // "" = no preview
 	Tags        *[]string // all tags of the owner; sorted, each once
-	Add         []string  // tags, beside those there are
-	Remove      []string  // tags; what the asset does not have is passed over
+	Add         []string  // tags to add
+	Remove      []string  // tags to remove; tags that the asset does not have are ignored
 }
 
 // Event is the data of an event with its type.
@@ -31,8 +31,8 @@ type Event struct {
 	Data any
 }
 
-// ChangeEvents returns what a change comes to: nothing where the asset is that way already. Too many tags, and an
-// asset that was changed too often, are Invalid.
+// ChangeEvents returns the events of a change, or none if the asset has these values already. Too many tags, and too
+// many changes of an asset, are Invalid.
 func (a Asset) ChangeEvents(c Change) ([]Event, error) {
 	var events []Event
 	if c.Name != nil && *c.Name != a.Title() {
@@ -76,14 +76,14 @@ func (a Asset) tagEvents(c Change) ([]Event, error) {
 	return events, nil
 }
 
-// with returns both lists together, sorted, each tag once.
+// with returns the union of both lists, sorted and without duplicates.
 func with(tags, more []string) []string {
 	all := slices.Concat(tags, more)
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// without returns what is in tags only, in its order.
+// without returns the tags that are not in but, in their order.
 func without(tags, but []string) []string {
 	var left []string
 	for _, tag := range tags {
@@ -94,7 +94,7 @@ func without(tags, but []string) []string {
 	return left
 }
 
-// Repeats reports whether a new asset says nothing that one with the same bytes, path and tags does not say.
+// Repeats reports whether an existing asset with the same bytes, path and tags has all the values of the new asset.
 func (n New) Repeats(a Asset) bool {
 	return !n.Strict || n.Chosen == "" && (n.ContentType == "" || n.ContentType == a.ContentType) &&
 		n.Name == a.Name && bytes.Equal(n.Metadata, a.Metadata) && n.Preview == a.Preview

@@ -9,14 +9,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// References knows which blobs something durable refers to.
+// References reports which blobs are referenced by durable records.
 type References interface {
-	// Referenced returns those of the blobs that must stay.
+	// Referenced returns the blobs among refs that must be kept.
 	Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error)
 }
 
-// Unreferenced are the References of a store whose blobs live by their age alone, such as values
-// between nodes, which are made again when they are missing.
+// Unreferenced are the References of a store whose blobs are collected by their age alone, such as values between
+// nodes, which are computed again if they are missing.
 type Unreferenced struct{}
 
 // Referenced implements References.
@@ -24,7 +24,7 @@ func (Unreferenced) Referenced(context.Context, []blob.Ref) (map[blob.Ref]bool, 
 	return nil, nil
 }
 
-// AnyOf needs what any of several References needs.
+// AnyOf keeps a blob if any of several References keeps it.
 type AnyOf []References
 
 // Referenced implements References.
@@ -40,23 +40,23 @@ func (a AnyOf) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bo
 	return needed, nil
 }
 
-// Collection is what a collector did.
+// Collection is the result of a collector's walk.
 type Collection struct {
 	Examined int   // blobs seen
 	Removed  int   // blobs deleted
 	Bytes    int64 // their size
 }
 
-// collectBatch is how many blobs one query asks about.
+// collectBatch is the number of blobs of one query.
 const collectBatch = 500
 
-// minGrace is the least grace period: recording a reference must end well within it.
+// minGrace is the minimum grace period. Recording a reference must take much less time.
 const minGrace = time.Minute
 
-// Collector removes blobs that nothing refers to and nobody touched within the grace period. It is
-// safe beside uploads of the same bytes: whoever adds a reference touches the blob first (see
-// blob.Store), and the store refuses to remove what was touched since the cutoff. So either the
-// reference is seen here, or the touch is seen there.
+// Collector removes blobs that have no reference and were not touched within the grace period. It is safe during
+// uploads of the same bytes: every process touches a blob before it adds a reference (see blob.Store), and the store
+// refuses to remove a blob that was touched after the cutoff. So either the collector sees the reference, or the
+// store sees the touch.
 type Collector struct {
 	Blobs      blob.Store
 	References References
@@ -64,7 +64,7 @@ type Collector struct {
 	Now        func() time.Time
 }
 
-// Collect walks all blobs once. progress, if not nil, is called now and then.
+// Collect walks all blobs once. progress, if not nil, is called from time to time.
 func (c Collector) Collect(ctx context.Context, progress func(Collection)) (Collection, error) {
 	now := time.Now
 	if c.Now != nil {

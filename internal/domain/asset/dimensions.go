@@ -12,12 +12,12 @@ import (
 	_ "golang.org/x/image/webp" // as above
 )
 
-// headBytes bounds what is read to find an image's size: headers with large colour profiles and
-// camera data stay below it.
+// headBytes bounds the bytes that are read to find an image's size. Headers with large colour profiles and camera
+// data are smaller.
 const headBytes = 1 << 20
 
-// Dimensions returns width and height that the header of an image claims, 0 for what is no image or
-// is put together unusually. No pixel is decoded.
+// Dimensions returns the width and height in the header of an image, or 0 for other files and images of unusual
+// structure. It decodes no pixels.
 func Dimensions(r io.ReaderAt, size int64) (width, height int) {
 	config, _, err := image.DecodeConfig(io.NewSectionReader(r, 0, min(size, headBytes)))
 	if err != nil {

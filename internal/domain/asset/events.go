@@ -31,7 +31,7 @@ type CreatedV1 struct {
 	Hash        blob.Ref   `json:"hash"`
 	Size        int64      `json:"size"`
 	ContentType string     `json:"content_type"`
-	FilePath    *string    `json:"file_path,omitempty"` // as the client gave it
+	FilePath    *string    `json:"file_path,omitempty"` // as the client sent it
 	Place       *Place     `json:"place,omitempty"`
 	Producer    *Producer  `json:"producer,omitempty"`
 	Tags        []string   `json:"tags,omitempty"`
@@ -40,25 +40,25 @@ type CreatedV1 struct {
 	CreatedAt   *time.Time `json:"created_at,omitempty"` // by the clock that ExpiresAt was computed with; nil = when it was recorded
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"`
 
-	Name     string          `json:"name,omitempty"`     // what its owner calls it
+	Name     string          `json:"name,omitempty"`     // the owner's name for it
 	Metadata json.RawMessage `json:"metadata,omitempty"` // a JSON object
 	Preview  PublicID        `json:"preview,omitempty"`
 
-	PublicID PublicID `json:"public_id,omitempty"` // that the client chose; absent = the asset's own id
+	PublicID PublicID `json:"public_id,omitempty"` // chosen by the client; absent = the asset's own id
 }
 
-// VerifiedV1 records that the stored bytes were read again and hashed. OK says that they match.
+// VerifiedV1 records that the stored bytes were read again and hashed. OK reports whether the hash matches.
 type VerifiedV1 struct {
 	OK   bool  `json:"ok"`
 	Size int64 `json:"size"`
 }
 
-// ScannedV1 records what a scan found.
+// ScannedV1 records the result of a scan.
 type ScannedV1 struct {
 	Scan Scan `json:"scan"`
 }
 
-// RequeuedV1 records that an asset is looked into again, because nothing was looking into it any more.
+// RequeuedV1 records that the ingestion of an asset was started again, because its workflow was lost.
 type RequeuedV1 struct{}
 
 // RetentionExtendedV1 records a later deadline; nil is never.
@@ -66,12 +66,12 @@ type RetentionExtendedV1 struct {
 	ExpiresAt *time.Time `json:"expires_at"`
 }
 
-// RenamedV1 records what the owner calls an asset from now on. The path under which graphs find it stays.
+// RenamedV1 records the owner's new name for an asset. The path under which graphs find it stays.
 type RenamedV1 struct {
 	Name string `json:"name"`
 }
 
-// RetypedV1 records another media type, as the owner declares it.
+// RetypedV1 records another media type, which the owner declared.
 type RetypedV1 struct {
 	ContentType string `json:"content_type"`
 }
@@ -81,41 +81,41 @@ type TagsAddedV1 struct {
 	Tags []string `json:"tags"`
 }
 
-// TagsRemovedV1 records tags that the asset had and has no longer.
+// TagsRemovedV1 records tags that were removed.
 type TagsRemovedV1 struct {
 	Tags []string `json:"tags"`
 }
 
-// DescribedV1 records the owner's metadata, all of it; none is nil.
+// DescribedV1 records the owner's whole metadata; nil = no metadata.
 type DescribedV1 struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"` // a JSON object
 }
 
-// PreviewChosenV1 records which asset shows this one, "" = none does.
+// PreviewChosenV1 records the asset that is the preview; "" = no preview.
 type PreviewChosenV1 struct {
 	Preview PublicID `json:"preview,omitempty"`
 }
 
-// DeletedV1 ends an asset by its owner's will.
+// DeletedV1 ends an asset that its owner deleted.
 type DeletedV1 struct{}
 
-// ExpiredV1 ends an asset whose deadline passed.
+// ExpiredV1 ends an asset whose deadline has passed.
 type ExpiredV1 struct{}
 
 // Register adds the asset's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[CreatedV1](TypeCreated).Says("an asset exists"),
+		eventlog.TypeOf[CreatedV1](TypeCreated).Says("an asset was created"),
 		eventlog.TypeOf[VerifiedV1](TypeVerified).Says("the stored bytes were read again and hashed"),
-		eventlog.TypeOf[ScannedV1](TypeScanned).Says("what a scan found"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("its ingestion is begun again, because nothing ran it, by the sweeper or an operator"),
+		eventlog.TypeOf[ScannedV1](TypeScanned).Says("a scan of the content ended"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper or an operator restarted its ingestion, because its workflow was lost"),
 		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended).Says("the asset has a later deadline"),
-		eventlog.TypeOf[RenamedV1](TypeRenamed).Says("its owner calls it something else; graphs find it by its path as before"),
+		eventlog.TypeOf[RenamedV1](TypeRenamed).Says("its owner renamed it; the path by which graphs find it stays"),
 		eventlog.TypeOf[RetypedV1](TypeRetyped).Says("its owner declares another media type"),
-		eventlog.TypeOf[TagsAddedV1](TypeTagsAdded).Says("its owner gave it tags that it did not have"),
-		eventlog.TypeOf[TagsRemovedV1](TypeTagsRemoved).Says("its owner took tags from it"),
-		eventlog.TypeOf[DescribedV1](TypeDescribed).Says("its owner's metadata, all of it; absent = none"),
-		eventlog.TypeOf[PreviewChosenV1](TypePreviewChosen).Says("which asset shows it; absent = none"),
+		eventlog.TypeOf[TagsAddedV1](TypeTagsAdded).Says("its owner added tags"),
+		eventlog.TypeOf[TagsRemovedV1](TypeTagsRemoved).Says("its owner removed tags"),
+		eventlog.TypeOf[DescribedV1](TypeDescribed).Says("its owner replaced its metadata; absent = no metadata"),
+		eventlog.TypeOf[PreviewChosenV1](TypePreviewChosen).Says("its owner chose the asset that is its preview; absent = no preview"),
 		eventlog.TypeOf[DeletedV1](TypeDeleted).Says("the asset was deleted by its owner"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the asset's deadline passed"),
 	)

@@ -6,9 +6,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Fold applies one recorded event of the asset's stream to the state before it and returns the
-// state after. It never fails on a decoded event: unknown types and events about an asset that is
-// gone only move the version. An event at or below the folded version changes nothing.
+// Fold applies one recorded event of the asset's stream to the state before it and returns the state after it. It
+// never fails on a decoded event: unknown event types, and events of an asset that has ended, only move the version.
+// An event at or below the folded version changes nothing.
 func Fold(before Asset, rec eventlog.Recorded, data any) Asset {
 	if rec.Version <= before.Version {
 		return before
@@ -40,7 +40,7 @@ func (a *Asset) apply(rec eventlog.Recorded, data any, at time.Time) {
 	}
 }
 
-// changed applies a change that the owner made.
+// changed applies a change of the owner.
 func (a *Asset) changed(rec eventlog.Recorded, data any, at time.Time) {
 	switch e := data.(type) {
 	case RenamedV1:
@@ -83,7 +83,7 @@ func (a *Asset) scanned(s Scan) {
 	}
 }
 
-// LaterDeadline returns the later of two deadlines; nil is never and wins.
+// LaterDeadline returns the later of two deadlines. nil means never and is the latest.
 func LaterDeadline(a, b *time.Time) *time.Time {
 	if a == nil || b == nil {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Words that say where a file belongs. Each asset has exactly one of them, as its first label, but an archive.
+// Labels of the folders of files. Each asset except an archive has exactly one of them, as its first label.
 const (
 	LabelInput  = "input"
 	LabelOutput = "output"
@@ -14,12 +14,12 @@ const (
 	LabelModels = "models"
 )
 
-// LabelExport is the first label of an archive: editors show it neither among inputs nor among outputs. Owners may
-// use the word as well.
+// LabelExport is the first label of an archive, which editors list neither among inputs nor among outputs. Owners may
+// use the word as a tag.
 const LabelExport = "export"
 
-// IsPlaceLabel reports a word that says where a file belongs: it follows from the file and is no tag that
-// an owner gives or takes.
+// IsPlaceLabel reports whether a tag names the folder of a file. Such a label is derived from the file; owners cannot
+// set it.
 func IsPlaceLabel(tag string) bool {
 	return tag == LabelInput || tag == LabelOutput || tag == LabelTemp || tag == LabelModels
 }
@@ -27,7 +27,7 @@ func IsPlaceLabel(tag string) bool {
 // modelsFolder holds uploaded model files: models/<category>/<name> below the input folder.
 const modelsFolder = "models/"
 
-// ModelPath splits the place of a model file into its category and what loaders of that category call it.
+// ModelPath splits the path of a model file into its category and the name by which loaders of that category find it.
 func (p Place) ModelPath() (category, name string, ok bool) {
 	if p.Folder != LabelInput {
 		return "", "", false
@@ -42,8 +42,8 @@ func (p Place) ModelPath() (category, name string, ok bool) {
 // ModelFile returns the path of a model file.
 func ModelFile(category, name string) string { return modelsFolder + category + "/" + name }
 
-// Placed returns the labels that follow from where a file belongs: one of the four words, and the category
-// of a model. A file without a place says it by a tag.
+// Placed returns the labels that are derived from the folder of a file: one of the four folder labels, and the
+// category of a model. The folder of a file without a Place is one of its tags.
 func (a Asset) Placed() []string {
 	if a.Place != nil {
 		if category, _, ok := a.Place.ModelPath(); ok {
@@ -66,8 +66,8 @@ func (a Asset) Placed() []string {
 	return []string{LabelInput}
 }
 
-// Labels returns what the asset is listed by: where it belongs, then its owner's tags. Tags that name
-// another of the four places than its own are left out, so that these divide all files among them.
+// Labels returns the labels by which the asset is listed: those of its folder, then its owner's tags. Tags that name
+// another folder are left out, so that each file belongs to one of the four folders.
 func (a Asset) Labels() []string {
 	labels := a.Placed()
 	placed := len(labels)
@@ -79,8 +79,7 @@ func (a Asset) Labels() []string {
 	return labels
 }
 
-// Title returns what the asset is called: the owner's name for it, else the last part of its path, else
-// its id.
+// Title returns the title of the asset: the owner's name for it, else the last part of its path, else its id.
 func (a Asset) Title() string {
 	switch {
 	case a.Name != "":

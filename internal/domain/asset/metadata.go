@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Metadata is a JSON object that an owner attaches to an asset, without white space; nil is none.
+// Metadata is a JSON object that an owner attaches to an asset, without white space; nil = no metadata.
 type Metadata json.RawMessage
 
 // Bounds of metadata.
@@ -20,8 +20,8 @@ const (
 	maxMetadataDepth = 16
 )
 
-// ParseMetadata checks metadata: a JSON object of at most 16 KiB, without NUL characters, whose numbers a
-// double holds, no more than 16 deep. An empty object and null are none.
+// ParseMetadata checks metadata: a JSON object of at most 16 KiB and 16 levels, without NUL characters, with numbers
+// that a double can represent. An empty object and null become nil.
 func ParseMetadata(raw []byte) (Metadata, error) {
 	if len(raw) > maxMetadata {
 		return nil, invalidMetadata("it is larger than " + strconv.Itoa(maxMetadata) + " bytes")
@@ -34,7 +34,7 @@ func ParseMetadata(raw []byte) (Metadata, error) {
 	case text == "null", text == "{}":
 		return nil, nil
 	case !strings.HasPrefix(text, "{"):
-		return nil, invalidMetadata("it is no JSON object")
+		return nil, invalidMetadata("it is not a JSON object")
 	}
 	if err := checkTokens(compact.Bytes()); err != nil {
 		return nil, err
@@ -43,16 +43,16 @@ func ParseMetadata(raw []byte) (Metadata, error) {
 }
 
 func invalidMetadata(why string) error {
-	return fault.New(fault.Invalid, fault.CodeInvalidMetadata, "the metadata is not usable: %s", why)
+	return fault.New(fault.Invalid, fault.CodeInvalidMetadata, "the metadata is not valid: %s", why)
 }
 
-// canonical writes an object with sorted keys, each once, so that equal metadata are equal bytes.
+// canonical encodes an object with sorted keys and without duplicates, so that equal metadata are equal bytes.
 func canonical(raw []byte) (Metadata, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
 	var object map[string]any
 	if err := d.Decode(&object); err != nil {
-		return nil, invalidMetadata("it is no JSON object")
+		return nil, invalidMetadata("it is not a JSON object")
 	}
 	return json.Marshal(object)
 }
@@ -73,26 +73,26 @@ func checkTokens(raw []byte) error {
 		case json.Delim:
 			depth += map[json.Delim]int{'{': 1, '[': 1, '}': -1, ']': -1}[t]
 			if depth > maxMetadataDepth {
-				return invalidMetadata("it is nested too deep")
+				return invalidMetadata("it is nested too deeply")
 			}
 		case string:
 			if strings.ContainsRune(t, 0) {
-				return invalidMetadata("it holds a NUL character")
+				return invalidMetadata("it contains a NUL character")
 			}
 		case json.Number:
 			if !IsDouble(t) {
-				return invalidMetadata("it holds a number that a double does not, or is written with too many digits")
+				return invalidMetadata("it contains a number that a double cannot represent, or with too many digits")
 			}
 		}
 	}
 }
 
-// maxDigits bounds how a number is written, and how far its exponent moves the point: any double can be written
-// within it, and what is longer the view could not store, whose numbers end at 16,383 places.
+// maxDigits bounds the digits and the exponent of a number. Every double has a shorter form, and the view could not
+// store longer numbers, which end at 16,383 digits.
 const maxDigits = 400
 
-// IsDouble reports a number that a double holds, one that only looks like zero not being among them, and that
-// is written in no more digits, or with no larger exponent, than doubles need.
+// IsDouble reports whether a double can represent a number without rounding it to zero, and whether the number has no
+// more digits and no larger exponent than doubles need.
 func IsDouble(n json.Number) bool {
 	mantissa, exponent, _ := strings.Cut(strings.ToLower(n.String()), "e")
 	if len(mantissa) > maxDigits {

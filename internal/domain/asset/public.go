@@ -10,13 +10,13 @@ func ParsePublicID(s string) (PublicID, error) {
 	return PublicID(id), err
 }
 
-// IDOfChoice returns the id of the asset for which the account chose a public id. It differs between accounts, so that
-// nobody can take an id before another account chooses it, or learn whether another has.
+// IDOfChoice returns the id of the asset for which the account chose a public id. It differs between accounts, so
+// that an account can neither block a public id for another account nor find out whether another account uses it.
 func IDOfChoice(account string, chosen PublicID) ID {
 	return ID(derive("chosen", account, chosen).String())
 }
 
-// PublicID returns the id under which clients know the asset.
+// PublicID returns the public id of the asset.
 func (a Asset) PublicID() PublicID {
 	if a.Chosen != "" {
 		return a.Chosen

@@ -14,18 +14,18 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// New is an asset to record over a blob that is stored already.
+// New is an asset to record for stored bytes.
 type New struct {
-	Chosen      PublicID // by the client; "" = the asset's own id
+	Chosen      PublicID // chosen by the client; "" = the asset's own id
 	Account     string
 	Origin      Origin
 	Hash        blob.Ref
 	Fresh       bool // the store did not have the bytes before
 	Size        int64
 	ContentType string
-	FilePath    *string  // nil = none
-	Place       *Place   // where FilePath leads to, nil = nowhere
-	Tags        []string // sorted, each once
+	FilePath    *string  // nil = no path
+	Place       *Place   // the place of FilePath, or nil
+	Tags        []string // sorted, without duplicates
 	Width       int      // pixels, 0 = not an image or not known
 	Height      int
 	CreatedAt   *time.Time // nil = when it is recorded
@@ -34,42 +34,42 @@ type New struct {
 	About
 }
 
-// About is what an owner says about an asset beside its path and tags.
+// About holds the fields that an owner sets besides path and tags.
 type About struct {
-	Name     string // "" = the asset is called by its path
+	Name     string // "" = the path is its name
 	Metadata Metadata
-	Preview  PublicID // the asset that shows this one, "" = none
-	// Strict asks that an asset is returned again only when it agrees with all of this, too.
+	Preview  PublicID // the asset that is its preview, or ""
+	// Strict means that an existing asset is only returned if it has all of these values.
 	Strict bool
 }
 
 // Stored is the outcome of recording an asset.
 type Stored struct {
 	Asset    Asset
-	HadBytes bool            // the account held these bytes before
-	Intents  []outbox.Intent // to carry out now; also in the outbox
+	HadBytes bool            // the account had stored these bytes before
+	Intents  []outbox.Intent // to deliver now; also in the outbox
 }
 
-// ErrUncertain says that it is not known whether an asset was recorded: the database was lost while it was asked to,
-// and for long after, or what it recorded cannot be read.
+// ErrUncertain means that it is unknown whether an asset was recorded: the database was lost during the commit and
+// did not return for long, or the recorded asset cannot be read.
 var ErrUncertain = errors.New("the asset may have been recorded")
 
-// Store carries out the transactions of assets. All are scoped to the account.
+// Store runs the transactions of assets. Every method is limited to the given account.
 //
-// A failure to make one means that there is none, except ErrUncertain.
+// If a method that makes an asset fails, there is no asset, except with ErrUncertain.
 type Store interface {
-	// Create records a new asset; a public id that the account uses, or did, is Conflict, asset_id_taken. Its deadline is the
-	// later of the one given and the latest in force for these bytes in the account.
+	// Create records a new asset. A public id that the account uses or has used is Conflict, asset_id_taken. The
+	// deadline is the later of the given one and the latest deadline of these bytes in the account.
 	Create(ctx context.Context, n New) (Stored, error)
-	// Reference records an asset over bytes the account holds. An asset with the same bytes, path
-	// and tags is returned instead, with its deadline extended; then same is true. Bytes that the
-	// account does not hold are NotFound, blob_not_found.
+	// Reference records an asset of bytes that the account stores. If there is an asset with the same bytes, path and
+	// tags, Reference extends its deadline and returns it with same = true. Bytes that the account does not store are
+	// NotFound, blob_not_found.
 	Reference(ctx context.Context, n New) (made Stored, same bool, err error)
-	// Change records what the owner changes of an asset and returns it. NotFound when it is not there, or
-	// when the preview is not.
+	// Change records a change of an asset and returns the asset. An unknown asset and an unknown preview are
+	// NotFound.
 	Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Event, error)
-	// Delete ends an asset. NotFound when it is not there; Conflict, asset_in_use, while an
-	// unfinished job needs it.
+	// Delete ends an asset. An unknown asset is NotFound. An asset that an unfinished job needs is Conflict,
+	// asset_in_use.
 	Delete(ctx context.Context, account string, id ID, requestID string) error
 	// HasBytes reports whether a live asset of the account has these bytes.
 	HasBytes(ctx context.Context, account string, hash blob.Ref) (bool, error)
@@ -77,8 +77,8 @@ type Store interface {
 
 // Options tune a Service.
 type Options struct {
-	Retention time.Duration         // of assets whose creator asks for none, 0 = for ever
-	Notify    func([]outbox.Intent) // tries intents at once; nil = the relay finds them
+	Retention time.Duration         // of assets for which the client sets none; 0 = for ever
+	Notify    func([]outbox.Intent) // delivers intents at once; nil = the relay finds them
 	Now       func() time.Time
 }
 
@@ -98,7 +98,7 @@ func NewService(store Store, blobs blob.Store, opts Options) *Service {
 	return &Service{store: store, blobs: blobs, opts: opts}
 }
 
-// Spec is what a client says about an asset.
+// Spec holds the fields of an asset that a client sets.
 type Spec struct {
 	Account     string
 	ContentType string
@@ -107,12 +107,12 @@ type Spec struct {
 	Tags        []string
 	ExpiresIn   time.Duration // 0 = the default
 	RequestID   string
-	Chosen      PublicID // by the client; "" = the asset's own id
+	Chosen      PublicID // chosen by the client; "" = the asset's own id
 	About
 }
 
-// times returns when an asset that is made now was created, in the precision that clients see, and when it expires, which
-// is in later by the same clock; nil = never.
+// times returns the creation time of an asset that is made now, in the precision that clients see, and its expiry
+// after in by the same clock; nil = never.
 func (s *Service) times(in time.Duration) (created, expires *time.Time) {
 	now := s.opts.Now().UTC().Truncate(time.Millisecond)
 	if in == 0 {
@@ -125,19 +125,19 @@ func (s *Service) times(in time.Duration) (created, expires *time.Time) {
 	return &now, &at
 }
 
-// Incoming takes the bytes of an upload: into the store, or, when the account holds what the
-// client expects them to be, through the hash only.
+// Incoming receives the bytes of an upload. It writes them to the store or, if the account already stores the
+// expected bytes, only hashes them.
 type Incoming struct {
 	w    blob.Writer // nil = verify only
 	h    hash.Hash
 	size int64
-	over func() // tells the service, once, that this upload is over
+	over func() // ends the upload in the service; called once
 }
 
 var _ io.Writer = (*Incoming)(nil)
 
-// Receive begins an upload. expected, unless nil, is what the client says the bytes hash to; it
-// saves the write, never the check. Drop must follow, also after Create.
+// Receive begins an upload. expected is the hash that the client announces, or nil. An announced hash may save
+// writing the bytes, but not checking them. The caller must call Drop, even after Create.
 func (s *Service) Receive(ctx context.Context, account string, expected *blob.Ref) (*Incoming, error) {
 	held, err := false, error(nil)
 	if expected != nil {
@@ -157,10 +157,10 @@ func (s *Service) Receive(ctx context.Context, account string, expected *blob.Re
 	return in, nil
 }
 
-// usable reports whether the account holds the bytes and the store has them, and keeps the
-// collector off them for the time of an upload.
+// usable reports whether the account and the store have the bytes, and protects them from the collector during the
+// upload.
 func (s *Service) usable(ctx context.Context, account string, ref blob.Ref) (bool, error) {
-	if ref.IsZero() { // names no blob
+	if ref.IsZero() { // the zero Ref identifies no blob
 		return false, nil
 	}
 	held, err := s.store.HasBytes(ctx, account, ref)
@@ -183,7 +183,7 @@ func (in *Incoming) Write(p []byte) (int, error) {
 	return in.h.Write(p)
 }
 
-// Sum returns digest and size of what was written.
+// Sum returns the digest and the size of the received bytes.
 func (in *Incoming) Sum() (blob.Ref, int64) {
 	if in.w != nil {
 		return in.w.Sum()
@@ -191,7 +191,7 @@ func (in *Incoming) Sum() (blob.Ref, int64) {
 	return blob.RefOf(in.h), in.size
 }
 
-// Drop ends an upload and gives the bytes up unless they became an asset.
+// Drop ends an upload and discards the bytes unless they became an asset.
 func (in *Incoming) Drop() error {
 	in.over()
 	if in.w == nil {
@@ -200,15 +200,15 @@ func (in *Incoming) Drop() error {
 	return in.w.Abort()
 }
 
-// hashMismatchRetry is the Retry-After of hash_mismatch: sending the right bytes needs no wait.
+// hashMismatchRetry is the Retry-After of hash_mismatch: a client may send the right bytes at once.
 const hashMismatchRetry = time.Second
 
-// Create turns received bytes into an asset. Bytes that do not hash to expected (unless nil) are
-// Conflict, hash_mismatch, and leave nothing.
+// Create makes an asset of received bytes. If the bytes do not have the expected hash, it fails with Conflict,
+// hash_mismatch, and stores nothing.
 func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, spec Spec) (Stored, error) {
 	ref, size := in.Sum()
 	if expected != nil && ref != *expected {
-		return Stored{}, fault.New(fault.Conflict, fault.CodeHashMismatch, "the bytes hash to %s", ref).WithRetryAfter(hashMismatchRetry)
+		return Stored{}, fault.New(fault.Conflict, fault.CodeHashMismatch, "the bytes have the hash %s", ref).WithRetryAfter(hashMismatchRetry)
 	}
 	n := s.newAsset(spec, Uploaded, ref)
 	n.Size = size
@@ -230,8 +230,8 @@ func (s *Service) notify(intents []outbox.Intent) {
 	}
 }
 
-// settle makes sure that the store has the bytes, and keeps them until the asset is recorded. It reports whether the store
-// did not have them before.
+// settle ensures that the store has the bytes and keeps them until the asset is recorded. fresh reports whether the
+// store did not have them before.
 func (s *Service) settle(ctx context.Context, in *Incoming, ref blob.Ref) (fresh bool, err error) {
 	if in.w != nil {
 		stored, err := in.w.Commit(ctx)
@@ -252,7 +252,7 @@ func (s *Service) newAsset(spec Spec, origin Origin, ref blob.Ref) New {
 	}
 }
 
-// Reference makes an asset over bytes the account holds, or returns the identical one that exists.
+// Reference makes an asset of bytes that the account stores, or returns an equal asset that exists.
 func (s *Service) Reference(ctx context.Context, ref blob.Ref, spec Spec) (made Stored, same bool, err error) {
 	held, err := s.usable(ctx, spec.Account, ref)
 	if err != nil {
@@ -283,7 +283,7 @@ func (s *Service) HasBytes(ctx context.Context, account string, ref blob.Ref) (b
 	return err == nil, err
 }
 
-// Change changes what the owner says about an asset; the events are what that came to.
+// Change changes the fields that the owner may set. It returns the events that were recorded.
 func (s *Service) Change(ctx context.Context, account string, id ID, c Change, requestID string) (Asset, []Event, error) {
 	return s.store.Change(ctx, account, id, c, requestID)
 }

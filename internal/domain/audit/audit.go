@@ -1,6 +1,6 @@
-// Package audit holds the events of what operators did to parts that have no aggregate of their own:
-// accounts made, keys issued and revoked, halted streams resumed. It keeps one promise: who did it and
-// why is in the event's meta. Doing it is left to the stores.
+// Package audit contains the events of operators' commands on parts without an aggregate of their own: accounts
+// created, keys issued and revoked, halted streams resumed. It promises that the event's meta contains the actor and
+// the reason. The stores carry out the commands.
 package audit
 
 import (
@@ -19,46 +19,47 @@ const (
 	TypeTermination    = "reconcile.termination_ordered.v1"
 )
 
-// AccountCreatedV1 records that an account was made.
+// AccountCreatedV1 records that an account was created.
 type AccountCreatedV1 struct {
 	Name string `json:"name"`
 	Tier string `json:"tier"`
 }
 
-// KeyIssuedV1 records that a key was made; its secret is known to who asked for it only.
+// KeyIssuedV1 records that a key was created. It does not contain the secret.
 type KeyIssuedV1 struct {
 	Key    string   `json:"key"` // id
 	Scopes []string `json:"scopes"`
 }
 
-// KeyRevokedV1 records that a key was ended.
+// KeyRevokedV1 records that a key was revoked.
 type KeyRevokedV1 struct {
 	Key string `json:"key"`
 }
 
-// StreamResumedV1 records that a view went on with a stream that it had halted.
+// StreamResumedV1 records that a view resumed a stream that it had halted.
 type StreamResumedV1 struct {
 	Stream string `json:"stream"`
 }
 
-// ViewRebuiltV1 records that a view was folded anew and took the place of the one before.
+// ViewRebuiltV1 records that a view was rebuilt and replaced the previous one.
 type ViewRebuiltV1 struct {
-	Position int64 `json:"position"` // up to which it was folded then
+	Position int64 `json:"position"` // up to which the view was folded at that time
 }
 
-// RowDroppedV1 records that a slot or a place in the queue was dropped, because no open stream was behind it.
+// RowDroppedV1 records that a slot or a queue entry was deleted, because it had no open stream.
 type RowDroppedV1 struct {
 	Job     job.ID `json:"job"`
 	Account string `json:"account"`
-	Run     int    `json:"run,omitempty"` // of a slot
+	Run     int    `json:"run,omitempty"` // run of a slot
 }
 
-// TerminationV1 records, before it is done, that a workflow is terminated whose job or call the log does not have.
+// TerminationV1 records that a workflow will be terminated, because the log does not have its job or call. It is
+// recorded before the termination.
 type TerminationV1 struct {
 	Workflow string `json:"workflow"`
 }
 
-// ReconcileStream is the stream of what was done to make the two stores agree.
+// ReconcileStream is the stream of the changes that make the log and Temporal agree.
 const ReconcileStream = "reconcile"
 
 // ViewStream returns the name of the stream of a view's operations.
@@ -67,12 +68,12 @@ func ViewStream(view string) string { return "view-" + view }
 // Register adds the event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[AccountCreatedV1](TypeAccountCreated).Says("an account was made"),
-		eventlog.TypeOf[KeyIssuedV1](TypeKeyIssued).Says("a key was made"),
-		eventlog.TypeOf[KeyRevokedV1](TypeKeyRevoked).Says("a key was ended"),
+		eventlog.TypeOf[AccountCreatedV1](TypeAccountCreated).Says("an account was created"),
+		eventlog.TypeOf[KeyIssuedV1](TypeKeyIssued).Says("a key was created"),
+		eventlog.TypeOf[KeyRevokedV1](TypeKeyRevoked).Says("a key was revoked"),
 		eventlog.TypeOf[StreamResumedV1](TypeStreamResumed).Says("a halted stream was resumed"),
-		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt).Says("a view was folded anew and took the place of the one before"),
-		eventlog.TypeOf[RowDroppedV1](TypeRowDropped).Says("a slot or a place in the queue without an open stream was dropped"),
-		eventlog.TypeOf[TerminationV1](TypeTermination).Says("a workflow is terminated whose job or call the log does not have"),
+		eventlog.TypeOf[ViewRebuiltV1](TypeViewRebuilt).Says("a view was rebuilt and replaced the previous one"),
+		eventlog.TypeOf[RowDroppedV1](TypeRowDropped).Says("a slot or a queue entry without an open stream was deleted"),
+		eventlog.TypeOf[TerminationV1](TypeTermination).Says("a workflow whose job or call is not in the log is terminated"),
 	)
 }

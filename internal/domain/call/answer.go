@@ -14,10 +14,10 @@ type Result struct {
 	Status      int // 200
 	ContentType string
 	Size        int64
-	Replayed    bool   // taken from an idempotency record
+	Replayed    bool   // the answer repeats the result of an idempotency key
 	Spend       *Spend // nil unless a spend ceiling applies to the account
 	Charged     *int64 // USD millionths; nil = not known
-	Served             // by a fallback, with fields dropped
+	Served             // set if a fallback server answered, or fields were dropped
 
 	ref       blob.Ref
 	blobs     blob.Store
@@ -29,8 +29,8 @@ func (r *Result) Open(ctx context.Context) (io.ReadSeekCloser, error) {
 	return r.blobs.Open(ctx, r.ref)
 }
 
-// Delivered records that the caller received all of the answer. An answer that cannot be replayed can be
-// collected by its key until some minutes later. Call Delivered after the last byte was written.
+// Delivered records that the caller received the whole answer. An answer that cannot be replayed can be collected by
+// its key for some more minutes. Call Delivered after the last byte was written.
 func (r *Result) Delivered(ctx context.Context) error {
 	if r.delivered == nil {
 		return nil

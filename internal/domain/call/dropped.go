@@ -15,8 +15,8 @@ const (
 	maxDroppedAll  = 4096 // bytes of the header
 )
 
-// KeptDropped cuts names to what the header shows. The names come from a caller's body: an event with all of them could
-// exceed the limit of the log, and the answer could then never be recorded or delivered.
+// KeptDropped returns the names that fit into the header. The names come from a caller's body: an event with all of
+// them could exceed the limit of the log, and the answer could then not be recorded.
 func KeptDropped(names []string) []string {
 	if len(names) > maxDropped {
 		names = names[:maxDropped]
@@ -28,9 +28,8 @@ func KeptDropped(names []string) []string {
 	return kept
 }
 
-// DroppedParams renders names as the value of the header: one JSON array of strings in ASCII. Names
-// come from callers' bodies, so a long one is cut and what is beyond the bounds is left out. No
-// names give "", which is no header.
+// DroppedParams renders names as the value of the header: one JSON array of strings in ASCII. It shortens long names
+// and leaves out names beyond the bounds. Without names it returns "", and the header is not sent.
 func DroppedParams(names []string) string {
 	var b strings.Builder
 	for i, name := range names {
@@ -51,7 +50,7 @@ func DroppedParams(names []string) string {
 	return b.String() + "]"
 }
 
-// quoted is a name as a JSON string of ASCII, its end cut off so that the string fits.
+// quoted renders a name as a JSON string of ASCII, shortened to the bound.
 func quoted(name string) string {
 	if len(name) > maxDroppedName {
 		name = name[:maxDroppedName]
@@ -66,7 +65,7 @@ func quoted(name string) string {
 	}
 }
 
-// ascii encodes a string as JSON without bytes that a header cannot carry.
+// ascii encodes a string as JSON without bytes that are not allowed in a header.
 func ascii(s string) string {
 	encoded, err := json.Marshal(s)
 	if err != nil { // a string always encodes

@@ -40,9 +40,9 @@ type AcceptedV1 struct {
 	Request  Body    `json:"request"`
 	Held     int64   `json:"held_micros"` // USD millionths reserved
 	Catalog  string  `json:"catalog,omitempty"`
-	Base     string  `json:"base,omitempty"`     // address the caller reaches us at
+	Base     string  `json:"base,omitempty"`     // base URL that the caller used
 	Server   string  `json:"server,omitempty"`   // alternate that the caller chose
-	Fallback string  `json:"fallback,omitempty"` // alternate that may take over
+	Fallback string  `json:"fallback,omitempty"` // fallback server
 }
 
 // AdmittedV1 records that the call was counted among the account's calls in flight and may start.
@@ -71,23 +71,23 @@ type ReroutedV1 struct {
 	Cause  string `json:"cause"` // "unreachable" or "refused"
 }
 
-// ProviderAcceptedV1 records the provider's handle: from here on the generation can be collected.
+// ProviderAcceptedV1 records the provider's handle, with which the result can be collected.
 type ProviderAcceptedV1 struct {
 	Handle  string   `json:"handle"`
-	Dropped []string `json:"dropped,omitempty"`      // fields of the body that translation lost
-	Price   int64    `json:"price_micros,omitempty"` // named by the provider when it accepted the call, USD millionths; 0 = none
+	Dropped []string `json:"dropped,omitempty"`      // fields of the body that the translation dropped
+	Price   int64    `json:"price_micros,omitempty"` // named by the provider when it accepted the call, USD millionths; 0 = not named
 }
 
-// AnsweredV1 records the provider's answer, stored and as it came.
+// AnsweredV1 records the provider's stored answer.
 type AnsweredV1 struct {
 	Answer Body  `json:"answer"`
-	Price  int64 `json:"price_micros"`     // what it is settled for, USD millionths
-	Linked bool  `json:"linked,omitempty"` // it refers to bytes outside itself, which are not ours
-	// Dropped are fields of the body that translation lost; of a polled model they came with the handle.
+	Price  int64 `json:"price_micros"`     // amount to charge, USD millionths
+	Linked bool  `json:"linked,omitempty"` // the answer refers to files of the provider
+	// Dropped are fields of the body that the translation dropped. For a polled model, ProviderAcceptedV1 has them.
 	Dropped []string `json:"dropped,omitempty"`
 }
 
-// HostedV1 records which assets of the answer were copied, and the answer that names the copies.
+// HostedV1 records which assets of the answer were copied, and the answer with the addresses of the copies.
 type HostedV1 struct {
 	Assets []HostedAsset `json:"assets"`
 	Failed int           `json:"failed,omitempty"` // entries that keep the provider's reference
@@ -102,28 +102,28 @@ type HostedAsset struct {
 	Size    int64    `json:"size"`
 }
 
-// SucceededV1 ends a call well.
+// SucceededV1 ends a call that succeeded.
 type SucceededV1 struct {
 	Model      string `json:"model"`
 	Answer     Body   `json:"answer"`
-	Replayable bool   `json:"replayable"` // self-contained, or all of it hosted with us
+	Replayable bool   `json:"replayable"` // the answer is self-contained, or all its assets are copied
 	Charged    int64  `json:"charged_micros"`
-	Late       bool   `json:"late,omitempty"` // after the outcome had been given up as unknown
+	Late       bool   `json:"late,omitempty"` // recorded after the outcome was recorded as unknown
 	Served
 }
 
-// Served describes an answer that did not come from the model's own server alone.
+// Served describes an answer in which a fallback server or dropped fields were involved.
 type Served struct {
-	Fallback string   `json:"fallback_provider,omitempty"` // the alternate that took over
-	Dropped  []string `json:"dropped_params,omitempty"`    // fields of the body that translation lost
+	Fallback string   `json:"fallback_provider,omitempty"` // the fallback server that answered
+	Dropped  []string `json:"dropped_params,omitempty"`    // fields of the body that the translation dropped
 }
 
-// FailedV1 ends a call with an error that is certain.
+// FailedV1 ends a call that certainly failed.
 type FailedV1 struct {
 	Model   string  `json:"model"`
 	Failure Failure `json:"failure"`
 	Charged int64   `json:"charged_micros"`
-	Unsent  bool    `json:"unsent,omitempty"` // certainly never reached the provider: the key is free again
+	Unsent  bool    `json:"unsent,omitempty"` // the call certainly did not reach the provider: the key is free again
 	Late    bool    `json:"late,omitempty"`
 }
 
@@ -146,7 +146,7 @@ type ReconciledV1 struct {
 	Charged int64  `json:"charged_micros"`
 }
 
-// CancelRequestedV1 records that the caller asked to stop.
+// CancelRequestedV1 records that the caller requested a cancellation.
 type CancelRequestedV1 struct{}
 
 // DeadlineExceededV1 records that the router ended the caller's connection at its own deadline.
@@ -158,26 +158,26 @@ type ClientDisconnectedV1 struct{}
 // Register adds the call's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[AcceptedV1](TypeAccepted).Says("a call was accepted and its credit held"),
-		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got its place among the account's calls in flight"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it goes on in another workflow, because the one before was gone, by the sweeper or an operator"),
-		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it goes on the wire; whoever did not write this event sends nothing"),
-		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did nothing, and it goes on the wire to the one that takes over"),
-		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider took it; from here on it is collected"),
-		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, as it came or translated"),
+		eventlog.TypeOf[AcceptedV1](TypeAccepted).Says("a call was accepted and its credit reserved"),
+		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got a slot among the account's calls in flight"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper or an operator continued it in another workflow, because its workflow was lost"),
+		eventlog.TypeOf[DispatchingV1](TypeDispatching).Says("it is about to be sent; only the process that recorded this event sends it"),
+		eventlog.TypeOf[ReroutedV1](TypeRerouted).Says("its server certainly did not process it, and it is about to be sent to the fallback server"),
+		eventlog.TypeOf[ProviderAcceptedV1](TypeProviderAccepted).Says("the provider accepted it; its result is polled from now on"),
+		eventlog.TypeOf[AnsweredV1](TypeAnswered).Says("the provider's answer is stored, unchanged or translated"),
 		eventlog.TypeOf[HostedV1](TypeHosted).Says("assets of the answer were copied"),
-		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("the end, well"),
-		eventlog.TypeOf[FailedV1](TypeFailed).Says("the end, with an error that is certain"),
-		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("the end, by the caller's will"),
-		eventlog.TypeOf[OutcomeUnknownV1](TypeOutcomeUnknown).Says("it was sent and nobody knows what became of it; its hold stays"),
-		eventlog.TypeOf[ReconciledV1](TypeReconciled).Says("an operator settled an unknown outcome"),
-		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the caller asked to stop"),
-		eventlog.TypeOf[DeadlineExceededV1](TypeDeadlineExceeded).Says("the router let the connection go at its own bound"),
-		eventlog.TypeOf[ClientDisconnectedV1](TypeClientDisconnected).Says("the caller went away before the answer"),
+		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("it succeeded"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("it failed, with a known error"),
+		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("its caller canceled it"),
+		eventlog.TypeOf[OutcomeUnknownV1](TypeOutcomeUnknown).Says("it was sent and its outcome is unknown; its reservation stays"),
+		eventlog.TypeOf[ReconciledV1](TypeReconciled).Says("an operator settled its unknown outcome"),
+		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("its caller requested its cancellation"),
+		eventlog.TypeOf[DeadlineExceededV1](TypeDeadlineExceeded).Says("the router's deadline ended the caller's connection"),
+		eventlog.TypeOf[ClientDisconnectedV1](TypeClientDisconnected).Says("the caller disconnected before the answer"),
 	)
 }
 
-// namespace of event ids; fixed for ever, since ids must come out the same on every attempt.
+// namespace of event ids. It must never change: an event must get the same id on every attempt.
 var namespace = uuid.MustParse("0d8e9a56-5b1e-5b0d-8f37-64c2f2a7c0ce")
 
 // EventID returns the id of an event, the same on every attempt: a version 5 UUID of the call, an

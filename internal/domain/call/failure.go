@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// MarshalJSON implements json.Marshaler. A failure is recorded with the HTTP status that its type has in the router's
-// contract: what was recorded before has it, and operators read it.
+// MarshalJSON implements json.Marshaler. It adds the HTTP status that the router's contract gives to the failure's
+// type, because older events contain it and operators read it.
 func (f Failure) MarshalJSON() ([]byte, error) {
 	type plain Failure
 	if f.Status == 0 {
@@ -37,7 +37,7 @@ func (f Failure) recordedStatus() int {
 	}
 }
 
-// kind is the kind of the refusal that a failure is answered with.
+// kind returns the kind of the failure's refusal.
 func (f Failure) kind() fault.Kind {
 	switch f.Type {
 	case InvalidInput, PolicyViolation:
@@ -51,7 +51,7 @@ func (f Failure) kind() fault.Kind {
 	}
 }
 
-// refusal renders a recorded failure.
+// refusal returns the refusal for a recorded failure.
 func (f Failure) refusal() *Refusal {
 	r := &Refusal{
 		Kind: f.kind(), Type: f.Type, Detail: f.Detail, UpstreamStatus: f.UpstreamStatus,

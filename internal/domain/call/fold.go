@@ -6,9 +6,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Fold applies one recorded event of the call's stream to the state before it and returns the state
-// after. It never fails on a decoded event: types it does not know only move the version, and an
-// event at or below the folded version changes nothing, so delivering twice is harmless.
+// Fold applies one recorded event of the call's stream to the state before it and returns the state after it. It
+// never fails on a decoded event: unknown event types only move the version. An event at or below the folded version
+// changes nothing, so a repeated delivery is harmless.
 func Fold(before Call, rec eventlog.Recorded, data any) Call {
 	if rec.Version <= before.Version {
 		return before
@@ -59,7 +59,7 @@ func (c *Call) accepted(rec eventlog.Recorded, e AcceptedV1, at time.Time) {
 	c.AcceptedAt, c.Base, c.Server = at, e.Base, e.Server
 }
 
-// ended applies the events that end a call. A late one replaces an unknown outcome.
+// ended applies the events that end a call. A late event replaces an unknown outcome.
 func (c *Call) ended(data any, at time.Time) {
 	switch e := data.(type) {
 	case SucceededV1:

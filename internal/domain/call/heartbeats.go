@@ -6,13 +6,13 @@ import (
 )
 
 const (
-	// deadAfter is how long a process may be silent before its calls are given up. It spans several heartbeats. If a
-	// live process is given up, the outcome of its calls is recorded as unknown until their answers arrive.
+	// deadAfter is how long a process may send no heartbeat before it counts as dead, several heartbeats long. If a
+	// live process counts as dead, the outcomes of its calls are recorded as unknown until their answers arrive.
 	deadAfter = 15 * time.Second
-	// watchedWithin is the longest time between two checks that still counts as silence, unless the database is known
-	// to have been within reach in between.
+	// watchedWithin is the longest interval between two checks after which a missing heartbeat still counts, unless
+	// the database is known to have been reachable in between.
 	watchedWithin = 10 * time.Second
-	// forgetAfter is how long a process that nobody checks is remembered.
+	// forgetAfter is how long a process that is no longer checked is remembered.
 	forgetAfter = 5 * time.Minute
 )
 
@@ -24,8 +24,8 @@ type Heartbeats struct {
 
 	mu       sync.Mutex // guards what follows
 	seen     map[string]silence
-	reached  time.Time // when the database was last known to be within reach
-	unbroken time.Time // since when it has been, without a gap longer than watchedWithin
+	reached  time.Time // when the database was last known to be reachable
+	unbroken time.Time // since when it has been reachable, without a gap longer than watchedWithin
 }
 
 // silence holds the last heartbeat of a process, when it was first seen, and when it was last checked.
@@ -39,9 +39,8 @@ func NewHeartbeats(now func() time.Time) *Heartbeats {
 	return &Heartbeats{now: now, seen: map[string]silence{}}
 }
 
-// Reached records that this process has just written to the database. While it does so again and again, others can
-// write their heartbeats too, so that a process is known to be silent even if it is checked seldom: a busy machine
-// checks late.
+// Reached records that this process has just written to the database. While it does so repeatedly, other processes
+// can write their heartbeats too, so that a missing heartbeat counts even if checks are rare, as on a busy machine.
 func (h *Heartbeats) Reached() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -67,7 +66,7 @@ func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	return now.Sub(s.since) < deadAfter
 }
 
-// watchedSince reports whether a process that was silent at last could have written a heartbeat ever since.
+// watchedSince reports whether a process without a new heartbeat since last could have written one all the time.
 func (h *Heartbeats) watchedSince(last, now time.Time) bool {
 	if now.Sub(last) <= watchedWithin {
 		return true

@@ -21,8 +21,8 @@ func NodeKey(job string, run, index int, node string) string {
 	return fmt.Sprintf("node:%s:%d:%d:%s", job, run, index, node)
 }
 
-// StopNode asks the call of a partner node's key to stop, best effort: a generation that has begun may
-// finish and be charged. A key without a call, and a call that has ended, are left alone.
+// StopNode requests that the call of a partner node's key stop, best effort: a generation that has begun may finish
+// and be charged. It ignores a key without a call, and a call that has ended.
 func (s *Service) StopNode(ctx context.Context, account, key, requestID string) error {
 	rec, found, err := s.Store.Key(ctx, account, key)
 	if err != nil || !found {
@@ -36,8 +36,8 @@ func (s *Service) StopNode(ctx context.Context, account, key, requestID string) 
 	return nil
 }
 
-// Worked returns for how long the provider had an ended call: from the moment before its request was sent to its end. The
-// rest of the time of its caller was spent waiting, above all for a place among the account's calls.
+// Worked returns how long the provider worked on an ended call: from just before the request was sent to the end. The
+// rest of the caller's time was spent waiting, mainly for a slot of the account.
 func (s *Service) Worked(ctx context.Context, account string, id ID) (time.Duration, error) {
 	c, err := s.Store.Load(ctx, account, id)
 	if err != nil || c.SentAt == nil || c.EndedAt == nil {
@@ -46,7 +46,7 @@ func (s *Service) Worked(ctx context.Context, account string, id ID) (time.Durat
 	return c.EndedAt.Sub(*c.SentAt), nil
 }
 
-// StopJob asks every call in flight to stop that nodes of a job's run wait for, best effort.
+// StopJob requests that every call in flight stop for which nodes of a job's run wait, best effort.
 func (s *Service) StopJob(ctx context.Context, account string, of JobRun, requestID string) error {
 	calls, err := s.Store.OfJob(ctx, account, of)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 
 // Errors of a Provider.
 var (
-	// ErrNotSent: nothing reached the provider; the call certainly did nothing.
+	// ErrNotSent: no byte reached the provider, so the call certainly had no effect.
 	ErrNotSent = errors.New("the request did not reach the provider")
-	// ErrTimeout: the provider has the request and gave no answer in its time.
+	// ErrTimeout: the provider has the request and did not answer in time.
 	ErrTimeout = errors.New("the provider did not answer in time")
 	// ErrNoCancel: the provider cannot stop a generation.
 	ErrNoCancel = errors.New("the provider cannot cancel")
@@ -23,9 +23,9 @@ type Phase string
 // The phases.
 const (
 	PhaseAnswered Phase = "answered" // the sink has the answer
-	PhaseAccepted Phase = "accepted" // the handle leads to the result
+	PhaseAccepted Phase = "accepted" // the result can be polled with the handle
 	PhasePending  Phase = "pending"  // not finished yet
-	PhaseFailed   Phase = "failed"   // certainly no result; the sink's bytes mean nothing
+	PhaseFailed   Phase = "failed"   // there is certainly no result; ignore the sink's bytes
 )
 
 // Conversation is a call in the form that its provider receives. Call becomes the provider's own idempotency key, if
@@ -38,8 +38,8 @@ type Conversation struct {
 	Size        int64
 	ContentType string
 	Held        int64  // USD millionths reserved
-	Quoted      int64  // USD millionths that the provider named when it accepted; 0 = none
-	Catalog     string // names the catalog's state that the call was accepted with
+	Quoted      int64  // USD millionths that the provider named when it accepted; 0 = not named
+	Catalog     string // version of the catalog with which the call was accepted
 	Route
 }
 
@@ -50,21 +50,21 @@ type Exchange struct {
 	Handle      string
 	PollAfter   time.Duration
 	Failure     *Failure
-	Unknown     bool  // of a failure: the provider has the request and may work on it still
-	Unsent      bool  // of a failure: the provider says that it did nothing
-	Declined    bool  // of a failure: the provider refused to take the request, whatever is in it
-	Price       int64 // USD millionths to settle the call for, of an answer or a failure; of an acceptance, what the provider named
-	Host        bool  // assets of the answer are to be copied
+	Unknown     bool  // failure: the provider has the request and may still be working on it
+	Unsent      bool  // failure: the provider reported that it did nothing
+	Declined    bool  // failure: the provider refused the request independently of its content
+	Price       int64 // USD millionths: the charge of an answer or a failure, or the price that the provider named when it accepted
+	Host        bool  // the assets of the answer must be copied
 	Served
 }
 
-// Provider speaks to the providers of models. An error of Dispatch that is not ErrNotSent means that
-// the provider may have the request. Poll and Cancel may be repeated.
+// Provider sends requests to the providers of models. An error of Dispatch other than ErrNotSent means that the
+// provider may have the request. Poll and Cancel may be repeated.
 type Provider interface {
 	Dispatch(ctx context.Context, c Conversation, sink io.Writer) (Exchange, error)
 	Poll(ctx context.Context, c Conversation, sink io.Writer) (Exchange, error)
-	// Cancel asks the provider to stop; ErrNoCancel where it cannot.
+	// Cancel requests that the provider stop. ErrNoCancel means that it cannot.
 	Cancel(ctx context.Context, c Conversation) error
-	// Total is how long a generation may take from dispatch to its result.
+	// Total bounds the time of a generation from dispatch to its result.
 	Total(model string) time.Duration
 }

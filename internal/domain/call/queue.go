@@ -25,19 +25,19 @@ type Progress struct {
 	Call       ID
 	Status     string // IN_QUEUE, IN_PROGRESS or COMPLETED
 	Ahead      *int64 // queue_position, while IN_QUEUE
-	ErrorType  string // of a call that is COMPLETED without an answer
+	ErrorType  string // error type of a call that is COMPLETED without an answer
 	RetryAfter int    // seconds, at least 1
 }
 
-// Handle identifies a call of the queued delivery by what its caller sends.
+// Handle identifies a call of the queued delivery by the values that its caller sends.
 type Handle struct {
 	Account string
 	Call    ID
-	Model   string // "<provider>/<model>" that it was sent to; "" = any
+	Model   string // "<provider>/<model>" to which it was sent; "" = any
 }
 
-// Enqueue accepts a call whose answer is polled for. The call waits while the account has as many calls in flight as
-// it may. A key that was used before returns the same call.
+// Enqueue accepts a call whose client polls for the answer. The call waits while the account has reached its limit of
+// calls in flight. A key that was used before returns the same call.
 func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error) {
 	n, rec, err := s.prepare(ctx, inv, Queued)
 	if err == nil && rec == nil {
@@ -53,7 +53,7 @@ func (s *Service) Enqueue(ctx context.Context, inv Invocation) (Enqueued, error)
 	return Enqueued{Call: rec.Call, Ahead: ahead, Replayed: true}, err
 }
 
-// queued loads a call of the queued delivery: 404 when there is none, 410 when its answer aged out.
+// queued loads a call of the queued delivery: 404 if it does not exist, 410 if its answer has expired.
 func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 	c, err := s.Store.Load(ctx, h.Account, h.Call)
 	if fault.Is(err, fault.NotFound) || err == nil && (c.Mode != Queued || h.Model != "" && h.Model != c.Model) {
@@ -63,12 +63,12 @@ func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 		return Call{}, err
 	}
 	if c.EndedAt != nil && s.Now().Sub(*c.EndedAt) >= Retention {
-		return Call{}, RefuseWith(fault.NotFound, fault.CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result is gone")
+		return Call{}, RefuseWith(fault.NotFound, fault.CodeExpired, RequestNotFound, "the request ended more than 24 hours ago and its result was deleted")
 	}
 	return c, nil
 }
 
-// polled is queued for a poll, which counts toward the account's allowances.
+// polled is queued for a poll, which counts against the account's rate limits.
 func (s *Service) polled(ctx context.Context, h Handle) (Call, error) {
 	limits, err := s.Tiers.CallLimits(ctx, h.Account)
 	if err != nil {
@@ -111,8 +111,8 @@ func (s *Service) progress(ctx context.Context, c Call) (Progress, error) {
 	return p, nil
 }
 
-// Result returns the answer of a queued call, or its progress while it is unfinished. A call that
-// ended without an answer returns its refusal.
+// Result returns the answer of a queued call, or its progress while it is unfinished. If the call ended without an
+// answer, Result returns its refusal.
 func (s *Service) Result(ctx context.Context, h Handle) (*Result, *Progress, error) {
 	c, err := s.polled(ctx, h)
 	if err != nil {
@@ -126,8 +126,8 @@ func (s *Service) Result(ctx context.Context, h Handle) (*Result, *Progress, err
 	return res, nil, err
 }
 
-// Cancel asks a queued call to stop, best effort: a generation that has begun may finish and be
-// charged. It reports false for a call that had ended.
+// Cancel requests that a queued call stop, best effort: a generation that has begun may finish and be charged. It
+// returns false for a call that has ended.
 func (s *Service) Cancel(ctx context.Context, h Handle, requestID string) (bool, error) {
 	c, err := s.queued(ctx, h)
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// The error types of the router contract: fifteen for list, detail, schema and run routes, and
-// four that appear on the queued routes only.
+// The error types of the router contract: fifteen of the list, detail, schema and run routes, and four of the queued
+// routes only.
 const (
 	InvalidInput        = "invalid_input"
 	PolicyViolation     = "content_policy_violation"
@@ -37,20 +37,20 @@ const (
 // that is being refused. Remaining is never negative.
 type Spend struct{ Limit, Current, Remaining int64 }
 
-// Refusal is the answer to a call without a result of the model. Its kind, code and type decide the status; the rest is
-// shown to clients.
+// Refusal is the answer to a call without a result of the model. Its kind, code and type determine the status; the
+// other fields are shown to clients.
 type Refusal struct {
 	Kind           fault.Kind
-	Code           fault.Code // says more than kind and type, or ""
+	Code           fault.Code // more specific than kind and type, or ""
 	Type           string     // error_type
 	Detail         string
-	Validation     json.RawMessage // the detail array of a 422; then Detail is not shown
-	RetryAfter     int             // seconds, at least 1; 0 = none
-	Spend          *Spend          // set when the spend gate refused
+	Validation     json.RawMessage // the detail array of a 422, shown instead of Detail
+	RetryAfter     int             // seconds, at least 1; 0 = no header
+	Spend          *Spend          // set if the spend ceiling refused the call
 	UpstreamStatus int             // 0 = the failure is not the provider's
 	UpstreamDetail string
 	RefusalSubject string
-	Replayed       bool // taken from an idempotency record
+	Replayed       bool // repeats the result of an idempotency key
 	cause          error
 }
 
@@ -83,8 +83,8 @@ const retrySoon = 2
 // ErrOutcomeUnknown is the cause of the refusal of a call that was sent and whose outcome is unknown.
 var ErrOutcomeUnknown = errors.New("the outcome of the call is not known")
 
-// RefusalOf returns err as the contract shows it: itself when it is a refusal, 503 when a part of
-// ours is away, and 500 otherwise. Internal text stays behind.
+// RefusalOf returns err in the form of the contract: a refusal unchanged, 503 if a part of the service is
+// unavailable, and 500 otherwise. It hides internal text.
 func RefusalOf(err error) *Refusal {
 	var r *Refusal
 	if errors.As(err, &r) {
@@ -95,7 +95,7 @@ func RefusalOf(err error) *Refusal {
 		r = Refuse(fault.Unavailable, ServiceUnavailable, "a part of the service is temporarily unavailable; send the same request again")
 		r.RetryAfter = retrySoon
 	case fault.Exhausted:
-		r = Refuse(fault.Unavailable, ServiceUnavailable, "the service has no room for this call now; send the same request again")
+		r = Refuse(fault.Unavailable, ServiceUnavailable, "the service has no capacity for this call now; send the same request again")
 		r.RetryAfter = retrySoon
 	case fault.Internal, fault.Invalid, fault.NotFound, fault.Conflict, fault.Unauthenticated, fault.Denied:
 		r = Refuse(fault.Internal, InternalError, "the router failed; the operator's log has the details")
@@ -104,7 +104,7 @@ func RefusalOf(err error) *Refusal {
 	return r
 }
 
-// withCause sets what is behind a refusal, which is not public.
+// withCause sets the cause of a refusal, which is not public.
 func (r *Refusal) withCause(cause error) *Refusal {
 	r.cause = cause
 	return r

@@ -58,7 +58,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if err != nil {
 		return NewCall{}, nil, err
 	}
-	inv.Access = limits.Access // current, also for a node of a job that began earlier
+	inv.Access = limits.Access // the current access, even for a node of a job that began earlier
 	fingerprint := Fingerprint(inv.Method, inv.Target, inv.Body)
 	if rec, err := s.recordOf(ctx, inv, fingerprint); rec != nil || err != nil {
 		return NewCall{}, rec, err
@@ -88,8 +88,8 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	}, nil, nil
 }
 
-// durability returns the durability of a request's bytes. A caller that waits on its connection was promised
-// nothing yet: if the machine crashes before the call is sent, the call ends unsent and its key is free again.
+// durability returns the durability of a request's bytes. A caller that waits on its connection has no promise yet:
+// if the machine crashes before the call is sent, the call ends unsent and its key is free again.
 func durability(mode Mode) blob.Durability {
 	if mode == Sync {
 		return blob.Relaxed
@@ -115,16 +115,16 @@ func lapsed(mode Mode) *Refusal {
 	return Refuse(fault.Denied, errorType, "an active subscription is required to run models")
 }
 
-// maxKey is the longest idempotency key, in characters.
+// maxKey bounds an idempotency key, in characters.
 const maxKey = 255
 
-// recordOf returns the record of the invocation's key, nil when it is free.
+// recordOf returns the record of the invocation's key, or nil if the key is free.
 func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob.Ref) (*KeyRecord, error) {
 	if inv.Key == "" {
-		return nil, nil // "none" is an answer
+		return nil, nil // nil means that the key is free
 	}
 	if len([]rune(inv.Key)) > maxKey {
-		return nil, Refuse(fault.Invalid, InvalidInput, "an Idempotency-Key has 1 to %d characters", maxKey)
+		return nil, Refuse(fault.Invalid, InvalidInput, "an Idempotency-Key must have 1 to %d characters", maxKey)
 	}
 	rec, found, err := s.Store.Key(ctx, inv.Account, inv.Key)
 	if err != nil || !found {
@@ -148,15 +148,15 @@ func (s *Service) offer(ctx context.Context, inv Invocation) (Offer, error) {
 }
 
 func insufficient() *Refusal {
-	return Refuse(fault.Exhausted, InsufficientCredits, "the account has not enough credits for this call; add credits and try again")
+	return Refuse(fault.Exhausted, InsufficientCredits, "the account does not have enough credits for this call; add credits and try again")
 }
 
-// acceptWithin bounds the recording of a call, also of one whose caller leaves meanwhile.
+// acceptWithin bounds the recording of a call, which continues if the caller disconnects.
 const acceptWithin = 30 * time.Second
 
-// accept records the call. If another request just claimed the key, it returns that key's record instead. It finishes
-// what it begins also when ctx ends meanwhile: the caller is answered by its key, and whether a transaction that is
-// given up is recorded is not known.
+// accept records the call. If another request has just claimed the key, accept returns that key's record instead. It
+// completes the transaction even if ctx ends: the caller can repeat the request with its key, and the outcome of an
+// abandoned transaction would be unknown.
 func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord, error) {
 	if err := ctx.Err(); err != nil {
 		return Admission{}, nil, err
@@ -211,13 +211,13 @@ func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, 
 	return admission, rec, err
 }
 
-// claimedMeanwhile returns the record of a key that another request claimed after our check.
+// claimedMeanwhile returns the record of a key that another request claimed after the first check.
 func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
 	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
 	switch {
 	case err != nil:
 		return nil, err
-	case !found: // claimed and released again: the next attempt gets it
+	case !found: // the key was claimed and released again: the next attempt gets it
 		return nil, stillRunning()
 	case rec.Fingerprint != n.Fingerprint:
 		return nil, Refuse(fault.Conflict, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
@@ -250,18 +250,18 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 	return s.replay(c, rec)
 }
 
-// againWithin is how long an answer that is not ours to keep is given again after it was delivered: the caller's connection
-// may have broken just behind us. The links of providers in it live longer.
+// againWithin is how long an answer with files of the provider can be collected again after its delivery: the
+// caller's connection may have broken after the last byte was sent. The provider's links live longer.
 const againWithin = 5 * time.Minute
 
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
 	case c.State == Unknown:
-		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is not known, and it is not sent again; use a new key").withCause(ErrOutcomeUnknown)
+		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is unknown, and the call is not sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
 	case c.State == Succeeded && !c.Replayable && rec.Delivered && rec.DeliveredAgo > againWithin:
-		return nil, Refuse(fault.Conflict, InvalidInput, "the answer to this Idempotency-Key is not hosted here and cannot be given again; use a new key")
+		return nil, Refuse(fault.Conflict, InvalidInput, "the answer of this Idempotency-Key was delivered and is not stored; use a new key")
 	}
 	return s.answer(c, true)
 }
@@ -275,7 +275,7 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 		case end := <-w.ended:
 			return s.answer(Fold(c, end.rec, end.data), replayed)
 		case <-w.look:
-			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // else its end is heard, or looked for at the deadline
+			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // otherwise the watch reports the end, or the deadline check finds it
 				return s.answer(now, replayed)
 			}
 		case <-timer.C:
@@ -286,8 +286,8 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 	}
 }
 
-// stillQueued reports whether a call that was queued at its acceptance, which only that of a node is while its caller
-// waits, may be queued yet. Nothing is recorded about such a call before its admission, which is the second event of its stream.
+// stillQueued reports whether a call of a node that was queued at its acceptance may still be queued. Before its
+// admission, the second event of its stream, nothing is recorded about such a call.
 func (s *Service) stillQueued(ctx context.Context, c Call) bool {
 	if c.State != Waiting {
 		return false
@@ -299,8 +299,8 @@ func (s *Service) stillQueued(ctx context.Context, c Call) bool {
 // noteWithin bounds the time to record that the client of a call disconnected.
 const noteWithin = 10 * time.Second
 
-// detach records that no caller waits on the original connection any more, so that a retry with the same key gets the
-// answer. If the call has just ended, detach returns its answer.
+// detach records that no caller waits on the original connection, so that a retry with the same key gets the answer.
+// If the call has ended meanwhile, detach returns its answer.
 func (s *Service) detach(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
 	ctx, cancel := context.WithTimeout(ctx, noteWithin)
 	defer cancel()

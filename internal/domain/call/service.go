@@ -15,35 +15,35 @@ type Invocation struct {
 	Account     string
 	Access      account.Access // models that the account may use
 	RequestID   string         // lower-case UUID made by the server; it becomes the call's id
-	Key         string         // Idempotency-Key, 1 to 255 characters; "" = none
+	Key         string         // Idempotency-Key, 1 to 255 characters, or ""
 	Method      string
 	Target      string // path and query as sent; part of the fingerprint
 	Model       string // "<provider>/<model>"
 	API         Version
 	Options     Options
-	Catalog     string  // names the state of the catalog that the body was made for; "" = as it is now
-	For         *JobRun // the run of a job whose node waits for the call; nil = a caller's own
-	BaseURL     string  // address the caller reaches us at, without a trailing slash: links to copied assets begin with it
+	Catalog     string  // version of the catalog for which the body was made; "" = the current one
+	For         *JobRun // the run of a job whose node waits for the call, or nil
+	BaseURL     string  // base URL that the caller used, without a trailing slash; links to copied assets begin with it
 	ContentType string
 	Body        []byte // bounded by the caller
 	OnStored    func() // called once Body is stored and no longer needed; may be nil
 }
 
-// Offer says how one call of a model will run.
+// Offer describes how one call of a model will run.
 type Offer struct {
 	Model    string // canonical id
 	Provider string
-	Catalog  string // names the catalog's state
-	Reserve  int64  // USD millionths to reserve: the most it may cost
-	Unpriced bool   // Reserve is what the operator lets be held, since the catalog does not know the price
-	Server   string // alternate that serves it; "" = the model's own
-	Fallback string // alternate that takes over when the model's own server certainly did not take the call; "" = none
+	Catalog  string // version of the catalog
+	Reserve  int64  // USD millionths to reserve: the maximum cost
+	Unpriced bool   // the catalog has no price; Reserve is the operator's ceiling
+	Server   string // alternate server; "" = the model's own server
+	Fallback string // fallback server, used if the model's own server certainly did not process the call; "" = none
 }
 
 // Models checks invocations against the catalog.
 type Models interface {
-	// Offer returns how the invocation would run, or a *Refusal: 404 for an unknown model, 403, 400 or 422 for
-	// its body and options.
+	// Offer returns how the invocation would run, or a *Refusal: 404 for an unknown model; 403, 400 or 422 for the
+	// access, options or body.
 	Offer(ctx context.Context, inv Invocation) (Offer, error)
 }
 
@@ -52,7 +52,7 @@ type Tiers interface {
 	CallLimits(ctx context.Context, account string) (Limits, error)
 }
 
-// Credits knows whether an account has credit. An account without a ledger needs none.
+// Credits reports whether an account has credit. An account without a ledger needs none.
 type Credits interface {
 	Funded(ctx context.Context, account string) (bool, error)
 }
@@ -72,7 +72,8 @@ type Attempt interface {
 	Dispatching() DispatchingV1
 	// Send sends the call. The event must have been recorded.
 	Send()
-	// Discard sends nothing. uncertain says that the event may have been recorded nevertheless.
+	// Discard gives the attempt up without sending. uncertain means that the event may have been recorded
+	// nevertheless.
 	Discard(uncertain bool)
 }
 
@@ -85,17 +86,17 @@ type Deps struct {
 	Blobs    blob.Store
 	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
 	Watch    *Watch
-	Sender   Sender        // nil: calls are sent by their workflows only
+	Sender   Sender        // nil = only workflows send calls
 	Deadline time.Duration // how long a caller's connection waits for the answer; default 10 minutes
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
 }
 
-// Service accepts model calls and hands out their answers. Every method is scoped to the account it
-// is given; every error it returns is shown as RefusalOf says.
+// Service accepts model calls and returns their answers. Every method is limited to the given account; RefusalOf
+// converts every returned error for clients.
 type Service struct{ Deps }
 
-// answerWait is how long a connection is held by default (router contract: ten minutes).
+// answerWait is the default time for which a connection waits (router contract: ten minutes).
 const answerWait = 10 * time.Minute
 
 // NewService returns the service over its dependencies.

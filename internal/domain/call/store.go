@@ -15,22 +15,22 @@ import (
 // (router contract).
 const Retention = 24 * time.Hour
 
-// ErrKeyTaken reports an idempotency key that another call holds.
+// ErrKeyTaken reports an idempotency key that belongs to another call.
 var ErrKeyTaken = errors.New("the idempotency key is taken")
 
 // Limits are an account's limits on model calls.
 type Limits struct {
-	Enabled  bool           // false: the router is not switched on for the account
+	Enabled  bool           // false = the account may not use the router
 	Lapsed   bool           // the subscription is not active: new calls are refused, finished ones can be collected
 	Access   account.Access // permitted models
 	Steps    []Step         // calls in flight by lifetime spend, lowest spend first
 	Ceiling  int64          // USD millionths reserved for calls in flight; 0 = no ceiling
-	Windows  []Window       // rate limits; none = not limited
-	Backlog  int            // calls that may be parked
+	Windows  []Window       // rate limits; empty = not limited
+	Backlog  int            // calls that may wait
 	QueueFor time.Duration
 }
 
-// Step is the number of calls that may be in flight from a lifetime spend on.
+// Step is the number of calls that may be in flight from a lifetime spend upwards.
 type Step struct {
 	Spent      int64 // USD millionths; the step applies from this amount on
 	Concurrent int
@@ -49,8 +49,8 @@ const costlyShare = 4
 // CostlyFrom is the price at which a model counts as costly: five US dollars.
 const CostlyFrom = 5_000_000
 
-// Concurrent returns how many calls may be in flight after that lifetime spend, and how many of them may
-// be of costly models. Zero means that the account may make no calls.
+// Concurrent returns how many calls may be in flight after a lifetime spend, and how many of them may be of costly
+// models. Zero means that the account may not make calls.
 func (l Limits) Concurrent(spent int64) (all, costly int) {
 	for _, step := range l.Steps {
 		if spent >= step.Spent {

@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Watch tells who waits for a call of its end. It is fed by the log's tail, so an end that any
-// process recorded is heard in every process, a millisecond or so later, and nobody polls.
+// Watch notifies waiting callers of the end of their calls. Follow feeds it from the tail of the log, so every
+// process learns within about a millisecond of an end that any process recorded, without polling.
 type Watch struct {
 	registry *eventlog.Registry
 
@@ -16,7 +16,7 @@ type Watch struct {
 	waiting map[ID]map[*Waiter]struct{}
 }
 
-// NewWatch returns a Watch; registry knows the event types of calls.
+// NewWatch returns a Watch; registry contains the event types of calls.
 func NewWatch(registry *eventlog.Registry) *Watch {
 	return &Watch{registry: registry, waiting: map[ID]map[*Waiter]struct{}{}}
 }
@@ -35,8 +35,8 @@ type ended struct {
 	data any
 }
 
-// wait begins to listen for the end of a call. Begin before you look at the call: an end in between
-// is heard. Stop it when done.
+// wait begins to wait for the end of a call. The caller must begin before it reads the call, so that no end is
+// missed, and must stop the Waiter.
 func (w *Watch) wait(id ID) *Waiter {
 	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1), look: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -70,7 +70,7 @@ func (w *Watch) lookAll() {
 	}
 }
 
-// See hands recorded events to those who wait for them.
+// See passes recorded events to the callers that wait for them.
 func (w *Watch) See(events []eventlog.Recorded) {
 	for _, rec := range events {
 		if !endsCall(rec.Type) {
@@ -101,18 +101,18 @@ func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 	}
 	data, err := w.registry.Decode(rec.Type, rec.Data)
 	if err != nil {
-		return // a type of a newer program; the waiter reads the call itself at its deadline
+		return // an event type of a newer version; the waiter reads the call at its deadline
 	}
 	for waiter := range w.waiting[id] {
 		select {
 		case waiter.ended <- ended{rec, data}:
-		default: // a notice waits already
+		default: // a notification is pending
 		}
 	}
 }
 
-// Follow feeds the watch from the log until ctx ends. Who waits already looks once: a call may have been accepted,
-// and have ended, before the end of the log was found.
+// Follow feeds the watch from the log until ctx ends. Callers that wait already are made to read their call once: it
+// may have ended before the end of the log was found.
 func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
 	position, err := tail.Settled(ctx)
 	w.lookAll()

@@ -1,10 +1,11 @@
-// Package credit is the ledger of what accounts may spend: the events of an account's ledger, the
-// fold from events to a balance, and how amounts are written. It makes one promise: the granted amount
-// always equals the sum of the available, held and settled amounts. The store runs the transactions, and
+// Package credit is the ledger of the credit of accounts: the events of an account's ledger, the fold from events to
+// a balance, and the format of amounts. It promises that the granted amount always equals the sum of the available,
+// reserved and settled amounts. The store runs the transactions and keeps concurrent reservations from overdrawing an
+// account.
 // keeps concurrent reservations from overdrawing an account.
 //
-// Amounts are millionths of a US dollar ("micros"). An account without a ledger, that is one that was never
-// granted credit, is not metered: it may spend without limit, and no event is recorded.
+// Amounts are millionths of a US dollar ("micros"). An account without a ledger, which was never granted credit, is
+// not metered: it may spend without limit, and no event is recorded.
 package credit
 
 import (
@@ -16,13 +17,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// PerDollar is how many credits clients are shown for one US dollar.
+// PerDollar is the number of credits for one US dollar.
 const PerDollar = 211
 
 // Dollar is one US dollar in micros.
 const Dollar int64 = 1_000_000
 
-// MaxAmount bounds one amount: a hundred million dollars. Sums of many stay far inside an int64.
+// MaxAmount bounds one amount: a hundred million dollars. Sums of many amounts do not overflow an int64.
 const MaxAmount = 100_000_000 * Dollar
 
 // MaxHoldID bounds the id of a reservation, in bytes.
@@ -30,26 +31,26 @@ const MaxHoldID = 200
 
 // Balance is the state of an account's ledger. Granted = Available + Held + Settled, always.
 type Balance struct {
-	Metered   bool  `json:"metered"`   // false: there is no ledger, everything else is 0
+	Metered   bool  `json:"metered"`   // false = there is no ledger, and the other fields are 0
 	Available int64 `json:"available"` // micros; negative if more was settled than reserved
 	Held      int64 `json:"held"`      // reserved and not ended
 	Settled   int64 `json:"settled"`   // spent
 	Granted   int64 `json:"granted"`
 }
 
-// Covers reports whether the account may begin something that costs nothing or is priced later: it
-// is not metered, or has credit left.
+// Covers reports whether the account may begin work that is free or priced later: it is not metered, or has credit
+// left.
 func (b Balance) Covers() bool { return !b.Metered || b.Available > 0 }
 
-// Insufficient is the refusal of an account that has less than it needs.
+// Insufficient is the refusal of an account that has too little credit.
 func Insufficient() *fault.Error {
-	return fault.New(fault.Exhausted, fault.CodeInsufficientCredits, "the account has not enough credits left; add credits and try again")
+	return fault.New(fault.Exhausted, fault.CodeInsufficientCredits, "the account does not have enough credits; add credits and try again")
 }
 
 // Stream returns the name of the account's ledger stream.
 func Stream(account string) string { return "ledger-" + account }
 
-// Dollars writes an amount in US dollars with all its digits, at least two behind the point: "12.50".
+// Dollars formats an amount in US dollars with all its digits, at least two after the point: "12.50".
 func Dollars(micros int64) string {
 	sign, rest := "", uint64(micros)
 	if micros < 0 {
@@ -62,7 +63,7 @@ func Dollars(micros int64) string {
 	return sign + strconv.FormatUint(rest/uint64(Dollar), 10) + "." + frac
 }
 
-// Credits writes an amount in credits with two decimals, rounded to the nearest, as clients are shown it.
+// Credits formats an amount in credits with two decimals, rounded to the nearest, as clients see it.
 func Credits(micros int64) string {
 	sign := ""
 	if micros < 0 {
@@ -72,9 +73,9 @@ func Credits(micros int64) string {
 	return fmt.Sprintf("%s%d.%02d", sign, hundredths/100, hundredths%100)
 }
 
-var errAmount = errors.New("an amount is US dollars with at most six decimals, such as 25 or 0.05, up to 100000000")
+var errAmount = errors.New("an amount must be in US dollars with at most six decimals, such as 25 or 0.05, up to 100000000")
 
-// ParseDollars reads an amount in US dollars, with a sign or without.
+// ParseDollars parses an amount in US dollars, with or without a sign.
 func ParseDollars(text string) (int64, error) {
 	digits, negative := strings.CutPrefix(text, "-")
 	whole, frac, _ := strings.Cut(digits, ".")

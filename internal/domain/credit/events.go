@@ -16,8 +16,8 @@ const (
 	TypeReleased = "credit.released.v1"
 )
 
-// GrantedV1 records that an account was given credit; the first one makes it metered. A negative
-// amount is a correction. Who and why are in the event's meta.
+// GrantedV1 records that an account was granted credit. The first grant makes the account metered. A negative amount
+// is a correction. The event's meta contains the actor and the reason.
 type GrantedV1 struct {
 	Micros int64 `json:"micros"`
 }
@@ -28,14 +28,14 @@ type HeldV1 struct {
 	Micros int64  `json:"micros"`
 }
 
-// SettledV1 ends a reservation: of the Held micros, Micros were spent.
+// SettledV1 ends a reservation of Held micros, of which Micros were spent.
 type SettledV1 struct {
 	Hold   string `json:"hold"`
 	Micros int64  `json:"micros"`
 	Held   int64  `json:"held"`
 }
 
-// ReleasedV1 ends a reservation without spending any of it.
+// ReleasedV1 ends a reservation of which nothing was spent.
 type ReleasedV1 struct {
 	Hold   string `json:"hold"`
 	Micros int64  `json:"micros"`
@@ -45,9 +45,9 @@ type ReleasedV1 struct {
 func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[GrantedV1](TypeGranted).Says("credit was given; the first makes the account metered; a negative amount is a correction"),
-		eventlog.TypeOf[HeldV1](TypeHeld).Says("an amount was set aside for something under way"),
-		eventlog.TypeOf[SettledV1](TypeSettled).Says("a hold ended: so much was spent of what had been held"),
-		eventlog.TypeOf[ReleasedV1](TypeReleased).Says("a hold ended and nothing was spent"),
+		eventlog.TypeOf[HeldV1](TypeHeld).Says("an amount was reserved for a job or a call"),
+		eventlog.TypeOf[SettledV1](TypeSettled).Says("a reservation ended, and a part of it was spent"),
+		eventlog.TypeOf[ReleasedV1](TypeReleased).Says("a reservation ended, and nothing was spent"),
 	)
 }
 

@@ -22,11 +22,11 @@ type Hold struct {
 type Ledger struct {
 	Version int64
 	Balance Balance
-	Holds   map[string]Hold // by id, ended ones included
+	Holds   map[string]Hold // by id, including ended ones
 }
 
-// Apply folds one recorded event of the ledger's stream into l. It never fails on a decoded event;
-// an event at or below the folded version changes nothing.
+// Apply folds one recorded event of the ledger's stream into l. It never fails on a decoded event. An event at or
+// below the folded version changes nothing.
 func (l *Ledger) Apply(rec eventlog.Recorded, data any) {
 	if rec.Version <= l.Version {
 		return

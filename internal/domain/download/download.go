@@ -1,6 +1,6 @@
-// Package download is the aggregate of downloads: the content of an address that becomes an asset of an account while
-// nobody waits. It promises that a download ends, with an asset or with a reason, and that an attempt which is
-// repeated makes no second asset. Fetching lies in the activity, transactions in the Store.
+// Package download is the aggregate of downloads: a download makes an asset of the content of a URL in the
+// background. It promises that every download ends, with an asset or with a reason, and that a repeated attempt makes
+// no second asset. The activity fetches the content; the Store runs the transactions.
 package download
 
 import (
@@ -32,23 +32,23 @@ func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](strea
 // WorkflowID returns the Temporal workflow id of the download.
 func (id ID) WorkflowID() string { return "download-" + string(id) }
 
-// eventID returns the id of an event that happens to a download once: a repeated append is harmless.
+// eventID returns the id of an event that happens to a download once, so that a repeated append is harmless.
 func (id ID) eventID(eventType string) uuid.UUID { return asset.EventID(asset.ID(id), eventType) }
 
-// Ref names an accepted download; it is what a start intent carries.
+// Ref identifies an accepted download. It is the payload of a start intent.
 type Ref struct {
 	Download ID     `json:"download"`
 	Account  string `json:"account"`
 }
 
-// Request says what is fetched, and what the asset is called and said about it. It is stored.
+// Request describes the source of a download and the asset to make. It is stored.
 type Request struct {
-	Source   string          `json:"source_url"`             // recorded without its query, which may be a credential
-	Asset    asset.PublicID  `json:"asset"`                  // the id that the asset has, unless an equal one exists
+	Source   string          `json:"source_url"`             // recorded without its query, which may contain a credential
+	Asset    asset.PublicID  `json:"asset"`                  // the id of the asset, unless an equal asset exists
 	Name     string          `json:"name,omitempty"`         // as clients see it
-	Title    string          `json:"title,omitempty"`        // the owner's name of the asset, "" = its path
+	Title    string          `json:"title,omitempty"`        // the owner's name for the asset; "" = its path
 	Type     string          `json:"content_type,omitempty"` // as the client declares it
-	Guess    string          `json:"guess,omitempty"`        // the type that the name stands for, if the source declares none
+	Guess    string          `json:"guess,omitempty"`        // the type of the name's extension, used if the source declares none
 	FilePath *string         `json:"file_path,omitempty"`
 	Place    *asset.Place    `json:"place,omitempty"`
 	Tags     []string        `json:"tags,omitempty"`
@@ -56,7 +56,7 @@ type Request struct {
 	Preview  asset.PublicID  `json:"preview,omitempty"`
 }
 
-// Recorded returns the request as events have it: its address has no query, no fragment and no user.
+// Recorded returns the request in the form of events: its URL has no query, no fragment and no user.
 func (r Request) Recorded() Request {
 	u, err := url.Parse(r.Source)
 	if err != nil {
@@ -67,9 +67,9 @@ func (r Request) Recorded() Request {
 	return r
 }
 
-// Fingerprint is the same for equal requests of an account.
+// Fingerprint returns equal bytes for equal requests of an account.
 func (r Request) Fingerprint() []byte {
-	r.Asset = "" // each request brings its own
+	r.Asset = "" // each request has its own id
 	raw, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // strings always marshal
@@ -78,7 +78,7 @@ func (r Request) Fingerprint() []byte {
 	return sum[:]
 }
 
-// Spec returns the asset that the content becomes; declared is the media type that the source declares, "" if none.
+// Spec returns the asset of the content; declared is the media type that the source declares, or "".
 func (r Request) Spec(account, declared, requestID string) asset.Spec {
 	kind := r.Guess
 	switch {
@@ -93,7 +93,7 @@ func (r Request) Spec(account, declared, requestID string) asset.Spec {
 	}
 }
 
-// State is where a download is, in the words of the hosted service.
+// State is the state of a download, in the terms of the hosted service.
 type State string
 
 // The states. Completed and Failed are final.
@@ -112,7 +112,7 @@ type Download struct {
 	ID        ID
 	Account   string
 	Request   Request
-	RequestID string // of the request that asked for it
+	RequestID string // of the request that made it
 	State     State
 	Version   int64 // of the stream, folded so far
 	CreatedAt time.Time
@@ -127,15 +127,15 @@ type Download struct {
 // Ref returns the reference of the download.
 func (d Download) Ref() Ref { return Ref{Download: d.ID, Account: d.Account} }
 
-// Progress is the progress of a download, as its watchers receive it.
+// Progress is the progress of a download for its watchers.
 type Progress struct {
 	Download ID     `json:"download"`
 	Name     string `json:"name"`
-	Bytes    int64  `json:"bytes"` // in all, 0 = the source does not say
+	Bytes    int64  `json:"bytes"` // total size, 0 = the source does not send it
 	Fetched  int64  `json:"fetched"`
 }
 
-// Fraction returns how much is done, 0 to 1; it stays 0 while the size is unknown.
+// Fraction returns the fetched fraction, 0 to 1. It is 0 while the size is unknown.
 func (p Progress) Fraction() float64 {
 	if p.Bytes <= 0 {
 		return 0

@@ -26,32 +26,32 @@ type StartedV1 struct {
 	Name string `json:"name,omitempty"`
 }
 
-// CompletedV1 records that the content is an asset of the account.
+// CompletedV1 records that the content became an asset of the account.
 type CompletedV1 struct {
 	Name  string         `json:"name,omitempty"`
 	Asset asset.PublicID `json:"asset"`
 	Size  int64          `json:"size"`
-	Found bool           `json:"found,omitempty"` // the account had an equal asset, which is the result
+	Found bool           `json:"found,omitempty"` // the result is an equal asset that the account already had
 }
 
-// FailedV1 records that there is no asset. Public.
+// FailedV1 records that the download failed. Its text is public.
 type FailedV1 struct {
 	Name    string `json:"name,omitempty"`
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-// RequeuedV1 records that a download without a workflow was started again.
+// RequeuedV1 records that a download was started again, because its workflow was lost.
 type RequeuedV1 struct{}
 
 // Register adds the event types of downloads to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[RequestedV1](TypeRequested).Says("the content of an address was asked for as an asset"),
-		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began to fetch it"),
-		eventlog.TypeOf[CompletedV1](TypeCompleted).Says("the content is an asset"),
-		eventlog.TypeOf[FailedV1](TypeFailed).Says("there is no asset, and why"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it is begun again, because nothing ran it, by the sweeper"),
+		eventlog.TypeOf[RequestedV1](TypeRequested).Says("a download was requested"),
+		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began to fetch the content"),
+		eventlog.TypeOf[CompletedV1](TypeCompleted).Says("the content became an asset"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("the download failed, with the reason"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper restarted it, because its workflow was lost"),
 	)
 }
 
@@ -74,8 +74,9 @@ func (id ID) Event(data any) eventlog.Event {
 	}
 }
 
-// Fold applies one recorded event of the download's stream to the state before it and returns the state after.
-// Unknown types, and events after the end, only move the version. An event at or below the version changes nothing.
+// Fold applies one recorded event of the download's stream to the state before it and returns the state after it.
+// Unknown event types, and events after the end, only move the version. An event at or below the version changes
+// nothing.
 func Fold(before Download, rec eventlog.Recorded, data any) Download {
 	if rec.Version <= before.Version {
 		return before

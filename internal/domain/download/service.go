@@ -14,18 +14,18 @@ type New struct {
 	RequestID string
 }
 
-// Sealer encrypts the addresses of downloads that are under way, each for its own download.
+// Sealer encrypts the URLs of unfinished downloads, each bound to its download.
 type Sealer interface {
 	Seal(owner, text string) []byte
 	Open(owner string, sealed []byte) (string, error)
 }
 
-// Store carries out the transactions of downloads that clients ask for. All are scoped to the account.
+// Store runs the transactions of clients' downloads. Every method is limited to the given account.
 type Store interface {
-	// Create records a download and the intent to begin it, or returns the unfinished one that is the same. An
-	// account with too many unfinished ones is Exhausted.
+	// Create records a download and the intent to start it, or returns an equal unfinished download. Too many
+	// unfinished downloads of the account are Exhausted.
 	Create(ctx context.Context, n New) (Download, []outbox.Intent, error)
-	// Get returns a download of the account. Another's and an unknown one are NotFound.
+	// Get returns a download of the account. An unknown download and a download of another account are NotFound.
 	Get(ctx context.Context, account string, id ID) (Download, error)
 }
 
@@ -35,7 +35,7 @@ type Service struct {
 	Notify func([]outbox.Intent) // wakes the relay for intents that are due now
 }
 
-// Create accepts a download, or returns the one under way that is the same.
+// Create accepts a download, or returns an equal unfinished download.
 func (s Service) Create(ctx context.Context, account string, r Request, requestID string) (Download, error) {
 	made, intents, err := s.Store.Create(ctx, New{ID: NewID(), Account: account, Request: r, RequestID: requestID})
 	if err != nil {

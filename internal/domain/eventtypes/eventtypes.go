@@ -1,5 +1,5 @@
-// Package eventtypes registers the event types of every aggregate of the program. It is the one list of them: a type
-// that is missing here is unknown to every reader of the log.
+// Package eventtypes registers the event types of every aggregate of the program. It is the only list of them:
+// readers of the log do not know a type that is missing here.
 package eventtypes
 
 import (

@@ -13,27 +13,27 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Jobs reads jobs. An unknown job, or another account's, is NotFound.
+// Jobs reads jobs. An unknown job and a job of another account are NotFound.
 type Jobs interface {
 	ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error)
 }
 
-// Files knows the live files of an account; files.Service implements it.
+// Files reads the live files of an account; files.Service implements it.
 type Files interface {
 	// Known returns the live files among the given ids, including files whose content was rejected.
 	Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error)
 }
 
-// Shelf returns the names that owners gave their files. It may lag behind the log for a moment.
+// Shelf returns the names that owners gave their files. It may lag behind the log.
 type Shelf interface {
-	// Several returns the assets among the given ids that it knows.
+	// Several returns the assets with the given ids, as far as the shelf has them.
 	Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error)
 }
 
 // Limits bound one archive.
 type Limits struct {
-	Files int   // in it
-	Bytes int64 // of its files together
+	Files int   // number of files
+	Bytes int64 // total size of the files
 }
 
 // Chooser finds the files of a request.
@@ -51,10 +51,10 @@ type Entry struct {
 	Hash        blob.Ref
 	Size        int64
 	ContentType string
-	Dir         string // below its folder, "" = directly in it
-	Name        string // what its owner calls it
-	Filename    string // what it was saved as
-	Job         string // public id of the one that was asked for, or that made it; "" = none
+	Dir         string // directory below the file's folder, "" = the folder itself
+	Name        string // the owner's name for it
+	Filename    string // name under which it was saved
+	Job         string // public id of the requested job, or of the job that made the file, or ""
 	Preview     bool   // a temporary file
 	CreatedAt   time.Time
 	JobTime     time.Time // when the job was submitted; zero = not known
@@ -67,18 +67,18 @@ type Choice struct {
 	Bytes   int64 // of the entries
 }
 
-// Total is how many files were asked for.
+// Total returns the number of requested files.
 func (c Choice) Total() int { return len(c.Entries) + len(c.Missing) }
 
 // wanted is a file that a request names by its id or through its job.
 type wanted struct {
 	id      asset.PublicID
-	job     *job.Job // nil = asked for by its id
+	job     *job.Job // nil = requested by its id
 	preview bool
 }
 
-// Choose returns the current files of a request, in its order and each once. Files that do not exist, and files of
-// other accounts, are listed as missing. A request without any file is NotFound, one beyond the limits Invalid.
+// Choose returns the current files of a request, in its order and without duplicates. Unknown files and files of
+// other accounts are listed as missing. A request without any file is NotFound, a request beyond the limits Invalid.
 func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice, error) {
 	list, gone, err := c.wanted(ctx, account, r)
 	if err != nil {
@@ -98,7 +98,7 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 	}
 	shelf, err := c.Shelf.Several(ctx, account, own)
 	if err != nil {
-		return Choice{}, fmt.Errorf("look up what the files of an export are called: %w", err)
+		return Choice{}, fmt.Errorf("look up the names of the files of an export: %w", err)
 	}
 	choice := Choice{Missing: gone}
 	for _, w := range list {
@@ -162,8 +162,8 @@ func (w wanted) missing() Missing {
 	return m
 }
 
-// take adds a file unless the request's filter for its job excludes it. known is zero if the shelf does not have the
-// file yet.
+// take adds a file unless the request's filter for its job excludes it. known is the zero Asset if the shelf does not
+// have the file yet.
 func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	entry := Entry{
 		Asset: e.Asset, Public: e.Public, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
@@ -183,7 +183,7 @@ func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	c.Entries, c.Bytes = append(c.Entries, entry), c.Bytes+entry.Size
 }
 
-// calledOne reports whether one of the names, as a client may write it, is a name of the file.
+// calledOne reports whether one of the names, in any form that clients use, is a name of the file.
 func (e Entry) calledOne(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name == e.Name || name == e.Filename || e.Dir != "" && name == e.Dir+"/"+e.Filename || name == e.Hash.String()
@@ -193,11 +193,11 @@ func (e Entry) calledOne(names []string) bool {
 func (c Chooser) check(choice Choice) error {
 	switch {
 	case len(choice.Entries) == 0:
-		return fault.New(fault.NotFound, fault.CodeNothingToExport, "none of these files is there")
+		return fault.New(fault.NotFound, fault.CodeNothingToExport, "none of these files exists")
 	case c.Limits.Files > 0 && len(choice.Entries) > c.Limits.Files:
-		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "an archive holds at most %d files, not %d", c.Limits.Files, len(choice.Entries))
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "an archive may have at most %d files, not %d", c.Limits.Files, len(choice.Entries))
 	case c.Limits.Bytes > 0 && choice.Bytes > c.Limits.Bytes:
-		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "the files of an archive have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
+		return fault.New(fault.Invalid, fault.CodeExportTooLarge, "the files of an archive may have at most %d bytes together, not %d", c.Limits.Bytes, choice.Bytes)
 	}
 	return nil
 }

@@ -20,10 +20,10 @@ const (
 
 // RequestedV1 records that an export was accepted. The account is the event's own.
 type RequestedV1 struct {
-	Name    string  `json:"name"` // of the archive
+	Name    string  `json:"name"` // name of the archive
 	Request Request `json:"request"`
-	Files   int     `json:"files"` // asked for
-	Bytes   int64   `json:"bytes"` // of those that were there
+	Files   int     `json:"files"` // number of requested files
+	Bytes   int64   `json:"bytes"` // total size of the files that exist
 }
 
 // StartedV1 records that a worker began to pack.
@@ -32,7 +32,7 @@ type StartedV1 struct {
 	Bytes int64 `json:"bytes"`
 }
 
-// CompletedV1 records an archive. It is an asset of the account; its name and hash are there, too.
+// CompletedV1 records an archive, which is an asset of the account with this name and hash.
 type CompletedV1 struct {
 	Name      string     `json:"name"`
 	Asset     asset.ID   `json:"asset"`
@@ -44,7 +44,7 @@ type CompletedV1 struct {
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 }
 
-// FailedV1 records that there is no archive. Public.
+// FailedV1 records that the export failed. Its text is public.
 type FailedV1 struct {
 	Code    string    `json:"code"`
 	Message string    `json:"message"`
@@ -52,7 +52,7 @@ type FailedV1 struct {
 	Missing []Missing `json:"missing,omitempty"`
 }
 
-// RequeuedV1 records that an export without a workflow was started again.
+// RequeuedV1 records that an export was started again, because its workflow was lost.
 type RequeuedV1 struct{}
 
 // Missing is a requested file that is not in the archive.
@@ -63,26 +63,26 @@ type Missing struct {
 	Error string         `json:"error"` // not_found, fetch_failed
 }
 
-// The reasons for which a file is missing, in the words of the hosted service.
+// The reasons why a file is missing, in the terms of the hosted service.
 const (
 	reasonAbsent = "not_found"
 	reasonLost   = "fetch_failed"
 )
 
-// maxMissing bounds how many missing files an event names; all are counted.
+// maxMissing bounds the missing files that an event names. All of them are counted.
 const maxMissing = 100
 
-// bounded keeps the first maxMissing of them.
+// bounded returns the first maxMissing files.
 func bounded(missing []Missing) []Missing { return missing[:min(len(missing), maxMissing)] }
 
 // Register adds the event types of exports to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[RequestedV1](TypeRequested).Says("an archive of files was asked for"),
+		eventlog.TypeOf[RequestedV1](TypeRequested).Says("an archive of files was requested"),
 		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began to pack it"),
-		eventlog.TypeOf[CompletedV1](TypeCompleted).Says("the archive is there, as an asset"),
-		eventlog.TypeOf[FailedV1](TypeFailed).Says("there is no archive, and why"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("it is begun again, because nothing ran it, by the sweeper"),
+		eventlog.TypeOf[CompletedV1](TypeCompleted).Says("the archive was stored as an asset"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("the export failed, with the reason"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper restarted it, because its workflow was lost"),
 	)
 }
 
@@ -102,8 +102,9 @@ func (id ID) Event(data any) eventlog.Event {
 	}
 }
 
-// Fold applies one recorded event of the export's stream to the state before it and returns the state after.
-// Unknown types, and events after the end, only move the version. An event at or below the version changes nothing.
+// Fold applies one recorded event of the export's stream to the state before it and returns the state after it.
+// Unknown event types, and events after the end, only move the version. An event at or below the version changes
+// nothing.
 func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	if rec.Version <= before.Version {
 		return before
@@ -129,8 +130,8 @@ func Fold(before Export, rec eventlog.Recorded, data any) Export {
 	return after
 }
 
-// Completion returns the event of an archive with the given name and size and its missing files. The caller that
-// creates the asset fills in its id.
+// Completion returns the event for an archive with the given name, size and missing files. The caller that creates
+// the asset sets its id.
 func Completion(name string, size int64, packed Packed, missing []Missing) CompletedV1 {
 	return CompletedV1{
 		Name: name, Size: size, Files: packed.Files + len(missing), Packed: packed.Files, Bytes: packed.Bytes, Missing: bounded(missing),

@@ -1,6 +1,6 @@
-// Package export is the aggregate of exports: files of an account that are packed into one archive, which is
-// then a file of the account for a while. Folding, choosing names and packing are free of side effects on
-// anything but the writer they are given; transactions lie in the Store, what runs when in the workflow.
+// Package export is the aggregate of exports: an export packs files of an account into one archive, which is then a
+// file of the account for a limited time. Folding, naming and packing have no side effects except on the given
+// writer; the Store runs the transactions, and the workflow decides the order of the steps.
 package export
 
 import (
@@ -27,7 +27,7 @@ type ID string
 // NewID returns a fresh random id.
 func NewID() ID { return ID(uuid.NewString()) }
 
-// ParseID accepts a UUID in either case.
+// ParseID accepts a UUID in upper or lower case.
 func ParseID(s string) (ID, error) {
 	u, err := uuid.Parse(s)
 	if err != nil || !strings.EqualFold(u.String(), s) {
@@ -47,7 +47,7 @@ func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](strea
 // WorkflowID returns the Temporal workflow id of the export.
 func (id ID) WorkflowID() string { return "export-" + string(id) }
 
-// eventID returns the id of an event that happens to an export once: a repeated append is harmless.
+// eventID returns the id of an event that happens to an export once, so that a repeated append is harmless.
 func (id ID) eventID(eventType string) uuid.UUID {
 	return asset.EventID(asset.ID(id), eventType)
 }
@@ -59,11 +59,11 @@ type Ref struct {
 	Bytes   int64  `json:"bytes"` // of the files, from which the work is estimated
 }
 
-// Naming is how files are named in an archive, by the hosted service's values.
+// Naming is how files are named in an archive, with the hosted service's values.
 type Naming string
 
-// The namings. Files of jobs lie in a folder for each job, called by its id or by when it was submitted; or all
-// lie side by side, as their owner knows them or by their ids.
+// The namings. Files of jobs are in a folder for each job, named by its id or by the time of its submission; or all
+// files are in one folder, with their owner's names or their ids.
 const (
 	ByJobID   Naming = "group_by_job_id"
 	ByJobTime Naming = "group_by_job_time"
@@ -71,27 +71,28 @@ const (
 	ByAsset   Naming = "asset_id"
 )
 
-// Request says what is to be exported. It has the shape of the hosted service's request, and is stored in it.
+// Request selects the files of an export. It has the JSON form of the hosted service's request and is stored in that
+// form.
 type Request struct {
-	Jobs     []job.PublicID      `json:"job_ids,omitempty"`                // what they saved
+	Jobs     []job.PublicID      `json:"job_ids,omitempty"`                // jobs whose files are exported
 	Assets   []asset.PublicID    `json:"asset_ids,omitempty"`              // files by their ids
-	Names    map[string][]string `json:"job_asset_name_filters,omitempty"` // by job: only files called one of these
+	Names    map[string][]string `json:"job_asset_name_filters,omitempty"` // by job: only files with one of these names
 	Naming   Naming              `json:"naming_strategy"`
 	Previews bool                `json:"include_previews"` // also the temporary files of the jobs
 }
 
-// Bounds of one request, which its first event holds.
+// Bounds of a request, which is stored in its first event.
 const (
-	maxIDs   = 1000     // jobs, assets, and names to filter by
-	maxNames = 64 << 10 // bytes of these names together
+	maxIDs   = 1000     // jobs, assets or filter names
+	maxNames = 64 << 10 // total bytes of the filter names
 )
 
-// Normalize checks a request and brings it to one form, in which equal requests are equal: ids in lower case and
-// each once, no filters of jobs that are not asked for.
+// Normalize checks a request and returns its normal form, in which equal requests are equal: ids in lower case and
+// without duplicates, no filters for jobs that are not requested.
 func (r Request) Normalize() (Request, error) {
 	r.Naming = cmp.Or(r.Naming, ByJobTime)
 	if !slices.Contains([]Naming{ByJobID, ByJobTime, Preserve, ByAsset}, r.Naming) {
-		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy, "naming_strategy is group_by_job_id, group_by_job_time, preserve or asset_id")
+		return r, fault.New(fault.Invalid, fault.CodeInvalidNamingStrategy, "naming_strategy must be group_by_job_id, group_by_job_time, preserve or asset_id")
 	}
 	jobs, err := canonical(r.Jobs, "job_ids")
 	if err != nil {
@@ -110,13 +111,13 @@ func (r Request) Normalize() (Request, error) {
 
 func canonical[T ~string](ids []T, field string) ([]T, error) {
 	if len(ids) > maxIDs {
-		return nil, invalidf("%s has at most %d entries", field, maxIDs)
+		return nil, invalidf("%s may have at most %d entries", field, maxIDs)
 	}
 	all := make([]T, 0, len(ids))
 	for _, id := range ids {
 		u, err := uuid.Parse(string(id))
 		if err != nil || !strings.EqualFold(u.String(), string(id)) {
-			return nil, invalidf("%s holds UUIDs", field)
+			return nil, invalidf("%s must contain UUIDs", field)
 		}
 		if text := T(u.String()); !slices.Contains(all, text) {
 			all = append(all, text)
@@ -132,10 +133,10 @@ func (r Request) filters() (Request, error) {
 			bytes += len(name)
 		}
 		if bytes > maxNames {
-			return r, invalidf("the names of job_asset_name_filters have at most %d bytes together", maxNames)
+			return r, invalidf("the names of job_asset_name_filters may have at most %d bytes together", maxNames)
 		}
 		if names += len(list); len(list) == 0 || names > maxIDs {
-			return r, invalidf("job_asset_name_filters names 1 to %d files", maxIDs)
+			return r, invalidf("job_asset_name_filters must name 1 to %d files", maxIDs)
 		}
 		if id := strings.ToLower(text); slices.Contains(r.Jobs, job.PublicID(id)) {
 			list = slices.Sorted(slices.Values(append(kept[id], list...)))
@@ -152,7 +153,7 @@ func invalidf(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidRequest, format, args...)
 }
 
-// Fingerprint is the same for equal requests of an account, whatever the order of their ids.
+// Fingerprint returns equal bytes for equal requests of an account, independently of the order of their ids.
 func (r Request) Fingerprint() []byte {
 	r.Jobs, r.Assets = slices.Sorted(slices.Values(r.Jobs)), slices.Sorted(slices.Values(r.Assets))
 	raw, err := json.Marshal(r)
@@ -163,7 +164,7 @@ func (r Request) Fingerprint() []byte {
 	return sum[:]
 }
 
-// State is where an export is, in the words of the hosted service.
+// State is the state of an export, in the terms of the hosted service.
 type State string
 
 // The states. Completed and Failed are final.
@@ -185,8 +186,8 @@ type Export struct {
 	Request   Request
 	State     State
 	Version   int64 // of the stream, folded so far
-	Files     int   // that were asked for, as far as is known
-	Bytes     int64 // of them
+	Files     int   // number of requested files, if known
+	Bytes     int64 // total size of the files
 	CreatedAt time.Time
 	UpdatedAt time.Time
 	StartedAt *time.Time
@@ -199,7 +200,7 @@ type Export struct {
 // Ref returns the reference of the export.
 func (e Export) Ref() Ref { return Ref{Export: e.ID, Account: e.Account, Bytes: e.Bytes} }
 
-// Progress is the progress of an export, as its watchers receive it. Counts are of files.
+// Progress is the progress of an export for its watchers. Counts are of files.
 type Progress struct {
 	Export    ID    `json:"export"`
 	Files     int   `json:"files"`
@@ -209,7 +210,7 @@ type Progress struct {
 	Packed    int64 `json:"packed"`
 }
 
-// Fraction returns how much is done, 0 to 1.
+// Fraction returns the packed fraction, 0 to 1.
 func (p Progress) Fraction() float64 {
 	if p.Bytes <= 0 {
 		return 0
@@ -217,14 +218,15 @@ func (p Progress) Fraction() float64 {
 	return min(1, float64(p.Packed)/float64(p.Bytes))
 }
 
-// nameOf returns the name of an export's archive: the time of its request, and its id, by which IDOfName finds it.
+// nameOf returns the name of an export's archive: the time of its request, and its id, from which IDOfName finds the
+// export.
 func nameOf(id ID, at time.Time) string {
 	return fmt.Sprintf("export-%s-%s.zip", at.UTC().Format("20060102-150405"), id)
 }
 
 var archiveName = regexp.MustCompile(`^export-\d{8}-\d{6}-([0-9a-f-]{36})\.zip$`)
 
-// IDOfName returns the export whose archive may have that name.
+// IDOfName returns the export whose archive may have a name.
 func IDOfName(name string) (ID, bool) {
 	m := archiveName.FindStringSubmatch(name)
 	if m == nil {

@@ -16,8 +16,8 @@ type Item struct {
 	Path string
 }
 
-// Named gives each entry a name in the archive: below no other folder than the archive's own, unique on every
-// file system, and the same for the same entries.
+// Named gives each entry a name in the archive. The names stay inside the unpacked archive, are unique on every file
+// system, and are the same for the same entries.
 func Named(entries []Entry, naming Naming) []Item {
 	items, used := make([]Item, len(entries)), map[string]bool{}
 	folders := jobFolders(entries)
@@ -62,7 +62,7 @@ func jobFolders(entries []Entry) map[string]string {
 func (e Entry) path(naming Naming, folders map[string]string) string {
 	name := e.Name
 	if path.Ext(name) == "" {
-		name += path.Ext(e.Filename) // its owner calls it something without
+		name += path.Ext(e.Filename) // the owner's name has no extension
 	}
 	folder := ""
 	switch naming {
@@ -84,10 +84,10 @@ func (e Entry) path(naming Naming, folders map[string]string) string {
 	return safePath(folder+"/"+e.Dir+"/"+name, string(e.Public))
 }
 
-// maxPart bounds a part of a path, in bytes: file systems take 255, and a number may follow.
+// maxPart bounds a part of a path, in bytes: file systems accept 255, and a number may be added.
 const maxPart = 200
 
-// safePath reduces a path to parts that every file system accepts and that stay below the unpacked archive.
+// safePath reduces a path to parts that every file system accepts and that stay inside the unpacked archive.
 func safePath(name, otherwise string) string {
 	var parts []string
 	for _, part := range strings.FieldsFunc(name, func(r rune) bool { return r == '/' || r == '\\' }) {
@@ -101,7 +101,7 @@ func safePath(name, otherwise string) string {
 	return strings.Join(parts, "/")
 }
 
-// safePart returns "" for a part that cannot name a file: an empty one, or one of dots alone.
+// safePart returns "" for a part that cannot name a file: it is empty or consists of dots.
 func safePart(part string) string {
 	part = strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == utf8.RuneError || strings.ContainsRune(`:*?"<>|`, r) {
@@ -124,7 +124,8 @@ func safePart(part string) string {
 	return part[:cut] + ext
 }
 
-// unused returns the name, or the first of "name (2)", "name (3)" and so on that is not taken, whatever the case.
+// unused returns the name, or the first of "name (2)", "name (3)" and so on that is free. Upper and lower case are
+// not distinguished.
 func unused(used map[string]bool, name string) string {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)

@@ -24,7 +24,7 @@ type Packer struct {
 	Report func(Progress) // called after each piece; may be nil
 }
 
-// Packed is what an archive holds.
+// Packed describes the content of an archive.
 type Packed struct {
 	Files   int
 	Bytes   int64 // of the files
@@ -46,7 +46,7 @@ func (e *DamagedError) Error() string {
 // Unwrap returns the cause.
 func (e *DamagedError) Unwrap() error { return e.cause }
 
-// Pack writes the items, except those to leave out, as one archive. Left out and lost files are listed as missing.
+// Pack writes the items, except those in without, as one archive. It lists these and lost files as missing.
 func (p Packer) Pack(ctx context.Context, w io.Writer, items []Item, without map[asset.ID]bool, at Progress) (Packed, error) {
 	var packed Packed
 	archive := zip.NewWriter(w)
@@ -106,7 +106,7 @@ func (p Packer) add(ctx context.Context, archive *zip.Writer, item Item, at *Pro
 	return false, nil
 }
 
-// pieceSize is how much of a file is in memory.
+// pieceSize is the size of the part of a file that is in memory.
 const pieceSize = 1 << 20
 
 // method returns store for formats that are compressed already, such as images, sound and video, else deflate.
@@ -118,10 +118,10 @@ func method(contentType string) uint16 {
 	return zip.Store
 }
 
-// source reads until its context ends, and says how much. It hides the reader's other methods, so that the copy
-// goes piece by piece.
+// source reads until its context ends, and counts the bytes. It hides the reader's other methods, so that the copy
+// proceeds piece by piece.
 type source struct {
-	ctx  context.Context //nolint:containedctx // of the one copy that it is made for
+	ctx  context.Context //nolint:containedctx // the context of the only copy that uses this value
 	r    io.Reader
 	read func(int)
 }

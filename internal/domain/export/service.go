@@ -13,20 +13,20 @@ type New struct {
 	ID          ID
 	Account     string
 	Requested   RequestedV1
-	Fingerprint []byte // an unfinished export of the account with the same one is returned instead
+	Fingerprint []byte // an unfinished export of the account with the same fingerprint is returned instead
 	RequestID   string
 }
 
-// Store carries out the transactions of exports that clients ask for. All are scoped to the account.
+// Store runs the transactions of clients' exports. Every method is limited to the given account.
 type Store interface {
-	// Create records an export and the intent to begin it, or returns the unfinished one that is the same. An
-	// account with too many unfinished ones is Exhausted.
+	// Create records an export and the intent to start it, or returns an equal unfinished export. Too many unfinished
+	// exports of the account are Exhausted.
 	Create(ctx context.Context, n New) (Export, []outbox.Intent, error)
-	// Get returns an export of the account. Another's and an unknown one are NotFound.
+	// Get returns an export of the account. An unknown export and an export of another account are NotFound.
 	Get(ctx context.Context, account string, id ID) (Export, error)
 }
 
-// Storage knows how many bytes an account may store.
+// Storage checks the storage limits of accounts.
 type Storage interface {
 	// Fits fails unless the account may store that many more bytes.
 	Fits(ctx context.Context, account string, bytes int64) error
@@ -41,8 +41,8 @@ type Service struct {
 	Now     func() time.Time      // nil = time.Now
 }
 
-// Create accepts an export of the files that the request selects. It refuses a request without files, one beyond the
-// limits of an archive, and one that exceeds the storage of the account.
+// Create accepts an export of the files that the request selects. It refuses a request without files, beyond the
+// limits of an archive, or beyond the storage limit of the account.
 func (s Service) Create(ctx context.Context, account string, r Request, requestID string) (Export, error) {
 	r, err := r.Normalize()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s Service) Get(ctx context.Context, account string, id ID) (Export, error)
 	return s.Store.Get(ctx, account, id)
 }
 
-// Named returns the export of the account whose archive has that name.
+// Named returns the export of the account whose archive has a name.
 func (s Service) Named(ctx context.Context, account, name string) (Export, error) {
 	absent := fault.New(fault.NotFound, fault.CodeNotFound, "there is no such export")
 	id, ok := IDOfName(name)

@@ -1,7 +1,7 @@
-// Package files is an account's name space of stored files: what graphs load, what nodes save,
-// what uploads are called. It keeps one promise: a name is given to one asset of one account, and
-// another attempt of the same call gets the same name. Bytes live in package blob, the records in
-// the Store, retention and hashes in package asset.
+// Package files is the namespace of an account's stored files: the files that graphs load and nodes save, and the
+// names of uploads. It promises that a name belongs to one asset of one account, and that a repeated attempt of a
+// call gets the same name. Package blob stores the bytes, the Store the records; package asset handles retention and
+// hashes.
 package files
 
 import (
@@ -28,7 +28,7 @@ type Options struct {
 	Now             func() time.Time
 }
 
-// Service gives accounts their files.
+// Service reads and stores the files of accounts.
 type Service struct {
 	store Store
 	blobs blob.Store
@@ -51,8 +51,8 @@ func (s *Service) deadline(retention time.Duration) *time.Time {
 	return &at
 }
 
-// Lookup returns the file of that name. The filename may also be "asset:<id>" or, as existing
-// clients know it, "blake3:<hex>".
+// Lookup returns the file with a name. The filename may also be "asset:<id>" or, as some clients send it,
+// "blake3:<hex>".
 func (s *Service) Lookup(ctx context.Context, account string, place asset.Place) (Entry, error) {
 	return s.lookup(ctx, Viewer{Account: account}, place)
 }
@@ -77,7 +77,7 @@ func (s *Service) find(ctx context.Context, who Viewer, place asset.Place) (Entr
 	return s.store.ByName(ctx, who, place)
 }
 
-// Known returns the live files among the given ids, including files whose content was rejected.
+// Known returns the live files with the given ids, including files whose content was rejected.
 func (s *Service) Known(ctx context.Context, account string, ids []asset.PublicID) (map[asset.PublicID]Entry, error) {
 	return s.store.ByAssets(ctx, Viewer{Account: account}, ids)
 }
@@ -105,8 +105,8 @@ func (s *Service) Open(ctx context.Context, e Entry) (blob.Reader, error) {
 	return r, nil
 }
 
-// Presign returns a link from which the storage backend itself serves the file with these headers, "" if the backend
-// cannot do so.
+// Presign returns a link with which the storage backend itself serves the file with these headers, or "" if the
+// backend has no such links.
 func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time.Duration) (string, error) {
 	p, ok := s.blobs.(blob.Presigner)
 	if !ok {
@@ -118,7 +118,7 @@ func (s *Service) Presign(ctx context.Context, e Entry, h blob.Headers, ttl time
 	return p.Presign(ctx, e.Hash, h, ttl)
 }
 
-// Upload stores an uploaded file under the naming rule and returns where it went.
+// Upload records an uploaded file under the naming rule and returns its entry.
 func (s *Service) Upload(ctx context.Context, u Upload) (Entry, error) {
 	u.ExpiresAt = s.deadline(s.opts.InputRetention)
 	e, err := s.store.Upload(ctx, u)
@@ -128,18 +128,18 @@ func (s *Service) Upload(ctx context.Context, u Upload) (Entry, error) {
 	return e, nil
 }
 
-// Create begins the blob of an upload.
+// Create returns a writer for the blob of an upload.
 func (s *Service) Create(ctx context.Context) (blob.Writer, error) {
 	return s.blobs.Create(ctx, blob.Durable)
 }
 
-// ForAccount returns the account's files for reading, as validation needs them.
+// ForAccount returns the account's files for reading, which validation needs.
 func (s *Service) ForAccount(account string) node.Files {
 	return &accountFiles{service: s, account: account}
 }
 
-// ForNode returns the account's files for one node of one run; what it saves become assets of
-// the job.
+// ForNode returns the account's files for one node of one run. The files that the node saves become assets of the
+// job.
 func (s *Service) ForNode(run job.RunRef, nodeID string) *NodeFiles {
 	return &NodeFiles{accountFiles: accountFiles{service: s, account: run.Account, job: string(run.Job)}, run: run, node: nodeID}
 }
@@ -150,10 +150,10 @@ type accountFiles struct {
 	job     string // "" outside a run
 
 	mu     sync.Mutex // guards pinned
-	pinned []string   // assets looked at, each once
+	pinned []string   // assets that were read, without duplicates
 }
 
-// Pinned returns the ids of the assets that were looked at.
+// Pinned returns the ids of the assets that were read.
 func (f *accountFiles) Pinned() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -224,12 +224,12 @@ func (f *accountFiles) List(ctx context.Context, folder node.Folder, limit int) 
 	return f.service.store.Names(ctx, f.account, folder, limit)
 }
 
-// Save implements node.Files: outside a run nothing can be saved.
+// Save implements node.Files. Files can only be saved in a run.
 func (f *accountFiles) Save(context.Context, node.Save, func(io.Writer) error) (node.File, error) {
-	return node.File{}, fault.New(fault.Denied, "", "files are saved by running nodes only")
+	return node.File{}, fault.New(fault.Denied, "", "only running nodes can save files")
 }
 
-// NodeFiles gives one node of one run its files, and saves its outputs.
+// NodeFiles provides the files for one node of one run, and saves its outputs.
 type NodeFiles struct {
 	accountFiles
 	run  job.RunRef
@@ -241,14 +241,14 @@ type NodeFiles struct {
 
 var _ node.Files = (*NodeFiles)(nil)
 
-// Saved returns what the node saved so far, in the order of its calls.
+// Saved returns the files that the node has saved so far, in the order of its calls.
 func (f *NodeFiles) Saved() []job.OutputFile {
 	f.savedMu.Lock()
 	defer f.savedMu.Unlock()
 	return append([]job.OutputFile(nil), f.saved...)
 }
 
-// Save implements node.Files. The blob is stored first, then name and event in one transaction.
+// Save implements node.Files. It stores the blob first, and then the name and the event in one transaction.
 func (f *NodeFiles) Save(ctx context.Context, save node.Save, write func(io.Writer) error) (node.File, error) {
 	s, err := f.saving(save)
 	if err != nil {
@@ -267,19 +267,19 @@ func (f *NodeFiles) Save(ctx context.Context, save node.Save, write func(io.Writ
 	return node.File{Filename: e.Place.Filename, Subfolder: e.Place.Subfolder, Folder: node.Folder(e.Place.Folder)}, nil
 }
 
-// maxSaved bounds the files of one node: twice the largest batch. Lists of batches would be millions.
+// maxSaved bounds the files of one node: twice the largest batch. Lists of batches could have millions.
 const maxSaved = 8192
 
-// saving checks a request to save and completes it with who saves.
+// saving checks a request to save and adds its producer.
 func (f *NodeFiles) saving(save node.Save) (Saving, error) {
 	if save.Index >= maxSaved {
-		return Saving{}, fault.New(fault.Exhausted, fault.CodeTooManyFiles, "a node saves at most %d files", maxSaved)
+		return Saving{}, fault.New(fault.Exhausted, fault.CodeTooManyFiles, "a node may save at most %d files", maxSaved)
 	}
 	if err := checkFolder(save.Folder); err != nil {
 		return Saving{}, err
 	}
 	prefix := path.Clean(strings.ReplaceAll(save.Prefix, `\`, "/"))
-	// The longest counter is checked along, so that no allotted name can be too long.
+	// The longest counter is checked too, so that no generated name can be too long.
 	if err := CheckPath(prefix + "_" + strings.Repeat("0", maxDigits) + save.Suffix); err != nil {
 		return Saving{}, err
 	}

@@ -11,22 +11,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Bounds on names. A component fits every common file system; a path fits a URL.
+// Bounds of names. A component fits every common file system; a path fits a URL.
 const (
 	maxName = 255
 	maxPath = 1024
 )
 
-// assetPrefix marks a name that stands for one asset whatever it is called, as references in a
-// submission are resolved to.
+// assetPrefix begins a name that identifies one asset independently of its path. References in a submission are
+// resolved to such names.
 const assetPrefix = "asset:"
 
-// AssetName returns the name under which Open finds exactly that asset.
+// AssetName returns the name under which Open finds the asset.
 func AssetName(id asset.PublicID) string { return assetPrefix + string(id) }
 
-// ParseName splits a file name as graphs spell it, "name" or "sub/name", optionally annotated
-// with " [input]", " [output]" or " [temp]"; without annotation it is of the folder given. A name
-// that leaves its folder is Invalid.
+// ParseName parses a file name in the form of graphs, "name" or "sub/name", with an optional annotation " [input]", "
+// [output]" or " [temp]". Without an annotation, the file is in folder. A name that leads out of its folder is
+// Invalid.
 func ParseName(name string, folder node.Folder) (asset.Place, error) {
 	for _, f := range []node.Folder{node.FolderInput, node.FolderOutput, node.FolderTemp} {
 		if bare, ok := strings.CutSuffix(name, " ["+string(f)+"]"); ok {
@@ -66,9 +66,9 @@ func CheckPath(p string) error {
 	case len(p) > maxPath:
 		return unsafePath("it is too long")
 	case !utf8.ValidString(p) || strings.ContainsFunc(p, isControl):
-		return unsafePath("it holds characters that names must not have")
+		return unsafePath("it contains characters that are not allowed")
 	case strings.ContainsRune(p, '\\'):
-		return unsafePath("it holds a backslash")
+		return unsafePath("it contains a backslash")
 	case len(p) >= 2 && p[1] == ':' && isLetter(p[0]):
 		return unsafePath("it has a drive letter")
 	}
@@ -77,7 +77,7 @@ func CheckPath(p string) error {
 		case part == "":
 			return unsafePath("it is absolute or has an empty component")
 		case part == "." || part == "..":
-			return unsafePath("it leaves its folder")
+			return unsafePath("it leads out of its folder")
 		case len(part) > maxName:
 			return unsafePath("a component is too long")
 		}
@@ -96,7 +96,7 @@ func isLetter(b byte) bool { return b|0x20 >= 'a' && b|0x20 <= 'z' }
 // Join returns the path of a place below its folder.
 func Join(p asset.Place) string { return path.Join(p.Subfolder, p.Filename) }
 
-// Numbered returns the n-th alternative of a file name: "stem (n).ext", the name itself for 0.
+// Numbered returns the n-th alternative of a file name, "stem (n).ext", or the name itself for 0.
 func Numbered(filename string, n int) string {
 	if n == 0 {
 		return filename
@@ -114,8 +114,8 @@ func Numbered(filename string, n int) string {
 	return stem + suffix
 }
 
-// Counters returns every prefix whose counter a file of this name advances, with its number: the
-// name "a_00005_00001_.png" counts for the prefix "a" as 5 and for "a_00005" as 1.
+// Counters returns every prefix whose counter a file of this name advances, with the counter: the name
+// "a_00005_00001_.png" advances the prefix "a" to 5 and "a_00005" to 1.
 func Counters(filename string) (prefixes []string, numbers []int64) {
 	for i := range len(filename) {
 		if filename[i] != '_' || i == 0 {
@@ -128,7 +128,7 @@ func Counters(filename string) (prefixes []string, numbers []int64) {
 	return prefixes, numbers
 }
 
-// maxDigits bounds the numbers that count, so that a hostile name cannot overflow a counter.
+// maxDigits bounds the digits of a counter, so that no name can overflow one.
 const maxDigits = 9
 
 func leadingNumber(s string) (int64, bool) {

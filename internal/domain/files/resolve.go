@@ -14,15 +14,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ResolveAssets replaces the asset references in a graph by names under which loaders find exactly
-// these assets, whatever else is uploaded under the same name later. A reference that is
-// malformed, unknown, another account's or not to be read is missing_asset.
+// ResolveAssets replaces the asset references in a graph by names under which loaders find exactly these assets, even
+// if another file of the same name is uploaded later. A reference that is malformed, unknown, of another account or
+// unreadable is missing_asset.
 func (s *Service) ResolveAssets(ctx context.Context, account string, g *graph.Graph) error {
 	return s.resolve(ctx, Viewer{Account: account}, g)
 }
 
-// ResolveForJob is ResolveAssets for a job that was accepted: what it refers to is there until it has
-// ended, whatever the deadline.
+// ResolveForJob is ResolveAssets for an accepted job. Its assets can be read until it has ended, even after their
+// deadlines.
 func (s *Service) ResolveForJob(ctx context.Context, run job.RunRef, g *graph.Graph) error {
 	return s.resolve(ctx, Viewer{Account: run.Account, Job: string(run.Job)}, g)
 }
@@ -48,8 +48,9 @@ func (s *Service) resolve(ctx context.Context, who Viewer, g *graph.Graph) error
 	return nil
 }
 
-// NameAssets returns a graph in API format with every reference to an asset replaced by the name of its file, so that the
-// same graph may be submitted again. An asset whose name leads to another file now, or that is gone, is named by its id.
+// NameAssets returns a graph in API format in which every reference to an asset is replaced by the name of its file,
+// so that the same graph can be submitted again. An asset that was deleted, or whose name now belongs to another
+// file, is named by its id.
 func (s *Service) NameAssets(ctx context.Context, account string, id job.ID, prompt json.RawMessage) (json.RawMessage, error) {
 	written, err := references(prompt)
 	if err != nil || len(written) == 0 {
@@ -80,7 +81,7 @@ func (s *Service) NameAssets(ctx context.Context, account string, id job.ID, pro
 	return json.RawMessage(strings.NewReplacer(replace...).Replace(string(prompt))), nil
 }
 
-// references returns the references to assets in a graph, as they are written there, with the ids that they name.
+// references returns the references to assets in a graph, as they are written, with the ids that they name.
 func references(prompt json.RawMessage) (map[string]asset.PublicID, error) {
 	if !bytes.Contains(prompt, []byte(graph.AssetType)) {
 		return nil, nil
@@ -107,10 +108,10 @@ func references(prompt json.RawMessage) (map[string]asset.PublicID, error) {
 	return written, nil
 }
 
-// maxReferences bounds the different assets that one graph may name; a graph is bounded anyway.
+// maxReferences bounds the different assets that one graph may name.
 const maxReferences = 10_000
 
-// referenced looks all references up at once.
+// referenced looks up all references with one query.
 func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.AssetRef) (map[asset.PublicID]Entry, error) {
 	ids, seen := make([]asset.PublicID, 0, len(refs)), make(map[asset.PublicID]bool, len(refs))
 	for _, ref := range refs {
@@ -124,7 +125,7 @@ func (s *Service) referenced(ctx context.Context, who Viewer, refs []graph.Asset
 		}
 	}
 	if len(ids) > maxReferences {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "a workflow may name %d assets, not %d", maxReferences, len(ids))
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidWorkflow, "a workflow may name at most %d assets, not %d", maxReferences, len(ids))
 	}
 	return s.store.ByAssets(ctx, who, ids)
 }

@@ -47,9 +47,9 @@ func ChangeEvent(mode, was Mode) (eventType string, data any) {
 // Register adds the queue's event types to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[ResumedV1](TypeResumed).Says("jobs are accepted and started"),
+		eventlog.TypeOf[ResumedV1](TypeResumed).Says("jobs are accepted and start"),
 		eventlog.TypeOf[PausedV1](TypePaused).Says("jobs are accepted and wait"),
-		eventlog.TypeOf[DrainStartedV1](TypeDrainStarted).Says("new jobs are refused, those that wait are worked off"),
-		eventlog.TypeOf[StoppedV1](TypeStopped).Says("new jobs are refused, those that wait are kept"),
+		eventlog.TypeOf[DrainStartedV1](TypeDrainStarted).Says("new jobs are refused, waiting jobs start"),
+		eventlog.TypeOf[StoppedV1](TypeStopped).Says("new jobs are refused, waiting jobs keep waiting"),
 	)
 }

@@ -17,7 +17,7 @@ const All = "*"
 // Mode is the mode of a queue.
 type Mode string
 
-// The modes. In every mode, running jobs go on and waiting jobs can be canceled.
+// The modes. In every mode, running jobs continue and waiting jobs can be canceled.
 const (
 	Open     Mode = "open"     // accepts jobs and starts them
 	Paused   Mode = "paused"   // accepts jobs and keeps them waiting
@@ -29,12 +29,12 @@ const (
 func ParseMode(s string) (Mode, error) {
 	m := Mode(s)
 	if !slices.Contains([]Mode{Open, Paused, Draining, Stopped}, m) {
-		return "", fmt.Errorf("mode %q is none of open, paused, draining, stopped", s)
+		return "", fmt.Errorf("mode %q is not one of open, paused, draining, stopped", s)
 	}
 	return m, nil
 }
 
-// Starts reports whether waiting jobs are started.
+// Starts reports whether waiting jobs start.
 func (m Mode) Starts() bool { return m == Open || m == Draining }
 
 // Accepts reports whether new jobs are accepted.
@@ -46,7 +46,7 @@ const drainRetry = 30 * time.Second
 // Gate combines the mode of an account's queue with the mode of all queues.
 type Gate struct{ Own, All Mode }
 
-// Starts reports whether the account's waiting jobs are started.
+// Starts reports whether the account's waiting jobs start.
 func (g Gate) Starts() bool { return g.Own.Starts() && g.All.Starts() }
 
 // Refusal returns the error for a new job, or nil if the job is accepted. The refusal of a draining queue has a
@@ -54,9 +54,9 @@ func (g Gate) Starts() bool { return g.Own.Starts() && g.All.Starts() }
 func (g Gate) Refusal() error {
 	switch {
 	case g.Own == Stopped || g.All == Stopped:
-		return fault.New(fault.Unavailable, fault.CodeDeploymentStopped, "an operator has stopped the intake of jobs")
+		return fault.New(fault.Unavailable, fault.CodeDeploymentStopped, "an operator has stopped the queue; new jobs are refused")
 	case g.Own == Draining || g.All == Draining:
-		return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady, "no new jobs are taken at the moment; try again later").WithRetryAfter(drainRetry)
+		return fault.New(fault.Unavailable, fault.CodeDeploymentNotReady, "an operator is draining the queue; new jobs are refused for now, try again later").WithRetryAfter(drainRetry)
 	}
 	return nil
 }
@@ -65,8 +65,8 @@ func (g Gate) Refusal() error {
 type Change struct {
 	Account   string // All, or an account's id
 	Mode      Mode
-	Actor     string // who
-	Reason    string // in the operator's words
+	Actor     string // the operator who asks
+	Reason    string // given by the operator
 	RequestID string // of the API request, if there was one
 }
 
@@ -76,10 +76,10 @@ func (c Change) Check() error {
 		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 	}
 	if c.Account == "" || c.Actor == "" || c.Reason == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of a queue names the account, who asks for it and why")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a change of a queue must name the account, the actor and the reason")
 	}
 	if len(c.Reason) > maxReason {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason has at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason may have at most %d bytes", maxReason)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ const maxReason = 1000
 type State struct {
 	Account string     `json:"account"`
 	Mode    Mode       `json:"mode"`
-	Since   *time.Time `json:"since"` // of the last change; nil when there was none
+	Since   *time.Time `json:"since"` // time of the last change; nil = never changed
 	Actor   string     `json:"actor,omitempty"`
 	Reason  string     `json:"reason,omitempty"`
 	Queued  int64      `json:"queued"`

@@ -34,7 +34,7 @@ type ClearedV1 struct {
 // Register adds the event types of histories to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[JobsHiddenV1](TypeJobsHidden).Says("finished jobs were taken out of the history that the cloud surface lists"),
+		eventlog.TypeOf[JobsHiddenV1](TypeJobsHidden).Says("finished jobs were removed from the history of the cloud surface"),
 		eventlog.TypeOf[ClearedV1](TypeCleared).Says("the history was cleared of finished jobs submitted up to a position"),
 	)
 }

@@ -40,7 +40,7 @@ type object []member
 func parseObject(raw json.RawMessage) (object, error) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph is not of objects")
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph is not an object of objects")
 	}
 	var o object
 	for d.More() {
@@ -93,7 +93,7 @@ func with(raw json.RawMessage, value json.RawMessage, path ...string) (json.RawM
 	i := o.find(path[0])
 	switch {
 	case i < 0 && len(path) > 1:
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph has no %s there", path[0])
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidAssignment, "the graph has no %s at the path", path[0])
 	case i < 0:
 		return append(o, member{path[0], value}).encode()
 	}

@@ -20,23 +20,23 @@ type Source struct {
 }
 
 // Previews reports whether clients want previews of slow nodes. As in ComfyUI, extra_data.preview_method "none" turns
-// them off. ComfyUI's other methods all mean the same here.
+// them off. All other methods have the same effect.
 func (s Source) Previews() bool {
 	var method string
 	return json.Unmarshal(s.ExtraData["preview_method"], &method) != nil || method != "none"
 }
 
-// Labels returns the labels that servers must have to run the graph: extra_data.millrace.labels, as ParseLabels has
-// accepted them.
+// Labels returns the labels that servers must have to run the graph: extra_data.millrace.labels, which ParseLabels
+// has accepted.
 func (s Source) Labels() []string {
 	labels, err := s.ParseLabels()
 	if err != nil {
-		return nil // of a job from before they were checked
+		return nil // a job of a version that did not check labels
 	}
 	return labels
 }
 
-// ParseLabels returns the labels that extra_data.millrace.labels asks for, sorted. What is not a list of labels is
+// ParseLabels returns the labels in extra_data.millrace.labels, sorted. A value that is not a list of labels is
 // Invalid.
 func (s Source) ParseLabels() ([]string, error) {
 	raw, ok := s.ExtraData["millrace"]
@@ -47,7 +47,7 @@ func (s Source) ParseLabels() ([]string, error) {
 		Labels []string `json:"labels"`
 	}
 	if err := json.Unmarshal(raw, &own); err != nil {
-		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "extra_data.millrace is an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
+		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "extra_data.millrace must be an object whose labels are a list of texts, such as {\"labels\": [\"sdxl\"]}")
 	}
 	labels, err := label.Parse(own.Labels)
 	if err != nil {
@@ -80,7 +80,7 @@ func (s Source) WorkflowID() string {
 	return id
 }
 
-// document stores the submission: in the event if small, otherwise as a blob.
+// document stores the submission: in the event if it is small, otherwise as a blob.
 func (s *Service) document(ctx context.Context, sub Submission) (Document, error) {
 	raw, err := json.Marshal(Source{Prompt: sub.Prompt, ExtraData: sub.ExtraData})
 	if err != nil {
@@ -103,7 +103,7 @@ type Sources struct {
 	Blobs    blob.Store
 }
 
-// Load returns the submission of a job of the account. An unknown job, or another account's, is NotFound.
+// Load returns the submission of a job of the account. An unknown job and a job of another account are NotFound.
 func (s Sources) Load(ctx context.Context, account string, id ID) (Source, error) {
 	doc, err := s.document(ctx, account, id)
 	if err != nil {

@@ -36,12 +36,12 @@ type SubmittedV1 struct {
 	NodesTotal int               `json:"nodes_total"`
 	Metadata   map[string]string `json:"metadata,omitempty"`
 	Credential bool              `json:"credential,omitempty"` // a credential was submitted and stored encrypted
-	Origin     *Origin           `json:"origin,omitempty"`     // of a retry
-	Price      *Price            `json:"price,omitempty"`      // of a charged job
+	Origin     *Origin           `json:"origin,omitempty"`     // set for a retry
+	Price      *Price            `json:"price,omitempty"`      // set for a charged job
 
 	WorkflowID string `json:"workflow_id,omitempty"` // of the editor's workflow
 
-	PublicID PublicID `json:"public_id,omitempty"` // that the client chose; absent = the job's own id
+	PublicID PublicID `json:"public_id,omitempty"` // chosen by the client; absent = the job's own id
 }
 
 // AdmittedV1 records that the job got a slot: the run may start.
@@ -57,15 +57,15 @@ type StartedV1 struct {
 	Execution  string `json:"execution"` // first run id of the workflow execution that began it
 }
 
-// NodesCachedV1 records which nodes are cached, in document order; there may be none. For a segment, it records the
-// nodes cached by the ComfyUI server.
+// NodesCachedV1 records the cached nodes, in document order; the list may be empty. For a segment, it records the
+// nodes that the ComfyUI server had cached.
 type NodesCachedV1 struct {
 	Run   int      `json:"run"`
 	Nodes []string `json:"nodes"`
 	More  bool     `json:"more,omitempty"` // in addition to earlier ones
 }
 
-// NodeStartedV1 records that a node began.
+// NodeStartedV1 records that a node started.
 type NodeStartedV1 struct {
 	Run     int    `json:"run"`
 	Node    string `json:"node"`
@@ -75,12 +75,11 @@ type NodeStartedV1 struct {
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 }
 
-// Expansion is the position of a node that another node expanded to. Only nodes of the prompt count for the progress
-// of a job.
+// Expansion is the position of a node of an expansion. Only nodes of the prompt count for the progress of a job.
 type Expansion struct {
-	Parent  string `json:"parent"`  // the node that expanded to it
+	Parent  string `json:"parent"`  // the node whose expansion contains the node
 	Display string `json:"display"` // the node that clients display in its place
-	Real    string `json:"real"`    // the node of the prompt that it came from
+	Real    string `json:"real"`    // the node of the prompt from which it originates
 }
 
 // NodeExecutedV1 records a finished node. UI and Files are empty for a node without output.
@@ -91,13 +90,13 @@ type NodeExecutedV1 struct {
 	UI     json.RawMessage `json:"ui,omitempty"`
 	Files  []OutputFile    `json:"files,omitempty"`
 	Millis int64           `json:"millis"`
-	Waited int64           `json:"waited_millis,omitempty"` // of these, in which its calls of partner models waited for a place
+	Waited int64           `json:"waited_millis,omitempty"` // part of Millis in which its calls of partner models waited for a slot
 	Cached bool            `json:"cached,omitempty"`        // taken from the cache; the node did not run
 	Log    []string        `json:"log,omitempty"`           // texts that the node logged, cut to a bound
 
 	Within *Expansion `json:"within,omitempty"` // nil = a node of the prompt
 
-	Blocked string `json:"blocked,omitempty"` // message of the blocker that kept the node, or one of its calls, from running
+	Blocked string `json:"blocked,omitempty"` // message of the blocker that prevented the node, or one of its calls, from running
 }
 
 // NodeFailedV1 records that a node failed. The job's failure follows. For a node of an expansion, Failure names the
@@ -108,7 +107,7 @@ type NodeFailedV1 struct {
 	Inner   string  `json:"inner,omitempty"`
 }
 
-// CancelRequestedV1 records that the user asked a running job to stop.
+// CancelRequestedV1 records that the user requested the cancellation of a running job.
 type CancelRequestedV1 struct {
 	Run int `json:"run"`
 }
@@ -149,22 +148,22 @@ type RetiredV1 struct {
 func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[SubmittedV1](TypeSubmitted).Says("a submission was accepted"),
-		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("a slot was given; the run may start"),
+		eventlog.TypeOf[AdmittedV1](TypeAdmitted).Says("it got a slot; the run may start"),
 		eventlog.TypeOf[StartedV1](TypeStarted).Says("a worker began the run"),
-		eventlog.TypeOf[NodesCachedV1](TypeNodesCached).Says("which nodes the cache answers"),
-		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted).Says("a node began"),
-		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted).Says("a node ended well"),
-		eventlog.TypeOf[SegmentWaitingV1](TypeSegmentWaiting).Says("a part of the graph waits for a ComfyUI server"),
-		eventlog.TypeOf[SegmentPlacedV1](TypeSegmentPlaced).Says("a part of the graph was given to a ComfyUI server"),
-		eventlog.TypeOf[SegmentEndedV1](TypeSegmentEnded).Says("a ComfyUI server is done with a part of the graph, or was given up"),
+		eventlog.TypeOf[NodesCachedV1](TypeNodesCached).Says("nodes were found in the cache"),
+		eventlog.TypeOf[NodeStartedV1](TypeNodeStarted).Says("a node started"),
+		eventlog.TypeOf[NodeExecutedV1](TypeNodeExecuted).Says("a node finished"),
+		eventlog.TypeOf[SegmentWaitingV1](TypeSegmentWaiting).Says("a segment waits for a ComfyUI server"),
+		eventlog.TypeOf[SegmentPlacedV1](TypeSegmentPlaced).Says("a segment was placed on a ComfyUI server"),
+		eventlog.TypeOf[SegmentEndedV1](TypeSegmentEnded).Says("an attempt to run a segment on a ComfyUI server ended"),
 		eventlog.TypeOf[NodeFailedV1](TypeNodeFailed).Says("a node failed; the job's failure follows"),
-		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the user asked a running job to stop"),
-		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("the end, well"),
-		eventlog.TypeOf[FailedV1](TypeFailed).Says("the end, with an error"),
-		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("the end, by the user's will"),
-		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("the end of a job that waited in the queue past its retention"),
-		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("a run that nothing runs is started again, by an operator or the sweeper"),
-		eventlog.TypeOf[RetiredV1](TypeRetired).Says("an ended job is past its retention: views forget it, the events before this one leave the log"),
+		eventlog.TypeOf[CancelRequestedV1](TypeCancelRequested).Says("the user requested the cancellation of a running job"),
+		eventlog.TypeOf[SucceededV1](TypeSucceeded).Says("it succeeded"),
+		eventlog.TypeOf[FailedV1](TypeFailed).Says("it failed"),
+		eventlog.TypeOf[CanceledV1](TypeCanceled).Says("its user canceled it"),
+		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("it expired: it waited in the queue past its retention"),
+		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("an operator or the sweeper restarted a run whose workflow was lost"),
+		eventlog.TypeOf[RetiredV1](TypeRetired).Says("an ended job is past its retention: views remove it, and its earlier events leave the log"),
 	)
 }
 

@@ -2,8 +2,8 @@ package job
 
 import "strings"
 
-// runtimeName maps the cloud API's exception types to the names of ComfyUI's own exceptions, which ComfyUI's clients
-// look for.
+// runtimeName maps the cloud API's exception types to the names of ComfyUI's own exceptions, which its clients
+// expect.
 func runtimeName(exceptionType string) string {
 	switch exceptionType {
 	case "ValidationError":

@@ -7,10 +7,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// Fold applies one recorded event of the job's stream to the state before it and
-// returns the state after. It never fails on a decoded event: events of an earlier run, and unknown
-// event types, only move the version. An event at or below the folded version changes nothing, so
-// that a repeated delivery is harmless.
+// Fold applies one recorded event of the job's stream to the state before it and returns the state after it. It never
+// fails on a decoded event: events of an earlier run, and unknown event types, only move the version. An event at or
+// below the folded version changes nothing, so a repeated delivery is harmless.
 func Fold(before Job, rec eventlog.Recorded, data any) Job {
 	if rec.Version <= before.Version {
 		return before

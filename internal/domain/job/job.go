@@ -1,6 +1,5 @@
-// Package job is the job aggregate: its states, its events, and the fold from
-// events to states. Folding is pure and total. Service decides which commands
-// are refused; the Store runs the transactions.
+// Package job is the job aggregate: its states, its events, and the fold from events to states. Folding is pure and
+// total. Service decides which commands are refused; the Store runs the transactions.
 package job
 
 import (
@@ -32,7 +31,7 @@ func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID]("job-
 // WorkflowID returns the Temporal workflow id of one run of the job.
 func (id ID) WorkflowID(run int) string { return fmt.Sprintf("job-%s-%d", id, run) }
 
-// State is the state of a job, in the words of the v2 API.
+// State is the state of a job, in the terms of the v2 API.
 type State string
 
 // The states; docs/state_machine.md draws the transitions.
@@ -81,7 +80,7 @@ type Job struct {
 	EndedAt     *time.Time        `json:"ended_at,omitempty"`
 	UpdatedAt   time.Time         `json:"updated_at"`
 	NodesDone   int               `json:"nodes_done"`
-	Cached      []string          `json:"cached,omitempty"`   // cached nodes: they did not run
+	Cached      []string          `json:"cached,omitempty"`   // cached nodes, which did not run
 	Executed    []string          `json:"executed,omitempty"` // nodes finished in this run, in order
 	Running     map[string]string `json:"running,omitempty"`  // node id → class, started and not ended
 	Outputs     []NodeOutput      `json:"outputs,omitempty"`  // in order of completion
@@ -136,7 +135,7 @@ type OutputFile struct {
 	SavedAt     time.Time `json:"saved_at"`
 }
 
-// Failure says why a job failed, in the terms of both APIs. It is shown to clients.
+// Failure describes why a job failed, in the terms of both APIs. It is shown to clients.
 type Failure struct {
 	Code          fault.Code      `json:"code"` // v2 JobError code, such as node_execution_error
 	Message       string          `json:"message"`
@@ -148,7 +147,7 @@ type Failure struct {
 }
 
 // Places returns the ids that messages about a node contain: its parent (nil for a node of the prompt), the node to
-// display in its place, and the node of the prompt that it came from. The receiver may be nil.
+// display in its place, and the node of the prompt from which it originates. The receiver may be nil.
 func (e *Expansion) Places(id string) (parent *string, display, root string) {
 	if e == nil {
 		return nil, id, id

@@ -34,8 +34,8 @@ type Logs struct {
 	Registry *eventlog.Registry
 }
 
-// Log returns the log of a job of the account. An unknown job, or another account's, is NotFound. The log is empty
-// until the job is admitted.
+// Log returns the log of a job of the account. An unknown job and a job of another account are NotFound. The log is
+// empty until the job is admitted.
 func (l Logs) Log(ctx context.Context, account string, id ID) (Log, error) {
 	var w logWriter
 	owned := false
@@ -94,7 +94,7 @@ func (w *logWriter) line(at time.Time, level, format string, args ...any) {
 	}
 }
 
-// cutText returns the beginning of a text, at most that many bytes.
+// cutText returns the beginning of a text, at most most bytes.
 func cutText(text string, most int) string {
 	for most > 0 && !utf8.RuneStart(text[most]) {
 		most--
@@ -102,7 +102,7 @@ func cutText(text string, most int) string {
 	return text[:most]
 }
 
-// event writes the line of one event. Events that are not about the run have none.
+// event writes the line of one event, if the event concerns the run.
 func (w *logWriter) event(at time.Time, data any) {
 	switch e := data.(type) {
 	case AdmittedV1:
@@ -111,7 +111,7 @@ func (w *logWriter) event(at time.Time, data any) {
 		w.line(at, "INFO", "run %d: started, %d nodes", e.Run, e.NodesTotal)
 	case NodesCachedV1:
 		if len(e.Nodes) > 0 {
-			w.line(at, "INFO", "%d nodes are answered from the cache: %s", len(e.Nodes), strings.Join(e.Nodes, ", "))
+			w.line(at, "INFO", "%d nodes are cached: %s", len(e.Nodes), strings.Join(e.Nodes, ", "))
 		}
 	case CancelRequestedV1:
 		w.line(at, "INFO", "cancellation was requested")
@@ -189,7 +189,7 @@ func (w *logWriter) executed(at time.Time, e NodeExecutedV1) {
 		w.line(at, "INFO", "node %s (%s): saved %s, %d bytes", e.Node, e.Class, f.Filename, f.Size)
 	}
 	if e.Cached {
-		w.line(at, "INFO", "node %s (%s): answered from the cache", e.Node, e.Class)
+		w.line(at, "INFO", "node %s (%s): cached", e.Node, e.Class)
 		return
 	}
 	w.line(at, "INFO", "node %s (%s): finished in %d ms", e.Node, e.Class, e.Millis)

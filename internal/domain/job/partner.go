@@ -8,8 +8,8 @@ import (
 
 // Credentials checks the credential of a submission for partner services.
 type Credentials interface {
-	// Check returns Invalid (credential_required) for an empty credential, and Unauthenticated for a credential
-	// that is invalid or another account's.
+	// Check returns Invalid (credential_required) for an empty credential, and Unauthenticated for a credential that
+	// is invalid or of another account.
 	Check(ctx context.Context, account, credential string) error
 }
 
@@ -27,7 +27,7 @@ func (s *Service) partners(g *graph.Graph) []string {
 	return found
 }
 
-// checkCredential refuses a graph with partner nodes without a valid credential, unless the server runs without
+// checkCredential refuses a graph with partner nodes without a valid credential, unless the service runs without
 // accounts.
 func (s *Service) checkCredential(ctx context.Context, sub Submission, accepted *graph.Accepted) error {
 	if s.Credentials == nil || !s.usesPartners(accepted.Graph) {

@@ -9,20 +9,20 @@ import (
 // Price is the price of a run for a metered account, in micros (package credit). The zero value is free. The price is
 // fixed at submission; later price changes do not affect the job.
 type Price struct {
-	Run        int64    `json:"run,omitempty"`           // for a run that succeeds
-	NodeSecond int64    `json:"node_second,omitempty"`   // for each second of a running node, whatever the outcome
+	Run        int64    `json:"run,omitempty"`           // charged for a run that succeeds
+	NodeSecond int64    `json:"node_second,omitempty"`   // charged for each second of a running node, for every outcome
 	Reserve    int64    `json:"reserve,omitempty"`       // reserved in addition to Run until the seconds are known
-	Server     int64    `json:"server_second,omitempty"` // most for each second on a ComfyUI server; 0 = its servers are free
+	Server     int64    `json:"server_second,omitempty"` // maximum for each second on a ComfyUI server; 0 = servers are free
 	Partners   []string `json:"partners,omitempty"`      // nodes charged by their model calls instead of their seconds
 }
 
-// serverReserve is how many seconds on a server are reserved.
+// serverReserve is the number of seconds on a server for which credit is reserved.
 const serverReserve = 60
 
-// Free reports whether nothing is charged.
+// Free reports whether the run is free.
 func (p Price) Free() bool { return p.Run == 0 && p.NodeSecond == 0 && p.Server == 0 }
 
-// Hold is the amount reserved from acceptance to the end of the job. The account must have it available.
+// Hold is the amount that is reserved from acceptance to the end of the job. The account must have it available.
 func (p Price) Hold() int64 {
 	if p.Free() {
 		return 0
@@ -58,7 +58,7 @@ func (b *Bill) Add(run int, data any) {
 	}
 }
 
-// Total returns the cost of a run that ended with an event of that type. Node time is charged by the millisecond.
+// Total returns the cost of a run that ended with an event of a type. Node time is charged by the millisecond.
 func (b *Bill) Total(eventType string) int64 {
 	if float64(b.Millis)*float64(b.Price.NodeSecond) >= 1000*float64(credit.MaxAmount) { // prevents an overflow below
 		return credit.MaxAmount

@@ -17,12 +17,13 @@ func ParsePublicID(s string) (PublicID, error) {
 	return PublicID(id), err
 }
 
-// choices is the namespace of the ids of jobs whose public id was chosen. It must never change: an account that chooses
-// an id again must run into the job that has it.
+// choices is the namespace of the ids of jobs whose clients chose a public id. It must never change: if an account
+// chooses a public id again, it must get the id of the existing job.
 var choices = uuid.MustParse("c1f4c27e-6c0b-5d0e-9a3f-0b9d5a8f5e62")
 
-// IDOfChoice returns the id of the job for which the account chose a public id: a version 5 UUID of the two. It differs
-// between accounts, so that nobody can take an id before another account chooses it, or learn whether another has.
+// IDOfChoice returns the id of the job for which the account chose a public id: a version 5 UUID of the two. It
+// differs between accounts, so that an account can neither block a public id for another account nor find out whether
+// another account uses it.
 func IDOfChoice(account string, chosen PublicID) ID {
 	key, err := json.Marshal([]string{account, string(chosen)})
 	if err != nil {
@@ -31,7 +32,7 @@ func IDOfChoice(account string, chosen PublicID) ID {
 	return ID(uuid.NewSHA1(choices, key).String())
 }
 
-// PublicID returns the id under which clients know the job.
+// PublicID returns the public id of the job.
 func (j Job) PublicID() PublicID {
 	if j.Chosen != "" {
 		return j.Chosen
@@ -39,7 +40,7 @@ func (j Job) PublicID() PublicID {
 	return PublicID(j.ID)
 }
 
-// IDs writes the id of the job for operators, and behind it the public one where it is another.
+// IDs returns the id of the job for operators, followed by the public id if it differs.
 func (j Job) IDs() string {
 	if j.Chosen == "" {
 		return string(j.ID)

@@ -16,10 +16,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// afterEnd is the least time for which a job can be read after its end, unless its retention is shorter.
+// afterEnd is the minimum time for which a job can be read after its end, unless its retention is shorter.
 const afterEnd = 24 * time.Hour
 
-// ExpiresAt returns when the job expires: its retention after submission, but no sooner than afterEnd (or the
+// ExpiresAt returns when the job expires: its retention after submission, but not earlier than afterEnd (or the
 // retention, if shorter) after its end. An unfinished job does not expire.
 func (j Job) ExpiresAt(retention time.Duration) time.Time {
 	at := j.SubmittedAt.Add(retention)
@@ -71,7 +71,7 @@ func WriteArchive(w io.Writer, events []eventlog.Recorded) error {
 	return nil
 }
 
-// archiveMemory bounds the memory that the decompression of an archive may use.
+// archiveMemory bounds the memory for decompressing an archive.
 const archiveMemory = 64 << 20
 
 // ReadArchive returns the events that WriteArchive wrote. An archive that is truncated or out of order is Internal;
@@ -88,7 +88,7 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 		return nil, fault.Wrap(err, fault.Internal, "", "read the head of an archive")
 	}
 	if head.Format != archiveFormat {
-		return nil, fault.New(fault.Internal, "", "an archive in format %q", head.Format)
+		return nil, fault.New(fault.Internal, "", "the archive has the unknown format %q", head.Format)
 	}
 	var events []eventlog.Recorded
 	for {
@@ -104,7 +104,7 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 		return nil, err
 	}
 	if len(events) != head.Events || events[0].Stream != head.Stream {
-		return nil, fault.New(fault.Internal, "", "an archive of %s holds %d events of %d", head.Stream, len(events), head.Events)
+		return nil, fault.New(fault.Internal, "", "the archive of %s has %d events of %d", head.Stream, len(events), head.Events)
 	}
 	return events, nil
 }
@@ -112,11 +112,11 @@ func ReadArchive(r io.Reader) ([]eventlog.Recorded, error) {
 // checkEvents returns an error unless the events are versions 1, 2, 3 and so on of one stream.
 func checkEvents(events []eventlog.Recorded) error {
 	if len(events) == 0 {
-		return fault.New(fault.Internal, "", "an archive without events")
+		return fault.New(fault.Internal, "", "the archive has no events")
 	}
 	for i, event := range events {
 		if event.Stream != events[0].Stream || event.Version != int64(i)+1 {
-			return fault.New(fault.Internal, "", "event %d of %s stands at place %d of an archive", event.Version, event.Stream, i+1)
+			return fault.New(fault.Internal, "", "event %d of %s is at position %d of an archive", event.Version, event.Stream, i+1)
 		}
 	}
 	return nil

@@ -11,15 +11,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Origin names the job that a retry was made from. Actor and reason are in the event's meta.
+// Origin names the job from which a retry was made. The event's meta contains the actor and the reason.
 type Origin struct {
 	Job      ID       `json:"job"`
-	Chosen   PublicID `json:"public_job,omitempty"` // public id of that job, where its client chose one
+	Chosen   PublicID `json:"public_job,omitempty"` // public id of that job, if its client chose one
 	FromNode string   `json:"from_node,omitempty"`  // this node and all that read from it run again, even if cached
 	Set      []string `json:"set,omitempty"`        // inputs that differ from the original's, "node.input"
 }
 
-// PublicID returns the id under which clients know the job that a retry was made from.
+// PublicID returns the public id of the job from which a retry was made.
 func (o Origin) PublicID() PublicID { return Job{ID: o.Job, Chosen: o.Chosen}.PublicID() }
 
 // Retry is a request for a new job with the submission of an ended job. The ended job does not change.
@@ -30,7 +30,7 @@ type Retry struct {
 	Set          []Assignment // changes of the graph
 	Credential   string       // for partner services; the original's was deleted
 	NoCredential bool         // do not check whether a credential is missing
-	Actor        string       // who asks
+	Actor        string       // who requests the retry
 	Reason       string       // given by the operator
 	RequestID    string
 }
@@ -38,7 +38,7 @@ type Retry struct {
 // maxReason bounds the reason, in bytes.
 const maxReason = 1000
 
-// named writes the id of the job to retry as whoever asks knows it: its owner by the public one, an operator by both.
+// named returns the id of the job in an error: the public id for its owner, both ids for an operator.
 func (r Retry) named(state Job) string {
 	if r.Account != "" {
 		return string(state.PublicID())
@@ -49,10 +49,10 @@ func (r Retry) named(state Job) string {
 // check returns an error if a field of the retry is missing or too long.
 func (r Retry) check() error {
 	if r.Actor == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a retry names who asks for it")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a retry must name its actor")
 	}
 	if len(r.Reason) > maxReason {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason has at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a reason may have at most %d bytes", maxReason)
 	}
 	return nil
 }
@@ -63,9 +63,9 @@ type Retrier struct {
 	Sources Sources
 }
 
-// Retry records a new job with the submission of r.Of, as Service.Submit does, and names its origin. A
-// job that has not ended is refused (Conflict, job_not_finished), as is one whose graph calls a partner's
-// model when no credential is given (Invalid, credential_required): the original's was deleted when it ended.
+// Retry records a new job with the submission of r.Of, as Service.Submit does, with its origin. A job that has not
+// ended is Conflict, job_not_finished. A job whose graph calls partner models is Invalid, credential_required, if no
+// credential is given: the original credential was deleted when the job ended.
 func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	sub, err := t.prepare(ctx, r)
 	if err != nil {
@@ -74,8 +74,8 @@ func (t Retrier) Retry(ctx context.Context, r Retry) (Submitted, error) {
 	return t.Service.Submit(ctx, sub)
 }
 
-// Check returns the error with which Retry would refuse r. It records nothing. It does not check the limits that
-// depend on the moment of the retry: space in the account's queue, and credit.
+// Check returns the error with which Retry would refuse r. It records nothing. It does not check limits that depend
+// on the time of the retry: space in the account's queue, and credit.
 func (t Retrier) Check(ctx context.Context, r Retry) error {
 	sub, err := t.prepare(ctx, r)
 	if err != nil {
@@ -98,7 +98,7 @@ func (t Retrier) prepare(ctx context.Context, r Retry) (Submission, error) {
 		return Submission{}, errNoJob(r.Of)
 	}
 	if !state.State.Final() {
-		return Submission{}, fault.New(fault.Conflict, fault.CodeJobNotFinished, "job %s is %s: cancel it first, or wait for its end", r.named(state), state.State)
+		return Submission{}, fault.New(fault.Conflict, fault.CodeJobNotFinished, "job %s is %s: cancel it first, or wait until it has ended", r.named(state), state.State)
 	}
 	return t.submission(ctx, r, state, first)
 }
@@ -109,7 +109,7 @@ func (t Retrier) checkCredential(r Retry, state Job, first SubmittedV1, g *graph
 		return nil
 	}
 	return fault.New(fault.Invalid, fault.CodeCredentialRequired,
-		"the graph of job %s calls a partner's model, and the credential it came with was deleted when it ended: give one again", r.named(state))
+		"the graph of job %s calls a partner model, and its credential was deleted when the job ended: give a credential", r.named(state))
 }
 
 func (t Retrier) submission(ctx context.Context, r Retry, state Job, first SubmittedV1) (Submission, error) {
@@ -171,8 +171,8 @@ func errNoJob(id ID) error {
 	return fault.New(fault.NotFound, fault.CodeJobNotFound, "there is no job %s", id)
 }
 
-// Read folds a job's stream and returns its state and submission. An unknown job is NotFound. Read does not check
-// the account; callers must.
+// Read folds a job's stream and returns its state and submission. An unknown job is NotFound. The caller must check
+// the account.
 func (s Sources) Read(ctx context.Context, id ID) (state Job, first SubmittedV1, err error) {
 	events := eventlog.Read(ctx, s.Events, id.Stream(), 0)
 	state, err = eventlog.Fold(s.Registry, events, state, func(state Job, rec eventlog.Recorded, data any) Job {
@@ -198,7 +198,7 @@ func (o *Origin) Fresh(g *graph.Graph) []string {
 	return slices.Clip(g.Downstream(o.FromNode))
 }
 
-// inputs returns the input names that a class declares, none for an unknown class.
+// inputs returns the input names that a class declares, or nil for an unknown class.
 func (s *Service) inputs(name string) []string {
 	class, ok := s.Validator.Classes.Lookup(name)
 	if !ok {

@@ -5,16 +5,17 @@ import (
 	"strings"
 )
 
-// Secrets are the credentials that a job came with. They are sealed until the job ends, and never part of an event.
+// Secrets are the credentials of a submission. They are stored encrypted until the job ends, and are never part of an
+// event.
 type Secrets struct {
 	Credential string            `json:"credential,omitempty"` // for partner services
 	ComfyOrg   map[string]string `json:"comfy_org,omitempty"`  // for ComfyUI servers that the operator chose, by their names in extra_data
 }
 
-// secretsLead begins secrets of more than a credential. No credential has a NUL.
+// secretsLead begins the text of secrets other than a single credential. No credential contains a NUL.
 const secretsLead = "\x00"
 
-// Text returns the secrets as they are sealed: a credential alone is itself, and none is "".
+// Text returns the secrets as a text: a single credential unchanged, and "" for no secrets.
 func (s Secrets) Text() string {
 	if len(s.ComfyOrg) == 0 {
 		return s.Credential
@@ -26,7 +27,7 @@ func (s Secrets) Text() string {
 	return secretsLead + string(raw)
 }
 
-// ParseSecrets reads what Text returned.
+// ParseSecrets parses a text that Text returned.
 func ParseSecrets(text string) (s Secrets, err error) {
 	raw, more := strings.CutPrefix(text, secretsLead)
 	if !more {

@@ -6,7 +6,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 )
 
-// Event type names of segments: parts of a graph that ComfyUI servers run. They are stored.
+// Event type names of segments, the parts of a graph that run on ComfyUI servers. They are stored.
 const (
 	TypeSegmentWaiting = "job.segment_waiting.v1"
 	TypeSegmentPlaced  = "job.segment_placed.v1"
@@ -22,12 +22,12 @@ type SegmentWaitingV1 struct {
 	Reason  string `json:"reason"`
 }
 
-// SegmentPlacedV1 records which server runs a segment, and why that one.
+// SegmentPlacedV1 records the server of a segment and the reason for the choice.
 type SegmentPlacedV1 struct {
 	Run     int      `json:"run"`
 	Segment int      `json:"segment"`
 	Nodes   []string `json:"nodes"` // the first SegmentNodes nodes
-	Count   int      `json:"count"` // of its nodes
+	Count   int      `json:"count"` // number of its nodes
 	Attempt int      `json:"attempt"`
 	Server  string   `json:"server"` // its id
 	URL     string   `json:"url"`
@@ -36,7 +36,7 @@ type SegmentPlacedV1 struct {
 	Reason  string   `json:"reason"`
 }
 
-// SegmentNodes is the most nodes that a SegmentPlacedV1 names.
+// SegmentNodes bounds the nodes that a SegmentPlacedV1 names.
 const SegmentNodes = 50
 
 // SegmentEndedV1 records that an attempt to run a segment on a server ended.
@@ -50,11 +50,11 @@ type SegmentEndedV1 struct {
 	Millis  int64  `json:"millis"`  // during which the server was leased
 	Outcome string `json:"outcome"` // one of the Segment… outcomes
 	Problem string `json:"problem,omitempty"`
-	Price   int64  `json:"second_micros,omitempty"` // of a second on the server, in USD millionths
+	Price   int64  `json:"second_micros,omitempty"` // price of a second on the server, in USD millionths
 }
 
-// Cost returns what the attempt costs, in USD millionths, where a second costs most at the utmost. One that was given up
-// costs nothing: another one follows.
+// Cost returns the cost of the attempt in USD millionths, at most most per second. An attempt that was given up is
+// free, because another one follows.
 func (e SegmentEndedV1) Cost(most int64) int64 {
 	if e.Outcome == SegmentGivenUp {
 		return 0
@@ -92,7 +92,7 @@ type SegmentWait struct {
 	Reason  string `json:"reason"`
 }
 
-// without returns a copy, nil when it is empty.
+// without returns a copy without the waits of a segment, or nil if it would be empty.
 func without(waits []SegmentWait, segment int) []SegmentWait {
 	left := slices.DeleteFunc(slices.Clone(waits), func(w SegmentWait) bool { return w.Segment == segment })
 	if len(left) == 0 {

@@ -25,24 +25,24 @@ type Submission struct {
 	ClientID       string
 	Prompt         json.RawMessage
 	ExtraData      map[string]json.RawMessage // without credentials
-	Credential     string                     // api_key_service; sealed, never part of an event
-	ComfyOrg       map[string]string          // credentials of Comfy.org by their names in extra_data; sealed where ForServers, dropped otherwise
+	Credential     string                     // api_key_service; stored encrypted, never part of an event
+	ComfyOrg       map[string]string          // credentials of Comfy.org by their names in extra_data; stored encrypted if ForServers is set, otherwise dropped
 	Number         *float64
 	Front          bool
 	Targets        []string // nil = every output
 	Metadata       map[string]string
 	IdempotencyKey string
-	Origin         *Origin // of a retry; nil otherwise
+	Origin         *Origin // set for a retry
 	Actor          string  // who submitted it; "" = the account
 	Reason         string
 
-	graph *graph.Graph // of Prompt; nil: not parsed yet
+	graph *graph.Graph // the parsed Prompt; nil = not parsed yet
 }
 
 // Submitted is an accepted submission.
 type Submitted struct {
 	Job      Job
-	Accepted *graph.Accepted // which outputs run, and the errors of the others
+	Accepted *graph.Accepted // the outputs that run, and the errors of the others
 }
 
 // Tiers returns the limits of accounts.
@@ -65,18 +65,18 @@ type AssetResolver interface {
 	ResolveAssets(ctx context.Context, account string, g *graph.Graph) error
 }
 
-// Segments checks whether the parts of a graph that only ComfyUI servers can run can be split off as segments.
+// Segments checks whether the parts of a graph that need ComfyUI servers can be split off as segments.
 type Segments interface {
-	// Price returns the most that a second on a server with these labels costs, in USD millionths; 0 for a graph that
-	// needs no server.
+	// Price returns the maximum price of a second on a server with these labels, in USD millionths; 0 for a graph
+	// that needs no server.
 	Price(accepted *graph.Accepted, labels []string) int64
 	// Check returns a *graph.PromptError for a graph that cannot be split, and Invalid for labels that no server has.
 	Check(accepted *graph.Accepted, labels []string) error
 }
 
-// Labels knows which labels of ComfyUI servers jobs of an account may ask for.
+// Labels checks which labels of ComfyUI servers jobs of an account may require.
 type Labels interface {
-	// CheckLabels returns Denied for the first label that the account may not ask for.
+	// CheckLabels returns Denied for the first label that the account may not use.
 	CheckLabels(ctx context.Context, account string, labels []string) error
 }
 
@@ -90,12 +90,12 @@ type Deps struct {
 	Blobs       blob.Store
 	Tiers       Tiers
 	Sealer      Sealer
-	Segments    Segments              // nil: there are no ComfyUI servers
-	Labels      Labels                // nil: every account may ask for every label
-	Credentials Credentials           // nil: there are no accounts, and partner nodes need none
-	ForServers  bool                  // credentials of Comfy.org are kept, for the servers that the operator chose
+	Segments    Segments              // nil = there are no ComfyUI servers
+	Labels      Labels                // nil = every account may use every label
+	Credentials Credentials           // nil = there are no accounts, and partner nodes need no credential
+	ForServers  bool                  // store credentials of Comfy.org for the servers that the operator chose
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
-	Graphs      *graph.Handover       // to the runs that this process plans; nil: it plans none
+	Graphs      *graph.Handover       // passes graphs to the runs that this process plans; nil = it plans no runs
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
 }
@@ -126,14 +126,14 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 	if err != nil {
 		return Submitted{}, err
 	}
-	if len(admission.Intents) > 0 { // it starts now
+	if len(admission.Intents) > 0 { // the job starts now
 		s.Graphs.Put(string(n.ID), accepted.Graph)
 	}
 	s.Notify(admission.Intents)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil
 }
 
-// pinner is a node.Files that records which assets were read through it.
+// pinner is a node.Files that records which assets are read through it.
 type pinner interface{ Pinned() []string }
 
 // accept validates a graph and its credential. It records nothing.
@@ -158,8 +158,8 @@ func (s *Service) accept(ctx context.Context, sub Submission, files node.Files) 
 	return accepted, s.checkCredential(ctx, sub, accepted)
 }
 
-// checkServers checks the labels that a submission asks for, and whether servers can run their part of its graph. What
-// the account may not ask for is refused first: the answer does not say which servers there are.
+// checkServers checks the labels of a submission, and whether servers can run their part of its graph. It first
+// refuses labels that the account may not use, so that the answer does not reveal which servers exist.
 func (s *Service) checkServers(ctx context.Context, sub Submission, accepted *graph.Accepted) error {
 	labels, err := Source{ExtraData: sub.ExtraData}.ParseLabels()
 	if err != nil {
@@ -211,7 +211,7 @@ func (s *Service) newJob(ctx context.Context, sub Submission, accepted *graph.Ac
 	return n, nil
 }
 
-// secrets returns the credentials of a submission that its job needs.
+// secrets returns the credentials of a submission that the job needs.
 func (s *Service) secrets(sub Submission) Secrets {
 	secrets := Secrets{Credential: sub.Credential}
 	if s.ForServers {
@@ -231,7 +231,7 @@ func (s *Service) CancelMany(ctx context.Context, account string, ids []ID, requ
 	return s.CancelAs(ctx, CancelRequest{Account: account, IDs: ids, RequestID: requestID})
 }
 
-// CancelAs is CancelMany for somebody who is recorded with the reason.
+// CancelAs is CancelMany for a given actor and reason, which are recorded.
 func (s *Service) CancelAs(ctx context.Context, r CancelRequest) ([]ID, error) {
 	if len(r.IDs) == 0 {
 		return nil, nil
@@ -249,7 +249,7 @@ func (s *Service) CancelAs(ctx context.Context, r CancelRequest) ([]ID, error) {
 	return canceled, nil
 }
 
-// cancelAtOnce is the most jobs that one transaction cancels. A transaction over thousands of jobs would block the
+// cancelAtOnce bounds the jobs that one transaction cancels. A transaction over thousands of jobs would block the
 // account's other commands, and readers of the log, for seconds.
 const cancelAtOnce = 250
 

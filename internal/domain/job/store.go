@@ -11,11 +11,11 @@ import (
 
 // Bounds are the limits of an account's tier.
 type Bounds struct {
-	Slots      int // jobs that run at once
+	Slots      int // jobs that run at the same time
 	QueueDepth int // waiting jobs; more are refused with queue_full
 }
 
-// RunRef names one run of a job.
+// RunRef identifies one run of a job.
 type RunRef struct {
 	Job     ID     `json:"job"`
 	Account string `json:"account"`
@@ -25,7 +25,8 @@ type RunRef struct {
 // Start is the payload of a start intent.
 type Start struct {
 	RunRef
-	// Again starts a run although Temporal reports that its workflow closed. The log decides whether the run is over.
+	// Again starts a run even if Temporal reports that its workflow has closed. The log decides whether the run has
+	// ended.
 	Again bool `json:"again,omitempty"`
 }
 
@@ -38,7 +39,7 @@ type NewJob struct {
 	Front          bool        // without Number: before all waiting jobs
 	Sealed         []byte      // credential, or nil
 	Pins           []string    // ids of the assets it uses; they cannot be deleted until it ends
-	IdempotencyKey string      // "" = none
+	IdempotencyKey string      // "" = no key
 	Operation      string      // scope of the key
 	RequestID      string
 	Actor          string // "" = the account itself
@@ -61,14 +62,14 @@ type Ending struct {
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Data    any
 	Before  []eventlog.Event // events of the run to append before its end, in one transaction
-	Lease   *LeaseEnd        // of the segment with which the run ends, in the same transaction; nil = the run ends with none
+	Lease   *LeaseEnd        // of the segment with which the run ends, ended in the same transaction; nil = no segment
 	Bounds  Bounds
 	Actor   string
 	Reason  string
 }
 
-// LeaseEnd ends the lease of a segment of a run on a ComfyUI server. If another driver has taken the lease over, the run
-// is not ended.
+// LeaseEnd ends the lease of a segment of a run on a ComfyUI server. If another driver has taken over the lease, the
+// run is not ended.
 type LeaseEnd struct {
 	Segment int
 	Fence   int64
@@ -81,7 +82,7 @@ var ErrRecordedInPart = errors.New("some of the events are recorded already")
 
 // Ended is the result of End.
 type Ended struct {
-	Applied bool // false: the job had ended already
+	Applied bool // false = the job had ended already
 	Intents []outbox.Intent
 }
 

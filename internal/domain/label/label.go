@@ -1,5 +1,5 @@
-// Package label has the form of labels of ComfyUI servers, which servers carry, jobs ask for and accounts are allowed.
-// It promises that a label which one of them takes is taken by the others. What a label means is decided by operators.
+// Package label defines the form of the labels of ComfyUI servers, which servers have, jobs require and accounts are
+// allowed to use. It promises that all three accept the same labels. Operators decide the meaning of a label.
 package label
 
 import (
@@ -9,15 +9,16 @@ import (
 	"strings"
 )
 
-// Max is the most labels of one list.
+// Max bounds the labels of one list.
 const Max = 32
 
 var form = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/-]{0,62}$`)
 
-// Parse returns labels sorted, each once. A list that is too long, or holds what is no label, is an error.
+// Parse returns the labels sorted and without duplicates. A list that is too long, or contains an invalid label, is
+// an error.
 func Parse(labels []string) ([]string, error) {
 	if len(labels) > Max {
-		return nil, fmt.Errorf("a list of labels has at most %d entries", Max)
+		return nil, fmt.Errorf("a list of labels may have at most %d entries", Max)
 	}
 	out := []string{}
 	for _, l := range labels {

@@ -12,15 +12,15 @@ import (
 type Entry struct {
 	Key    Key              `json:"-"`
 	Class  string           `json:"class"`
-	Job    string           `json:"job,omitempty"` // that ran it
+	Job    string           `json:"job,omitempty"` // job that ran the node
 	UI     json.RawMessage  `json:"ui,omitempty"`
 	Files  []job.OutputFile `json:"files,omitempty"`
 	Values []string         `json:"values,omitempty"` // by slot
-	Nodes  []Shown          `json:"nodes,omitempty"`  // of a segment: its nodes that showed something, in place of UI
-	Bytes  int64            `json:"-"`                // of the values in the store
+	Nodes  []Shown          `json:"nodes,omitempty"`  // of a segment, instead of UI: its nodes with UI output
+	Bytes  int64            `json:"-"`                // size of the stored values
 }
 
-// Shown is what a node of a segment showed.
+// Shown is the UI output of a node of a segment.
 type Shown struct {
 	Node  string           `json:"node"`
 	Class string           `json:"class"`
@@ -30,7 +30,7 @@ type Shown struct {
 	Within *job.Expansion `json:"within,omitempty"` // nil = a node of the prompt
 }
 
-// Shown returns what the nodes of a unit showed: of a segment, or of the node of that id.
+// Shown returns the UI outputs of the nodes of a unit: those of a segment, or of the node with an id.
 func (e *Entry) Shown(id, class string) []Shown {
 	if len(e.Nodes) > 0 || len(e.UI) == 0 {
 		return e.Nodes
@@ -40,13 +40,13 @@ func (e *Entry) Shown(id, class string) []Shown {
 
 // Answer is the result of the cache lookup of a run.
 type Answer struct {
-	Units  []int         // units that need not run, in plan order
-	Hits   map[int]Entry // the entries of these units, where there is one
+	Units  []int         // cached units, in plan order
+	Hits   map[int]Entry // the entries of these units, as far as they have one
 	Values map[int]bool  // units whose values are read by nodes that run
 }
 
-// Resolve decides which units need not run. An output is cached if it has an entry. An inner node is cached if a
-// running node reads it and its values are readable. A node that only cached nodes read need not run either.
+// Resolve decides which units are cached. An output is cached if it has an entry. An inner node is cached if it has
+// an entry with readable values, and a running node reads it. A node that only cached nodes read does not run either.
 // readable reports whether the values of an entry still exist.
 func Resolve(plan *graph.Plan, hits map[int]Entry, readable func(Entry) bool) Answer {
 	r := resolver{
@@ -91,7 +91,7 @@ func (r *resolver) visit(u int) {
 		switch {
 		case r.runs[u]:
 			r.read[link.Unit] = true
-		case !n.IsLazy(name) && (hit || r.skipped[u]): // an earlier job ran it, since it ran what reads it
+		case !n.IsLazy(name) && (hit || r.skipped[u]): // an earlier job ran the input, because it ran its reader
 			r.skipped[link.Unit] = true
 		}
 	}

@@ -1,5 +1,5 @@
-// Package nodecache decides which nodes of a job need not run, because an earlier job of the same account
-// computed their results. A Store keeps the results; package activities runs the nodes.
+// Package nodecache decides which nodes of a job do not run, because an earlier job of the same account computed
+// their results. A Store stores the results; package activities runs the nodes.
 package nodecache
 
 import (
@@ -33,16 +33,16 @@ func (k Key) IsZero() bool { return k == Key{} }
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // Scope separates results that must not be shared: those of different accounts, and those of different APIs, for
-// which the same nodes make different files. What a segment gave on a ComfyUI server is shared within Job alone, since
-// whether its classes are pure is not known: by a job with those that retry it from a node.
+// which the same nodes make different files. The result of a segment is only shared within Job, by a job and its
+// retries from a node, because it is unknown whether the server's classes are pure.
 type Scope struct{ Account, Surface, Job string }
 
 // Fingerprint identifies inputs of a node beyond its constants, such as the content of files.
 type Fingerprint func(class *node.Class, constants node.Args) (string, error)
 
-// Keys returns the keys of a plan's units. A unit has no key if its class forbids caching, if the files it loads are
-// not known, or if a unit it may read has no key. A node's id is part of its key only if its class is not idempotent
-// or asks for the id. A value passed to an expansion has the key of its content.
+// Keys returns the keys of a plan's units. A unit has no key if its class forbids caching, if the files that it loads
+// are unknown, or if a unit that it may read has no key. A node's id is part of its key only if its class is not
+// idempotent or uses the id. The key of a value that is passed to an expansion is the hash of its content.
 func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fingerprint) []Key {
 	keys := make([]Key, len(plan.Nodes))
 	for i := range plan.Nodes {
@@ -68,8 +68,8 @@ func given(scope Scope, digest string) Key {
 	return Key(h.Sum(nil))
 }
 
-// Digest identifies the content of a value across jobs. It is "" for a value that only names its content, such as a
-// video that is part of a file, because the name may later belong to another file.
+// Digest identifies the content of a value across jobs. It is "" for a value that only refers to its content by a
+// name, such as a part of a video file, because the name may later belong to another file.
 func Digest(value node.Value) (string, error) {
 	if names(value) {
 		return "", nil
@@ -122,7 +122,8 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 	return Key(h.Sum(nil))
 }
 
-// segmentKey returns the key of a segment: of its nodes with their ids, of what they read, and of what is read of them.
+// segmentKey returns the key of a segment: a hash of its nodes with their ids, its inputs, and the outputs that are
+// read.
 func segmentKey(scope Scope, n *graph.PlanNode, classes *node.Registry, keys []Key, fingerprint Fingerprint) Key {
 	if scope.Job == "" {
 		return Key{}
@@ -163,7 +164,7 @@ func write(h hash.Hash, parts ...string) {
 	var length [8]byte
 	for _, part := range parts {
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:]) // a hash takes everything
+		h.Write(length[:]) // a hash never fails to write
 		h.Write([]byte(part))
 	}
 }

@@ -11,15 +11,15 @@ type Store interface {
 	Find(ctx context.Context, account string, keys []Key, age time.Duration) ([]Entry, error)
 	// Save stores entries, replacing those with the same keys.
 	Save(ctx context.Context, account string, entries []Entry) error
-	// Evict removes up to limit entries: first those older than age, then the least recently used, until the rest
-	// fits into most bytes. It returns the references of their values.
+	// Evict removes up to limit entries: first those older than age, then the least recently used, until the rest has
+	// at most most bytes. It returns the references of their values.
 	Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error)
 }
 
 // Cache is a Store with limits.
 type Cache struct {
 	Store
-	Bytes int64         // of entries and their values over all accounts
+	Bytes int64         // bound of all entries and their values, in bytes
 	Age   time.Duration // maximum age of an entry
 	From  time.Duration // minimum run time of a node whose values are stored too
 }
@@ -52,7 +52,7 @@ func (c *Cache) Lookup(ctx context.Context, account string, keys []Key, anew fun
 	return hits, nil
 }
 
-// evictBatch is the most entries that one statement removes.
+// evictBatch bounds the entries that one statement removes.
 const evictBatch = 500
 
 // Shorten evicts entries until the cache is within its limits. forget deletes the values of evicted entries.

@@ -1,7 +1,6 @@
-// Package outbox delivers intents to Temporal. An intent is a request, such as the
-// start of a workflow, that a transaction records in a table together with its events.
-// A Relay delivers it right after the commit, and retries until it succeeds. Every
-// recorded intent is delivered at least once, and in order per workflow. A Starter must
+// Package outbox delivers intents to Temporal. An intent is a request, such as the start of a workflow, that a
+// transaction records in a table together with its events. A Relay delivers it right after the commit, and retries
+// until it succeeds. Every recorded intent is delivered at least once, and in order for each workflow. A Starter must
 // therefore accept an intent that was delivered before.
 package outbox
 

@@ -10,11 +10,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// deliverTime bounds one attempt, and for how long attempts go on when the relay stops.
+// deliverTime bounds one attempt, and the time for which attempts continue when the relay stops.
 const deliverTime = 10 * time.Second
 
-// pauses double, for ever, from half a second to ten seconds: short enough to notice that Temporal is back, long
-// enough not to overload it.
+// pauses increase from half a second to ten seconds, and then stay: short enough to notice that Temporal has
+// returned, long enough not to overload it.
 var pauses = []time.Duration{500 * time.Millisecond, time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 10 * time.Second}
 
 // idleEvery is how often a relay looks for due intents while none is due and nothing happens, as Wake would say. An intent
@@ -47,7 +47,7 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 	return r
 }
 
-// Run delivers intents until ctx ends; then it finishes the attempts under way.
+// Run delivers intents until ctx ends, and then finishes the running attempts.
 func (r *Relay) Run(ctx context.Context) error {
 	var sweeper sync.WaitGroup
 	sweeper.Go(r.forget)
@@ -65,12 +65,11 @@ func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
 	return r.store.Retry(ctx, in.ID, o.Pause, fault.Sentence(o.Err))
 }
 
-// linger is how long delivered intents are gathered before one statement deletes them.
-// Nobody waits for the deletion, and a batch saves a transaction per job under load.
+// linger is how long delivered intents are gathered before one statement deletes them. The deletion is not urgent,
+// and a batch saves a transaction per job under load.
 const linger = 20 * time.Millisecond
 
-// forget deletes delivered intents in batches. An intent whose deletion fails is delivered
-// again, which is harmless.
+// forget deletes delivered intents in batches. An intent whose deletion fails is delivered again, which is harmless.
 func (r *Relay) forget() {
 	for id := range r.done {
 		ids := []int64{id}

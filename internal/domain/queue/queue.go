@@ -1,8 +1,7 @@
-// Package queue attempts the items of a queue that any number of processes work off. A process
-// leases the items that it claims; one that dies leaves them to be claimed by another when their
-// leases end, so every item is attempted at least once and none is lost. A failed attempt is
-// repeated after a pause, and an item whose pauses are used up becomes a dead letter. Where
-// items are kept, what an attempt is, and which items are due is left to a Worker.
+// Package queue attempts the items of a queue that several processes share. A process leases the items that it
+// claims; if it dies, other processes claim them when their leases end, so every item is attempted at least once and
+// none is lost. A failed attempt is repeated after a pause, and an item without remaining pauses becomes a dead
+// letter. A Worker stores the items, decides which are due, and attempts them.
 package queue
 
 import (
@@ -14,7 +13,7 @@ import (
 	"time"
 )
 
-// Worker keeps the items of a queue and attempts them. Its functions may be called concurrently.
+// Worker stores the items of a queue and attempts them. Its functions may be called concurrently.
 type Worker[T any] struct {
 	Claim   func(ctx context.Context, free int, lease time.Duration) ([]T, error) // leases at most free due items
 	Tried   func(item T) int                                                      // attempts so far, this one included; 0 counts as 1
@@ -22,10 +21,10 @@ type Worker[T any] struct {
 	Finish  func(ctx context.Context, item T, o Outcome) error // records an outcome; if it fails, the item is due when its lease ends
 }
 
-// Outcome is how an attempt ended.
+// Outcome is the outcome of an attempt.
 type Outcome struct {
 	State State
-	Pause time.Duration // before the item is due again; an attempt may ask for a longer one than the schedule has
+	Pause time.Duration // pause before the item is due again; an attempt may request a longer one than the schedule has
 	Err   error
 }
 
@@ -36,23 +35,23 @@ type State int
 const (
 	Done     State = iota
 	Waiting        // due again after a pause
-	Dead           // not attempted any more
+	Dead           // no more attempts
 	Returned       // due again: this process stopped in the middle of the attempt, which does not count
 )
 
-// ErrLost is the error of a dead letter that this process did not attempt: each process that did died.
+// ErrLost is the error of a dead letter that this process did not attempt: every process that attempted it died.
 var ErrLost = errors.New("the process died at every attempt")
 
 // Options describe a queue.
 type Options struct {
 	Name     string          // in log lines
-	Parallel int             // items attempted at once
-	Poll     time.Duration   // interval between two looks for due items
+	Parallel int             // concurrent attempts
+	Poll     time.Duration   // interval of claiming due items
 	Idle     time.Duration   // interval that looks without an item come to, until Wake or an item's pause ends; default Poll
-	Timeout  time.Duration   // of one attempt
+	Timeout  time.Duration   // bound of one attempt
 	Pauses   []time.Duration // before the second attempt, the third, …
 	Forever  bool            // the last pause repeats, and no item becomes a dead letter
-	MaxAsked time.Duration   // bounds the pause that an attempt asks for
+	MaxAsked time.Duration   // bounds the pause that an attempt requests
 	Grace    time.Duration   // how long attempts may continue after Run's context ends
 }
 
@@ -61,15 +60,15 @@ const (
 	claimGap   = 20 * time.Millisecond // between the end of a claimed item and the next claim, so that several ends share one
 )
 
-// Runner works off a queue: items passed to Notify at once, all others by claiming them.
+// Runner works off a queue. It attempts items that are passed to Notify at once, and claims all others.
 type Runner[T any] struct {
 	worker  Worker[T]
 	log     *slog.Logger
 	opts    Options
 	fresh   chan T
 	slots   chan struct{}      // one element for each running attempt
-	ended   chan struct{}      // capacity 1: the attempt of a claimed item has ended
-	wake    chan struct{}      // capacity 1: an item may come soon
+	ended   chan struct{}      // capacity 1: a token if the attempt of a claimed item has ended
+	wake    chan struct{}      // capacity 1: a token if an item may be recorded soon
 	pauses  chan time.Duration // of items that are due again after them
 	running sync.WaitGroup
 }
@@ -82,8 +81,8 @@ func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	}
 }
 
-// Notify has recorded items attempted at once, without a claim. It never blocks: when too many wait, the rest is
-// left to be claimed.
+// Notify starts attempts of recorded items at once, without a claim. It never blocks: if too many items wait, the
+// rest is claimed later.
 func (r *Runner[T]) Notify(items []T) {
 	for _, item := range items {
 		select {
@@ -94,7 +93,7 @@ func (r *Runner[T]) Notify(items []T) {
 	}
 }
 
-// Wake makes looks as frequent as Options.Poll says, because an item is about to be recorded. It never blocks.
+// Wake shortens the interval of claims to Options.Poll, because an item is about to be recorded. It never blocks.
 func (r *Runner[T]) Wake() {
 	select {
 	case r.wake <- struct{}{}:
@@ -169,7 +168,7 @@ func (a *alarm) after(pause time.Duration) {
 	a.within(pause)
 }
 
-// claim starts attempts of due items, at most one for each free slot. It reports whether there may be more soon.
+// claim starts attempts of due items, at most one for each free slot. It reports whether more items may be due soon.
 func (r *Runner[T]) claim(ctx, attempts context.Context) bool {
 	free := cap(r.slots) - len(r.slots)
 	if free == 0 {
@@ -190,7 +189,8 @@ func (r *Runner[T]) claim(ctx, attempts context.Context) bool {
 	return len(claimed) > 0 || len(r.slots) > 0
 }
 
-// start attempts an item as soon as a slot is free. What it does not start before ctx ends is claimed again.
+// start attempts an item as soon as a slot is free. An item that is not started before ctx ends is claimed again
+// later.
 func (r *Runner[T]) start(ctx, attempts context.Context, item T, ended func()) {
 	select {
 	case r.slots <- struct{}{}:
@@ -228,8 +228,8 @@ func (r *Runner[T]) attempt(ctx context.Context, item T) {
 	}
 }
 
-// schedule sets the pause before the next attempt, or makes the item a dead letter. It varies the pause at random by up
-// to a fifth, so that items that failed together are not attempted together.
+// schedule sets the pause before the next attempt, or makes the item a dead letter. It varies the pause at random by
+// up to a fifth, so that items that failed together are not attempted together.
 func (r *Runner[T]) schedule(o Outcome, tried int) Outcome {
 	switch {
 	case o.State != Waiting:
@@ -237,7 +237,7 @@ func (r *Runner[T]) schedule(o Outcome, tried int) Outcome {
 		o.State = Dead
 	default:
 		pause := r.opts.Pauses[min(tried, len(r.opts.Pauses))-1]
-		o.Pause = max(pause*4/5+rand.N(pause*2/5+1), min(o.Pause, r.opts.MaxAsked)) // jitter; not a secret
+		o.Pause = max(pause*4/5+rand.N(pause*2/5+1), min(o.Pause, r.opts.MaxAsked)) // jitter, not a secret
 	}
 	return o
 }

@@ -7,42 +7,42 @@ import (
 	"time"
 )
 
-// firstLoad is how long loading a model is taken to last where it was not measured.
+// firstLoad is the assumed time of loading a model that was not measured.
 const firstLoad = 10 * time.Second
 
-// Pool is what placement decides on: the servers, with the leases that count.
+// Pool is the input of placement: the servers and their current leases.
 type Pool struct {
 	Servers []*Server
-	// Missing returns what a server lacks for a segment, "" for nothing. Servers whose classes are not known lack all.
+	// Missing returns what a server lacks for a segment, or "". A server with unknown classes lacks everything.
 	Missing func(s *Server, needs []Need) string
 	// Load returns how long loading a model takes on a server; 0 = not measured.
 	Load func(id ID, model string) time.Duration
-	// Served is the time on servers of each account while it competed with the others that wait now.
+	// Served is the time on servers that each account got while it competed with the accounts that wait now.
 	Served map[string]time.Duration
 	Now    time.Time
 }
 
-// Decide is a decision over the servers and the waiting segments, with the time on servers of each account that
-// competes; Pool.Decide makes it.
+// Decide places waiting segments on servers, given the time on servers of each competing account. Pool.Decide
+// implements it.
 type Decide func(all []*Server, waiting []*Wait, served map[string]time.Duration) ([]Placement, []Unplaced)
 
-// Placement gives a segment a server.
+// Placement is a segment and its server.
 type Placement struct {
 	Wait   *Wait
 	Server *Server
 	Reason string
 }
 
-// Unplaced says why a segment waits on, and how many are before it.
+// Unplaced is a segment that keeps waiting, the reason, and the number of segments before it.
 type Unplaced struct {
 	Wait   *Wait
 	Reason string
 	Ahead  int
 }
 
-// Decide gives servers to segments: to the account first that has the least of its share, by its weight, of the places
-// on servers, then of the time on them; within an account in the order of its jobs. A server that has the models loaded
-// goes before an idle one, for as long as loading takes.
+// Decide places segments on servers. The account with the smallest share, by its weight, of slots on servers and then
+// of time on them goes first; within an account, jobs go in their order. A server that has loaded the models is
+// preferred to an idle one, for as long as loading takes.
 func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Unplaced) {
 	r := p.newRound(waiting)
 	for w := r.next(); w != nil; w = r.next() {
@@ -65,7 +65,7 @@ type round struct {
 	loaded map[ID][]string
 }
 
-// queue is what an account has waiting, the next one first.
+// queue contains the waiting segments of an account, the next one first.
 type queue struct {
 	account string
 	waits   []*Wait
@@ -85,7 +85,7 @@ func (p *Pool) newRound(waiting []*Wait) *round {
 			r.queues = append(r.queues, q)
 		}
 		q.waits = append(q.waits, w)
-		q.weight = float64(max(w.Weight, 1)) // the latest word: an account's tier may have changed
+		q.weight = float64(max(w.Weight, 1)) // the latest weight: the account's tier may have changed
 	}
 	for _, q := range r.queues {
 		slices.SortStableFunc(q.waits, func(a, b *Wait) int {
@@ -110,7 +110,7 @@ func (p *Pool) newRound(waiting []*Wait) *round {
 	return r
 }
 
-// next takes the segment whose turn it is from its queue, nil when none is left.
+// next removes the next segment of the account whose turn it is, or returns nil if no segment is left.
 func (r *round) next() *Wait {
 	var best *queue
 	for _, q := range r.queues {
@@ -126,7 +126,7 @@ func (r *round) next() *Wait {
 	return w
 }
 
-// compare orders accounts, the one whose turn it is first.
+// compare orders accounts; the account whose turn it is comes first.
 func (q *queue) compare(o *queue) int {
 	return cmp.Or(
 		cmp.Compare(float64(q.running)/q.weight, float64(o.running)/o.weight),
@@ -134,7 +134,7 @@ func (q *queue) compare(o *queue) int {
 		q.waits[0].Since.Compare(o.waits[0].Since), cmp.Compare(q.account, o.account))
 }
 
-// take notes that a server runs a segment now.
+// take records that a server now runs a segment.
 func (r *round) take(s *Server, w *Wait) {
 	r.busy[s.ID]++
 	if len(w.Models) > 0 {
@@ -150,19 +150,19 @@ func (r *round) take(s *Server, w *Wait) {
 // candidate is a server that could run a segment now.
 type candidate struct {
 	*Server
-	warm  bool // has all models loaded
-	blank bool // has none loaded
-	busy  int  // places that are taken
+	warm  bool // has loaded all models
+	blank bool // has loaded no models
+	busy  int  // occupied slots
 }
 
-// choose returns the server for a segment and why, or why there is none now.
+// choose returns the server for a segment and the reason, or why it must wait.
 func (r *round) choose(w *Wait) (*Server, string) {
 	able, reason := r.able(w)
 	if len(able) == 0 {
 		return nil, reason
 	}
 	var free []candidate
-	warmBusy, ownBusy := false, false // a busy server has its models; a busy server has no prompts of others
+	warmBusy, ownBusy := false, false // a busy server has loaded the models; a busy server has no foreign prompts
 	for _, s := range able {
 		warm := len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models)
 		if r.busy[s.ID] >= s.Slots {
@@ -183,11 +183,11 @@ func (r *round) choose(w *Wait) (*Server, string) {
 	return nil, reason
 }
 
-// patience returns why a segment had better wait than take a free server, "" if it had not.
+// patience returns why a segment should wait instead of taking a free server, or "" if it should not.
 func (r *round) patience(w *Wait, c candidate, warmBusy, ownBusy bool) string {
 	switch {
 	case c.Foreign > 0 && ownBusy:
-		return fmt.Sprintf("server %s has %d prompts of others before it; waits for a server that has none", c.URL, c.Foreign)
+		return fmt.Sprintf("server %s has %d foreign prompts in its queue; waits for a server without foreign prompts", c.URL, c.Foreign)
 	case c.warm || !warmBusy:
 		return ""
 	}
@@ -195,13 +195,13 @@ func (r *round) patience(w *Wait, c candidate, warmBusy, ownBusy bool) string {
 		return fmt.Sprintf("waits up to %s for a server that has its models loaded", wait)
 	}
 	if r.wanted(c.Server) {
-		return "waits for a server that has its models loaded; those of server " + c.URL + " are waited for, too"
+		return "waits for a server that has its models loaded; another segment waits for the models of server " + c.URL + ""
 	}
 	return ""
 }
 
-// wanted reports whether a segment that waits has its models loaded on a server: it is to take the server before one
-// for which other models would have to be loaded there and, after that, these again.
+// wanted reports whether a waiting segment has its models loaded on a server. That segment should get the server
+// before a segment with other models, which would be loaded there and then replaced again.
 func (r *round) wanted(s *Server) bool {
 	for _, q := range r.queues {
 		for _, w := range q.waits {
@@ -213,7 +213,7 @@ func (r *round) wanted(s *Server) bool {
 	return false
 }
 
-// compare orders servers for a segment, the better one first.
+// compare orders servers for a segment; the better one comes first.
 func (c candidate) compare(d candidate, models bool) int {
 	freeC, _ := c.Memory()
 	freeD, _ := d.Memory()
@@ -224,7 +224,7 @@ func (c candidate) compare(d candidate, models bool) int {
 	return cmp.Or(order, cmp.Compare(c.busy, d.busy), cmp.Compare(freeD, freeC), cmp.Compare(c.ID, d.ID))
 }
 
-// first orders the one of which something is true before the other.
+// first orders a true value before a false one.
 func first(a, b bool) int {
 	switch {
 	case a == b:
@@ -241,7 +241,7 @@ func (c candidate) reason(w *Wait, free []candidate, all int) string {
 	case c.warm:
 		text = "has its models loaded"
 	case c.Foreign > 0:
-		text = fmt.Sprintf("nothing else can take it; %d prompts of others are before it", c.Foreign)
+		text = fmt.Sprintf("no other server is free; %d foreign prompts are before it", c.Foreign)
 	case len(free) > 1 && len(w.Models) > 0 && c.blank:
 		text = "free, with no models loaded"
 	case len(free) > 1:
@@ -255,7 +255,7 @@ func (c candidate) reason(w *Wait, free []candidate, all int) string {
 	return text
 }
 
-// able returns the servers that have what a segment needs, or why there is none.
+// able returns the servers that satisfy a segment's requirements, or why there is none.
 func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 	var avoided []*Server
 	reason, fits := "no server is registered", false
@@ -266,7 +266,7 @@ func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 			}
 			continue
 		}
-		if why := unwilling(s); why != "" { // the nearest that there is to a server for the segment
+		if why := unwilling(s); why != "" { // the reason of the server that comes closest
 			reason, fits = why, true
 			continue
 		}
@@ -285,16 +285,16 @@ func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 	return able, reason
 }
 
-// CanRun reports whether some server that answers has what a segment needs.
+// CanRun reports whether a server that answers satisfies a segment's requirements.
 func (p *Pool) CanRun(w *Wait) bool {
 	able, _ := p.able(w)
 	return len(able) > 0
 }
 
-// unable returns why a server cannot run a segment now, "" if it can.
+// unable returns why a server cannot run a segment now, or "".
 func (p *Pool) unable(s *Server, w *Wait) string { return cmp.Or(p.unfit(s, w), unwilling(s)) }
 
-// unwilling returns why a server takes no segment at all now, "" if it does.
+// unwilling returns why a server accepts no segments now, or "".
 func unwilling(s *Server) string {
 	switch {
 	case s.Drained:
@@ -305,7 +305,7 @@ func unwilling(s *Server) string {
 	return ""
 }
 
-// unfit returns why a server can never run a segment, "" if it can.
+// unfit returns why a server can never run a segment, or "".
 func (p *Pool) unfit(s *Server, w *Wait) string {
 	_, total := s.Memory()
 	switch {
@@ -314,7 +314,7 @@ func (p *Pool) unfit(s *Server, w *Wait) string {
 	case !contains(s.Labels, w.Labels):
 		return fmt.Sprintf("server %s does not have the labels %v", s.URL, w.Labels)
 	case w.Memory > 0 && total <= w.Memory:
-		return "server " + s.URL + " has no more memory than the one that had too little"
+		return "server " + s.URL + " does not have more memory than the server that had too little"
 	}
 	if lack := p.Missing(s, w.Needs); lack != "" {
 		return "server " + s.URL + " does not have " + lack
@@ -322,7 +322,7 @@ func (p *Pool) unfit(s *Server, w *Wait) string {
 	return ""
 }
 
-// loading is how long loading models takes on a server: the longest of them.
+// loading returns how long loading the models takes on a server: the longest of their times.
 func (p *Pool) loading(id ID, models []string) time.Duration {
 	var total time.Duration
 	for _, m := range models {
@@ -333,7 +333,7 @@ func (p *Pool) loading(id ID, models []string) time.Duration {
 	return total
 }
 
-// contains reports whether all has each of some.
+// contains reports whether all contains each element of some.
 func contains(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
 }

@@ -18,30 +18,30 @@ const (
 	TypeTokenRevoked = "server.token_revoked.v1"
 )
 
-// Who asked for each, and why, is in the event's meta.
+// The event's meta contains the actor and the reason.
 type (
-	// RegisteredV1 records that a server was registered, or registered again with other labels, slots or headers. Headers
-	// for its proxy are no part of it.
+	// RegisteredV1 records that a server was registered, or registered again with other labels, slots or headers. It
+	// does not contain the headers for the server's proxy.
 	RegisteredV1 struct {
 		Server    ID         `json:"server"`
 		URL       string     `json:"url"`
 		Labels    []string   `json:"labels,omitempty"`
 		Slots     int        `json:"slots"`
 		Fixed     bool       `json:"fixed,omitempty"`
-		Headers   bool       `json:"headers,omitempty"` // some came with it and were sealed
+		Headers   bool       `json:"headers,omitempty"` // headers were given and stored encrypted
 		ExpiresAt *time.Time `json:"expires_at,omitempty"`
 		Price     int64      `json:"second_micros,omitempty"`
-		Token     string     `json:"token_id,omitempty"` // that asked for it
+		Token     string     `json:"token_id,omitempty"` // token that registered it
 	}
-	// DrainedV1 records that a server takes no new segments.
+	// DrainedV1 records that a server accepts no new segments.
 	DrainedV1 struct {
 		Server ID `json:"server"`
 	}
-	// ResumedV1 records that a drained server takes segments again.
+	// ResumedV1 records that a drained server accepts segments again.
 	ResumedV1 struct {
 		Server ID `json:"server"`
 	}
-	// RemovedV1 records that a server is not used any more.
+	// RemovedV1 records that a server was removed.
 	RemovedV1 struct {
 		Server ID `json:"server"`
 	}
@@ -49,14 +49,14 @@ type (
 	ExpiredV1 struct {
 		Server ID `json:"server"`
 	}
-	// TokenCreatedV1 records that a registration token was made. The token is no part of it.
+	// TokenCreatedV1 records that a registration token was created. It does not contain the token.
 	TokenCreatedV1 struct {
 		ID    string   `json:"id"`
 		Name  string   `json:"name"`
-		Hosts []string `json:"hosts,omitempty"`         // that it may register; none = the machine that asks
-		Price int64    `json:"second_micros,omitempty"` // of the servers that it registers
+		Hosts []string `json:"hosts,omitempty"`         // hosts that it may register; empty = the machine that sends the request
+		Price int64    `json:"second_micros,omitempty"` // price of the servers that it registers
 	}
-	// TokenRevokedV1 records that a registration token is not taken any more.
+	// TokenRevokedV1 records that a registration token was revoked.
 	TokenRevokedV1 struct {
 		ID string `json:"id"`
 	}
@@ -66,11 +66,11 @@ type (
 func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("a ComfyUI server was registered"),
-		eventlog.TypeOf[DrainedV1](TypeDrained).Says("a server takes no new segments"),
-		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server takes segments again"),
-		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server is not used any more"),
+		eventlog.TypeOf[DrainedV1](TypeDrained).Says("a server accepts no new segments"),
+		eventlog.TypeOf[ResumedV1](TypeResumed).Says("a drained server accepts segments again"),
+		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("a server was removed"),
 		eventlog.TypeOf[ExpiredV1](TypeExpired).Says("a server's registration was not renewed in time"),
-		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a token was made with which machines register themselves as servers"),
-		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token is not taken any more"),
+		eventlog.TypeOf[TokenCreatedV1](TypeTokenCreated).Says("a registration token was created, with which machines register themselves as servers"),
+		eventlog.TypeOf[TokenRevokedV1](TypeTokenRevoked).Says("a registration token was revoked"),
 	)
 }

@@ -15,11 +15,11 @@ const (
 	maxHost  = 253
 )
 
-// ParseHosts reads the hosts that a token may register: addresses, networks such as 10.0.3.0/24, and names, of which
-// *.example.org stands for all below example.org. It returns each once, in one spelling.
+// ParseHosts parses the hosts that a token may register: addresses, networks such as 10.0.3.0/24, and names, where
+// *.example.org matches all names below example.org. It returns each once, in a normal form.
 func ParseHosts(hosts []string) ([]string, error) {
 	if len(hosts) > maxHosts {
-		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a token has at most %d hosts", maxHosts)
+		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "a token may have at most %d hosts", maxHosts)
 	}
 	parsed := []string{}
 	for _, text := range hosts {
@@ -45,9 +45,9 @@ func parseHost(text string) (string, bool) {
 	return text, valid && !slices.Contains(strings.Split(name, "."), "")
 }
 
-// reaches reports whether a token of these hosts may register a server at an address, when the request comes from another.
-// Without hosts it may register the machine that asks, by its address. A name is never looked up for that: what it means
-// may change after the check.
+// reaches reports whether a token with these hosts may register a server at an address; from is the sender of the
+// request. A token without hosts may register the machine that sends the request, by its address. Names are not
+// resolved for this check, because their addresses may change afterwards.
 func reaches(hosts []string, address string, from netip.Addr) bool {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -71,15 +71,15 @@ func reaches(hosts []string, address string, from netip.Addr) bool {
 	})
 }
 
-// checkReach refuses a registration at an address that its token may not register.
+// checkReach refuses a registration at an address that the token may not register.
 func (r *Registration) checkReach() error {
 	switch {
 	case reaches(r.Token.Hosts, r.URL, r.From):
 		return nil
 	case len(r.Token.Hosts) > 0:
-		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s does not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))
 	case !r.From.IsValid():
-		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s registers the machine that asks, and where the request comes from is not known", r.Token.Name)
+		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may only register the machine that sends the request, whose address is unknown", r.Token.Name)
 	}
-	return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s registers the machine that asks, which is %s, and not %s; a token for other machines names their hosts", r.Token.Name, r.From.Unmap(), r.URL)
+	return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may only register the machine that sends the request, %s, not %s; a token for other machines must name their hosts", r.Token.Name, r.From.Unmap(), r.URL)
 }

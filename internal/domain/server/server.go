@@ -1,7 +1,7 @@
-// Package server is the registry of ComfyUI servers: which there are, what operators did to them, and which one a
-// segment of a graph is given to. It keeps one promise: who registered, drained or removed a server, and why, is an
-// event, and so is why a segment went where it went. It decides only; what servers say is read by package placement,
-// and rows are kept by package postgres/servers.
+// Package server is the registry of ComfyUI servers: the servers, the operators' changes to them, and the choice of a
+// server for a segment. It promises that the actor and the reason of every registration, drain and removal are
+// recorded as an event, and the reason for every placement too. It only decides: package placement polls the servers,
+// and package serverstore stores the rows.
 package server
 
 import (
@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ID names a server.
+// ID identifies a server.
 type ID string
 
 // NewID returns a fresh id.
@@ -28,27 +28,27 @@ func NewID() ID { return ID(uuid.NewString()) }
 // Stream returns the name of the server's stream of events.
 func (id ID) Stream() string { return "server-" + string(id) }
 
-// Account is the account of the events of servers, which belong to nobody's.
+// Account is the account of the events of servers, which belong to no account.
 const Account = "*"
 
-// State is the state of a server, as an operator reads it, in one word.
+// State is the state of a server in one word, for operators.
 type State string
 
 // The states.
 const (
-	Healthy  State = "healthy"  // answers, and has nothing to do
-	Busy     State = "busy"     // answers, and runs something
+	Healthy  State = "healthy"  // answers and is idle
+	Busy     State = "busy"     // answers and runs prompts
 	Away     State = "away"     // does not answer
-	Refused  State = "refused"  // is no server that can be driven
-	Draining State = "draining" // takes no new segment
+	Refused  State = "refused"  // is not a supported server
+	Draining State = "draining" // accepts no new segments
 )
 
-// Health is what the last look at a server came to.
+// Health is the result of the last poll of a server.
 type Health string
 
 // The values of Health.
 const (
-	Unseen   Health = "unseen" // nobody has looked yet
+	Unseen   Health = "unseen" // not polled yet
 	Answers  Health = "answers"
 	Absent   Health = "absent"
 	Unusable Health = "unusable"
@@ -62,19 +62,19 @@ type Device struct {
 	Free  int64  `json:"memory_free"`
 }
 
-// Server is one registered server with what is known of it.
+// Server is a registered server with its last known status.
 type Server struct {
 	ID           ID         `json:"id"`
 	URL          string     `json:"url"`
 	Labels       []string   `json:"labels"`
-	Slots        int        `json:"slots"` // segments at once
+	Slots        int        `json:"slots"` // concurrent segments
 	Fixed        bool       `json:"fixed"` // named by the configuration of a process
 	Drained      bool       `json:"drained"`
 	ExpiresAt    *time.Time `json:"expires_at,omitempty"`
 	RegisteredAt time.Time  `json:"registered_at"`
-	Price        int64      `json:"second_micros,omitempty"` // of a second there, in USD millionths; 0 = nothing
-	Token        string     `json:"token_id,omitempty"`      // that registered it; "" = an operator did
-	Sealed       []byte     `json:"-"`                       // headers for the proxy in front of it
+	Price        int64      `json:"second_micros,omitempty"` // price of a second, in USD millionths; 0 = free
+	Token        string     `json:"token_id,omitempty"`      // token that registered it; "" = an operator
+	Sealed       []byte     `json:"-"`                       // encrypted headers for the proxy in front of it
 
 	Health   Health     `json:"health"`
 	Problem  string     `json:"problem,omitempty"` // why it is away or refused
@@ -83,14 +83,14 @@ type Server struct {
 	RAMTotal int64      `json:"ram_total,omitempty"`
 	RAMFree  int64      `json:"ram_free,omitempty"`
 	Devices  []Device   `json:"devices,omitempty"`
-	Running  int        `json:"queue_running"` // prompts that run there, whoever sent them
+	Running  int        `json:"queue_running"` // prompts that run on it, including foreign ones
 	Pending  int        `json:"queue_pending"`
-	Foreign  int        `json:"queue_foreign"`      // of both, those that others sent
+	Foreign  int        `json:"queue_foreign"`      // running and waiting prompts that others sent
 	Digest   string     `json:"classes,omitempty"`  // of its class definitions
-	Models   []string   `json:"loaded,omitempty"`   // what the loaders of its last prompt named
+	Models   []string   `json:"loaded,omitempty"`   // models that the loaders of its last prompt named
 	SeenAt   *time.Time `json:"seen_at,omitempty"`  // when it last answered
-	LookedAt *time.Time `json:"-"`                  // when somebody last looked
-	Leases   []Lease    `json:"segments,omitempty"` // that run there now
+	LookedAt *time.Time `json:"-"`                  // when it was last polled
+	Leases   []Lease    `json:"segments,omitempty"` // segments that run on it
 }
 
 // Has reports whether the server has all of these labels.
@@ -111,7 +111,7 @@ func (s *Server) State() State {
 	return Healthy
 }
 
-// HasLoaded reports whether the server has all of some models loaded, as far as its last prompt tells.
+// HasLoaded reports whether the server has loaded all of some models, according to its last prompt.
 func (s *Server) HasLoaded(models []string) bool { return contains(s.Models, models) }
 
 // Memory returns the free and total bytes of the first device, which is the one that samplers use.
@@ -122,42 +122,42 @@ func (s *Server) Memory() (free, total int64) {
 	return s.Devices[0].Free, s.Devices[0].Total
 }
 
-// Registration asks for a server to be registered.
+// Registration is a request to register a server.
 type Registration struct {
 	URL       string
 	Labels    []string
 	Slots     int               // 0 = 1
-	Headers   map[string]string // for the proxy in front of it, sealed when kept
+	Headers   map[string]string // for the proxy in front of it, stored encrypted
 	ExpiresIn time.Duration     // 0 = never; registering again renews
-	Price     int64             // of a second there, in USD millionths
+	Price     int64             // price of a second, in USD millionths
 	Fixed     bool
-	Token     *Token     // that asks for it; nil = an operator or the configuration does
-	From      netip.Addr // where the request of a token comes from
+	Token     *Token     // token that registers it; nil = an operator or the configuration
+	From      netip.Addr // sender of the request of a token
 	By        By
 }
 
-// By says who asks for something, and why.
+// By names the actor of a command and the reason.
 type By struct {
 	Actor, Reason, RequestID string
 }
 
-// maxURL, maxReason and maxPrice bound what an operator writes.
+// maxURL, maxReason and maxPrice bound the values that an operator gives.
 const (
 	maxURL    = 2000
 	maxReason = 1000
 	maxPrice  = 1000 * credit.Dollar
 )
 
-// ParseURL returns the address of a server in its one spelling: without a slash at the end, the host in lower case.
+// ParseURL returns the address of a server in its normal form: without a slash at the end, the host in lower case.
 func ParseURL(text string) (string, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil || len(text) > maxURL || u.Host == "" || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "%q is not the address of a server: give http://HOST:PORT or https://HOST[:PORT]", shorten(text))
 	case u.User != nil:
-		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server holds no user and no password: give a header instead")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server must have no user and no password: give a header instead")
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server has no query and no fragment")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidServer, "the address of a server must have no query and no fragment")
 	}
 	u.Host = strings.ToLower(u.Host)
 	if u.Scheme == "http" {
@@ -179,7 +179,7 @@ func shorten(text string) string {
 	return text
 }
 
-// ParseLabels returns labels sorted, each once.
+// ParseLabels returns the labels sorted and without duplicates.
 func ParseLabels(labels []string) ([]string, error) {
 	parsed, err := label.Parse(labels)
 	if err != nil {
@@ -198,10 +198,10 @@ func (r *Registration) Check() (err error) {
 	}
 	r.Slots = cmp.Or(r.Slots, 1)
 	if r.Slots < 0 || r.Slots > 64 || r.ExpiresIn < 0 {
-		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a server runs 1 to 64 segments at once, and expires after a positive time")
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the slots of a server must be 1 to 64, and its expiry a positive time")
 	}
 	if r.Price < 0 || r.Price > maxPrice {
-		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a second on a server costs from 0 to %s US dollars", credit.Dollars(maxPrice))
+		return fault.New(fault.Invalid, fault.CodeInvalidServer, "the price of a second on a server must be from 0 to %s US dollars", credit.Dollars(maxPrice))
 	}
 	if r.Token != nil {
 		if err := r.checkToken(); err != nil {
@@ -211,15 +211,15 @@ func (r *Registration) Check() (err error) {
 	return r.By.Check()
 }
 
-// Check reports what is missing in who asks and why.
+// Check returns an error if the actor or the reason is missing or too long.
 func (b By) Check() error {
 	if b.Actor == "" || b.Reason == "" || len(b.Reason) > maxReason {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "say who asks for it and why, in at most %d bytes", maxReason)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the actor and the reason, in at most %d bytes", maxReason)
 	}
 	return nil
 }
 
-// ParseFixed reads a server as --comfyui names it: URL[,label=x]…[,price=0.0005]
+// ParseFixed parses a server in the form of --comfyui: URL[,label=x]…[,price=0.0005]
 func ParseFixed(text string) (Registration, error) {
 	parts := strings.Split(text, ",")
 	r := Registration{URL: parts[0], Fixed: true}
@@ -242,15 +242,15 @@ func ParseFixed(text string) (Registration, error) {
 	return r, r.Check()
 }
 
-// UnusableFixed is the registration of a configured server that cannot be used: it is listed, and never given a segment.
+// UnusableFixed is the registration of a configured server that cannot be used. It is listed but gets no segments.
 func UnusableFixed(text string) Registration {
 	return Registration{URL: Unnamed(text), Labels: []string{}, Slots: 1, Fixed: true, By: configured()}
 }
 
-// configured says that the configuration asks.
+// configured returns the actor and reason of a registration by the configuration.
 func configured() By { return By{Actor: "configuration", Reason: "named by --comfyui"} }
 
-// Unnamed is an address that cannot be used, as it may be shown: without a user and a password.
+// Unnamed returns an unusable address without its user and password, so that it may be shown.
 func Unnamed(text string) string {
 	address, _, _ := strings.Cut(strings.TrimSpace(text), ",")
 	if scheme, rest, ok := strings.Cut(address, "://"); ok {

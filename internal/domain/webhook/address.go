@@ -29,7 +29,7 @@ func checkAddress(text string, allow []string) (host string, err error) {
 		return "", badAddress("must be an absolute https address")
 	}
 	if u.User != nil || u.Fragment != "" || strings.Contains(text, "#") {
-		return "", badAddress("must not carry a name, a password or a fragment: messages are signed")
+		return "", badAddress("must have no user, password or fragment: messages are signed instead")
 	}
 	if slices.Contains(allow, hostPort(u)) && (u.Scheme == "http" || u.Scheme == "https") {
 		return u.Host, nil
@@ -51,7 +51,7 @@ func hostPort(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// publicName refuses names and literal IP addresses that are known not to be public.
+// publicName refuses names and literal IP addresses that are not public.
 func publicName(host string) bool {
 	if a, err := netip.ParseAddr(host); err == nil {
 		return outbound.Public(a)

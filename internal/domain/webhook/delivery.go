@@ -17,7 +17,7 @@ const (
 	Dead      State = "dead" // no more attempts; can be replayed
 )
 
-// States lists them.
+// States returns all states.
 func States() []State { return []State{Pending, Delivered, Dead} }
 
 // Delivery is one message to one endpoint. Its id is the webhook-id of every attempt.
@@ -45,7 +45,7 @@ type Try struct {
 	Millis int64     `json:"millis"`
 }
 
-// Problem says why an attempt did not deliver.
+// Problem is the reason why an attempt did not deliver.
 type Problem string
 
 // The problems of attempts.
@@ -65,7 +65,7 @@ const (
 // MaxTries bounds the attempts kept in a delivery.
 const MaxTries = 10
 
-// Claimed is a delivery leased by this process, with what came of the attempt at it.
+// Claimed is a delivery that this process has leased, with the result of its attempt.
 type Claimed struct {
 	Delivery
 	answer
@@ -79,7 +79,7 @@ type Share struct {
 	Total, Account, Endpoint int
 }
 
-// Outcome is how an attempt ended.
+// Outcome is the outcome of an attempt.
 type Outcome struct {
 	State State         // Pending: attempt it again after Retry
 	Retry time.Duration // from now

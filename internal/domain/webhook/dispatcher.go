@@ -49,10 +49,10 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 	return d
 }
 
-// Wake makes the dispatcher look for deliveries soon: something happened that may make deliveries.
+// Wake makes the dispatcher read deliveries soon, because a new event may have made deliveries.
 func (d *Dispatcher) Wake() { d.runner.Wake() }
 
-// Intervals: how soon a new delivery is seen, and how often deliveries past their retention are removed.
+// Intervals of reading new deliveries and of removing deliveries past their retention.
 const (
 	pollEvery  = 300 * time.Millisecond
 	idleEvery  = 15 * time.Second // while nothing is due, and nothing happens
@@ -97,7 +97,7 @@ func (d *Dispatcher) attempt(ctx context.Context, c *Claimed) queue.Outcome {
 	if err == nil {
 		c.answer, err = send(ctx, d.Wire, d.Allow, p, c.Delivery)
 	}
-	if err != nil { // before anything was sent
+	if err != nil { // the error is from before the request was sent
 		d.Log.Error("webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)
 		c.Try = Try{At: time.Now().UTC(), Error: Unreadable}
 	}
@@ -110,10 +110,10 @@ func (d *Dispatcher) attempt(ctx context.Context, c *Claimed) queue.Outcome {
 	return queue.Outcome{State: queue.Waiting, Pause: c.retryAfter}
 }
 
-// states are those of deliveries by those of their queue.
+// states maps the states of queue items to those of deliveries.
 var states = map[queue.State]State{queue.Done: Delivered, queue.Waiting: Pending, queue.Dead: Dead}
 
-// finish records an attempt. An endpoint that is gone, or has failed for too long, is disabled.
+// finish records an attempt. An endpoint that answered 410, or has failed for too long, is disabled.
 func (d *Dispatcher) finish(ctx context.Context, c *Claimed, o queue.Outcome) error {
 	if o.State == queue.Returned {
 		return d.Queue.GiveBack(ctx, c)
@@ -139,7 +139,7 @@ func (d *Dispatcher) finish(ctx context.Context, c *Claimed, o queue.Outcome) er
 
 func (d *Dispatcher) disable(ctx context.Context, c *Claimed, cause Cause) {
 	err := d.Disabler.Disable(ctx, c.Account, c.Webhook, cause, By{Actor: "webhooks", Reason: string(cause)})
-	if err != nil && !fault.Is(err, fault.NotFound) { // removed meanwhile
+	if err != nil && !fault.Is(err, fault.NotFound) { // the endpoint was removed meanwhile
 		d.Log.Warn("webhook not disabled; its next failure tries again", "webhook", c.Webhook, "cause", cause, "error", err)
 		return
 	}

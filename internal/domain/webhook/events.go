@@ -36,13 +36,14 @@ type ChangedV1 struct {
 	Description *string  `json:"description,omitempty"`
 }
 
-// SecretRotatedV1 records that messages are signed with a new key, and until when with the old one too.
+// SecretRotatedV1 records that messages are signed with a new key, and until when they are also signed with the old
+// one.
 type SecretRotatedV1 struct {
 	Webhook  ID        `json:"webhook"`
 	OldUntil time.Time `json:"old_until"`
 }
 
-// EnabledV1 records that an endpoint receives messages of events from now on.
+// EnabledV1 records that an endpoint receives messages of later events.
 type EnabledV1 struct {
 	Webhook ID `json:"webhook"`
 }
@@ -58,7 +59,7 @@ type RemovedV1 struct {
 	Webhook ID `json:"webhook"`
 }
 
-// TestedV1 records that a test message was asked for.
+// TestedV1 records that a test message was requested.
 type TestedV1 struct {
 	Webhook  ID        `json:"webhook"`
 	Delivery uuid.UUID `json:"delivery"`
@@ -68,19 +69,19 @@ type TestedV1 struct {
 type ReplayedV1 struct {
 	Webhook    ID         `json:"webhook"`
 	Deliveries int        `json:"deliveries"`
-	Delivery   *uuid.UUID `json:"delivery,omitempty"` // set if one delivery was named
+	Delivery   *uuid.UUID `json:"delivery,omitempty"` // set if a single delivery was replayed
 }
 
 // Register adds the event types of webhooks to r.
 func Register(r *eventlog.Registry) error {
 	return r.Register(
-		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("an endpoint is sent what happens from here on"),
-		eventlog.TypeOf[ChangedV1](TypeChanged).Says("an endpoint is different from now on"),
+		eventlog.TypeOf[RegisteredV1](TypeRegistered).Says("an endpoint was registered; it receives later events"),
+		eventlog.TypeOf[ChangedV1](TypeChanged).Says("an endpoint was changed"),
 		eventlog.TypeOf[SecretRotatedV1](TypeSecretRotated).Says("messages are signed with a new key"),
-		eventlog.TypeOf[EnabledV1](TypeEnabled).Says("a disabled endpoint is sent what happens from here on"),
-		eventlog.TypeOf[DisabledV1](TypeDisabled).Says("an endpoint is sent nothing more"),
-		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("an endpoint is gone with its deliveries"),
-		eventlog.TypeOf[TestedV1](TypeTested).Says("a test message was asked for"),
+		eventlog.TypeOf[EnabledV1](TypeEnabled).Says("a disabled endpoint was enabled; it receives later events"),
+		eventlog.TypeOf[DisabledV1](TypeDisabled).Says("an endpoint was disabled"),
+		eventlog.TypeOf[RemovedV1](TypeRemoved).Says("an endpoint and its deliveries were deleted"),
+		eventlog.TypeOf[TestedV1](TypeTested).Says("a test message was requested"),
 		eventlog.TypeOf[ReplayedV1](TypeReplayed).Says("deliveries were put back into the queue"),
 	)
 }

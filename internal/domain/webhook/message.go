@@ -13,11 +13,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// message is the body sent to a receiver. It holds ids, states, times and links only. A receiver that wants more
-// reads the API with its own credential.
+// message is the body sent to a receiver. It contains only ids, states, times and links. For more, a receiver reads
+// the API with its own credential.
 type message struct {
 	Type      Kind      `json:"type"`
-	Timestamp time.Time `json:"timestamp"` // when it happened, not when it is sent
+	Timestamp time.Time `json:"timestamp"` // time of the event, not of the message
 	Data      any       `json:"data"`
 }
 
@@ -59,9 +59,9 @@ type urlData struct {
 
 // Origin holds data from the first event of a job or call.
 type Origin struct {
-	At   *time.Time       // nil: unknown
+	At   *time.Time       // nil = unknown
 	Call *call.AcceptedV1 // of a model call
-	Job  job.PublicID     // that the client of a job chose; "" = the job's own id
+	Job  job.PublicID     // public id that the client of a job chose; "" = the job's own id
 }
 
 // Message renders the message of a decoded event. ok is false for an event without a message: events within a job
@@ -77,7 +77,7 @@ func Message(rec eventlog.Recorded, data any, from Origin, base string) (kind Ki
 	} else if id, isCall := call.IDOfStream(rec.Stream); isCall {
 		m.Data = newCallData(id, rec, data, from, base)
 	} else {
-		return kind, nil, false, fmt.Errorf("%s is an event of stream %s, which is neither a job's nor a call's", rec.Type, rec.Stream)
+		return kind, nil, false, fmt.Errorf("%s is an event of stream %s, which belongs neither to a job nor to a call", rec.Type, rec.Stream)
 	}
 	body, err = encode(m)
 	return kind, body, err == nil, err

@@ -11,7 +11,7 @@ type Policy struct {
 }
 
 // DefaultPolicy follows the advice of Standard Webhooks: retry soon at first, then for three days, so that an outage
-// over a weekend loses nothing. An endpoint that failed for five days is taken to be gone.
+// over a weekend loses no message. An endpoint that fails for five days is disabled.
 func DefaultPolicy() Policy {
 	return Policy{
 		Timeout: 15 * time.Second,
@@ -27,5 +27,5 @@ func DefaultPolicy() Policy {
 // high, because attempts mostly wait.
 var share = Share{Total: 256, Account: 8, Endpoint: 4}
 
-// maxRetryAfter bounds how long an endpoint may ask us to wait.
+// maxRetryAfter bounds the Retry-After of an endpoint.
 const maxRetryAfter = time.Hour

@@ -24,7 +24,7 @@ const DefaultOverlap = 24 * time.Hour
 // MaxOverlap is the longest overlap that a rotation may request.
 const MaxOverlap = 7 * 24 * time.Hour
 
-// EndpointReader reads the endpoints of accounts. A read is never behind the log.
+// EndpointReader reads the endpoints of accounts. Its results are never older than the log.
 type EndpointReader interface {
 	Book(ctx context.Context, account string) (Book, error)
 }
@@ -34,8 +34,8 @@ type Effect int
 
 // The effects of changes.
 const (
-	Record  Effect = iota // nothing
-	Put                   // keep Sealed
+	Record  Effect = iota // no side effect
+	Put                   // store Sealed
 	Enable                // resume deliveries
 	Disable               // stop deliveries; pending ones become dead letters
 	Remove                // delete the endpoint's secrets and deliveries
@@ -91,7 +91,7 @@ type Service struct{ Deps }
 // NewService returns the service over deps.
 func NewService(deps Deps) *Service { return &Service{deps} }
 
-// By names who gave a command, and why. It is stored with the event.
+// By names the actor of a command and the reason. It is stored with the event.
 type By struct{ Actor, Reason, RequestID string }
 
 func (b By) meta() eventlog.Meta {
@@ -126,7 +126,7 @@ func (w Request) check(allow []string) (Request, string, error) {
 		}
 	}
 	if w.Description != nil && (!utf8.ValidString(*w.Description) || utf8.RuneCountInString(*w.Description) > maxDescription) {
-		return w, "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "description has at most %d characters", maxDescription)
+		return w, "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "description may have at most %d characters", maxDescription)
 	}
 	return w, host, nil
 }
@@ -182,7 +182,7 @@ func (s *Service) Register(ctx context.Context, account string, w Request, by By
 	}
 	err = s.change(ctx, account, by, func(b Book) (Change, error) {
 		if len(b.Endpoints) >= MaxEndpoints {
-			return Change{}, fault.New(fault.Exhausted, fault.CodeWebhookLimit, "an account has at most %d webhooks", MaxEndpoints)
+			return Change{}, fault.New(fault.Exhausted, fault.CodeWebhookLimit, "an account may have at most %d webhooks", MaxEndpoints)
 		}
 		if err := s.unused(ctx, account, p.URL, ""); err != nil {
 			return Change{}, err

@@ -20,7 +20,7 @@ const (
 	HeaderSignature = "webhook-signature"
 )
 
-// secretPrefix lets people and secret scanners recognize a key.
+// secretPrefix lets people and secret scanners recognise a key.
 const secretPrefix = "whsec_"
 
 // secretBytes is the length of a key. Standard Webhooks requires 24 to 64 bytes.
@@ -37,7 +37,7 @@ func newSecret() string {
 type place struct {
 	URL      string    `json:"url"`
 	Secret   string    `json:"secret"`
-	Old      string    `json:"old,omitempty"` // the previous key; it signs too until it expires
+	Old      string    `json:"old,omitempty"` // the previous key, with which messages are also signed until it expires
 	OldUntil time.Time `json:"old_until,omitzero"`
 }
 

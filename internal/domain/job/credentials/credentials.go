@@ -1,7 +1,7 @@
-// Package credentials checks and opens the credentials that jobs come with: keys of this service, with which nodes call
-// partner models, and credentials of Comfy.org, with which ComfyUI servers do. It promises that a credential opens only
-// what its owner may, that a key of this service is given to no server, and that a server which the operator has not named is given
-// none. How credentials are sealed and kept is left to the store.
+// Package credentials checks and opens the credentials of jobs: keys of this service, with which nodes call partner
+// models, and credentials of Comfy.org, with which ComfyUI servers do. It promises that a credential gives only its
+// owner's rights, that no server gets a key of this service, and that only servers named by the operator get
+// credentials. The store encrypts and stores credentials.
 package credentials
 
 import (
@@ -13,9 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Authenticator knows the keys of this service.
+// Authenticator checks keys of this service.
 type Authenticator interface {
-	// Authenticate returns the identity behind a secret, and Unauthenticated for one that is no key of this service.
+	// Authenticate returns the identity of a secret's owner, or Unauthenticated if the secret is not a valid key of
+	// this service.
 	Authenticate(ctx context.Context, secret string) (account.Identity, error)
 }
 
@@ -32,7 +33,7 @@ func (s Submitted) Check(ctx context.Context, owner, credential string) error {
 	return err
 }
 
-// identified returns what a credential stands for, and Unauthenticated when that is not the account.
+// identified returns the identity of a credential, or Unauthenticated if the credential is not one of owner.
 func identified(ctx context.Context, keys Authenticator, owner, credential string) (account.Identity, error) {
 	id, err := keys.Authenticate(ctx, credential)
 	if err == nil && (id.Account != owner || !id.Allows(account.ScopeWrite)) || fault.Is(err, fault.Unauthenticated) {
@@ -41,27 +42,27 @@ func identified(ctx context.Context, keys Authenticator, owner, credential strin
 	return id, err
 }
 
-// Jobs keeps the sealed credentials of jobs.
+// Jobs stores the encrypted credentials of jobs.
 type Jobs interface {
-	// Sealed returns the sealed credentials of a job that has not ended; NotFound when it has none.
+	// Sealed returns the encrypted credentials of a job that has not ended, or NotFound if it has none.
 	Sealed(ctx context.Context, id job.ID) ([]byte, error)
 }
 
-// Sealer opens what was sealed for an owner.
+// Sealer decrypts a secret that was encrypted for an owner.
 type Sealer interface {
 	Open(owner string, sealed []byte) (string, error)
 }
 
-// Running opens the credentials of running jobs. They stay within one call.
+// Running opens the credentials of running jobs. It does not keep them beyond a call.
 type Running struct {
 	Jobs   Jobs
 	Sealer Sealer
 	Keys   Authenticator
 	Mode   account.Mode
-	Chosen []string // addresses of the servers that are given credentials of Comfy.org
+	Chosen []string // addresses of the servers that get credentials of Comfy.org
 }
 
-// open returns the credentials of a job that has not ended; NotFound when it has none.
+// open returns the credentials of a job that has not ended, or NotFound if it has none.
 func (r *Running) open(ctx context.Context, id job.ID) (job.Secrets, error) {
 	sealed, err := r.Jobs.Sealed(ctx, id)
 	if err != nil {
@@ -78,7 +79,7 @@ func (r *Running) open(ctx context.Context, id job.ID) (job.Secrets, error) {
 func (r *Running) Access(ctx context.Context, ref job.RunRef) (account.Access, error) {
 	secrets, err := r.open(ctx, ref.Job)
 	if fault.Is(err, fault.NotFound) || err == nil && secrets.Credential == "" {
-		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, fault.CodeCredentialRequired, "the job came without extra_data.api_key_service, which partner nodes need")
+		return account.Access{}, fault.Wrap(err, fault.Unauthenticated, fault.CodeCredentialRequired, "the submission had no extra_data.api_key_service, which partner nodes need")
 	}
 	if err != nil {
 		return account.Access{}, err
@@ -87,15 +88,15 @@ func (r *Running) Access(ctx context.Context, ref job.RunRef) (account.Access, e
 	return id.Access, err
 }
 
-// ForServer implements activities.ServerCredentials. What is a key of this service is for nobody else: clients put it under
-// the same names.
+// ForServer implements activities.ServerCredentials. It leaves out keys of this service, which clients send under the
+// same names.
 func (r *Running) ForServer(ctx context.Context, ref job.RunRef, address string) (map[string]string, error) {
 	if !slices.Contains(r.Chosen, address) {
-		return nil, nil //nolint:nilnil // none
+		return nil, nil //nolint:nilnil // no credentials
 	}
 	secrets, err := r.open(ctx, ref.Job)
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil //nolint:nilnil // none
+		return nil, nil //nolint:nilnil // no credentials
 	}
 	if err != nil {
 		return nil, err
@@ -103,7 +104,7 @@ func (r *Running) ForServer(ctx context.Context, ref job.RunRef, address string)
 	return r.foreign(ctx, secrets.ComfyOrg)
 }
 
-// foreign returns the credentials that are not of this service.
+// foreign returns the credentials that are not keys of this service.
 func (r *Running) foreign(ctx context.Context, named map[string]string) (map[string]string, error) {
 	if r.Mode == account.ModeNone {
 		return named, nil
