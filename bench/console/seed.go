@@ -9,11 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/bench/harness"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 const (
@@ -25,36 +24,20 @@ const (
 // seed copies the events of ended jobs past the log's own statement; the service must be down. Its projections fold
 // them when it is back. It returns a job that has an output, and the asset that is its output.
 func seed(ctx context.Context, dsn string, jobs int) (job.ID, string, error) {
-	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: 4})
-	if err != nil {
-		return "", "", err
-	}
-	defer pool.Close()
-	var last int64 // position taken
-	if err := pool.QueryRow(ctx, `select setval(pg_get_serial_sequence('events', 'position'),
-		nextval(pg_get_serial_sequence('events', 'position')) + $1)`, jobs*perJob).Scan(&last); err != nil {
-		return "", "", err
-	}
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(2)
 	known, output := job.NewID(), uuid.NewString()
-	for done := 0; done < jobs; done += seedBatch {
-		s := &seeds{position: last - int64(jobs*perJob) + int64(done*perJob)}
-		for i := done; i < min(done+seedBatch, jobs); i++ {
+	_, err := harness.CopyLog(ctx, dsn, jobs, perJob, seedBatch, func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error {
+		s := &seeds{position: before}
+		for i := first; i < first+count; i++ {
 			id, asset := job.NewID(), uuid.NewString()
 			if i == jobs-1 {
 				id, asset = known, output
 			}
 			if err := s.add(i, time.Duration(jobs-i)*spread, id, asset); err != nil {
-				return "", "", err
+				return err
 			}
 		}
-		group.Go(func() error { return s.write(gctx, pool) })
-	}
-	if err := group.Wait(); err != nil {
-		return "", "", err
-	}
-	_, err = pool.Exec(ctx, `vacuum analyze`)
+		return s.write(ctx, pool)
+	})
 	return known, output, err
 }
 
@@ -111,11 +94,10 @@ func (s *seeds) add(n int, ago time.Duration, id job.ID, asset string) error {
 
 func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		if _, err := tx.CopyFrom(ctx, pgx.Identifier{"streams"}, []string{"id", "account", "version", "closed"}, pgx.CopyFromRows(s.streams)); err != nil {
-			return fmt.Errorf("copy streams: %w", err)
+		if err := harness.Copy(ctx, tx, "streams", []string{"id", "account", "version", "closed"}, s.streams); err != nil {
+			return err
 		}
-		_, err := tx.CopyFrom(ctx, pgx.Identifier{"events"}, []string{"position", "stream", "version", "id", "type", "account", "data", "meta", "recorded_at"}, pgx.CopyFromRows(s.written))
-		return err
+		return harness.Copy(ctx, tx, "events", harness.EventColumns, s.written)
 	})
 }
 

@@ -9,11 +9,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/projections/assets"
 )
@@ -27,30 +25,19 @@ func SeedAssets(ctx context.Context, dsn string, count int) error {
 	if err := asset.Register(types); err != nil {
 		return err
 	}
-	pool, err := postgres.Open(ctx, dsn, postgres.PoolOptions{MaxConns: 4})
+	view := assets.NewProjection(types)
+	last, err := CopyLog(ctx, dsn, count, 1, seedBatch, func(ctx context.Context, pool *pgxpool.Pool, before int64, first, count int) error {
+		return newSeeds(before, first, count).write(ctx, pool, view)
+	})
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	var last int64 // position taken
-	if err := pool.QueryRow(ctx, `select setval(pg_get_serial_sequence('events', 'position'),
-		nextval(pg_get_serial_sequence('events', 'position')) + $1)`, count).Scan(&last); err != nil {
+	conn, err := pgx.Connect(ctx, dsn)
+	if err != nil {
 		return err
 	}
-	view := assets.NewProjection(types)
-	group, gctx := errgroup.WithContext(ctx)
-	group.SetLimit(2)
-	for done := 0; done < count; done += seedBatch {
-		batch := newSeeds(last-int64(count)+int64(done), done, min(seedBatch, count-done))
-		group.Go(func() error { return batch.write(gctx, pool, view) })
-	}
-	if err := group.Wait(); err != nil {
-		return err
-	}
-	if _, err := pool.Exec(ctx, `update checkpoints set position = $1`, last); err != nil {
-		return err
-	}
-	_, err = pool.Exec(ctx, `vacuum analyze`)
+	defer conn.Close(context.WithoutCancel(ctx))
+	_, err = conn.Exec(ctx, `update checkpoints set position = $1`, last)
 	return err
 }
 
@@ -91,18 +78,16 @@ func (s *seeds) add(position int64, tag string) {
 
 func (s *seeds) write(ctx context.Context, pool *pgxpool.Pool, view *assets.Projection) error {
 	return pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
-		for _, part := range []struct {
-			table   string
-			columns []string
-			rows    [][]any
-		}{
-			{"files", []string{"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named", "tags"}, s.files},
-			{"streams", []string{"id", "account", "version"}, s.streams},
-			{"events", []string{"position", "stream", "version", "id", "type", "account", "data", "meta", "recorded_at"}, s.written},
-		} {
-			if _, err := tx.CopyFrom(ctx, pgx.Identifier{part.table}, part.columns, pgx.CopyFromRows(part.rows)); err != nil {
-				return fmt.Errorf("copy into %s: %w", part.table, err)
-			}
+		columns := []string{"asset_id", "account", "hash", "size", "content_type", "file_path", "folder", "subfolder", "filename", "named", "tags"}
+		err := Copy(ctx, tx, "files", columns, s.files)
+		if err == nil {
+			err = Copy(ctx, tx, "streams", []string{"id", "account", "version"}, s.streams)
+		}
+		if err == nil {
+			err = Copy(ctx, tx, "events", EventColumns, s.written)
+		}
+		if err != nil {
+			return err
 		}
 		return view.Apply(ctx, tx, s.recorded)
 	})
