@@ -62,7 +62,7 @@ func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retenti
 		}, workflow.VersioningBehaviorAutoUpgrade))
 		RegisterAssetWorkflows(w)
 		for name, fn := range map[string]any{
-			"VerifyAsset": ingest.VerifyAsset, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
+			"VerifyAsset": ingest.VerifyAsset, "VerifyAssets": ingest.VerifyAssets, "ScanAsset": ingest.ScanAsset, "GiveUpScan": ingest.GiveUpScan,
 			"ExpireJobs": retention.ExpireJobs, "ExpireAssets": retention.ExpireAssets, "CollectBlobs": retention.CollectBlobs,
 		} {
 			w.RegisterActivityWithOptions(fn, activity.RegisterOptions{Name: name})
@@ -75,6 +75,7 @@ func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retenti
 // RegisterAssetWorkflows gives the workflows of assets their stored names.
 func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.IngestAsset, workflow.RegisterOptions{Name: workflows.IngestAssetName})
+	w.RegisterWorkflowWithOptions(workflows.IngestAssets, workflow.RegisterOptions{Name: workflows.IngestAssetsName})
 	w.RegisterWorkflowWithOptions(workflows.Retention, workflow.RegisterOptions{Name: workflows.RetentionName})
 }
 

@@ -28,6 +28,8 @@ type records struct {
 	gone     bool
 	verified []asset.VerifiedV1
 	scans    []asset.Scan
+	batches  int   // calls of RecordAll
+	failure  error // of RecordAll
 }
 
 func (r *records) Get(context.Context, string, asset.ID) (asset.Asset, bool, error) {
@@ -52,6 +54,33 @@ func (r *records) RecordScan(_ context.Context, _ string, _ asset.ID, scan asset
 
 func (r *records) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
 	return errors.Join(r.RecordVerified(ctx, account, id, event), r.RecordScan(ctx, account, id, scan))
+}
+
+func (r *records) GetAll(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
+	a, there, err := r.Get(ctx, account, ids[0])
+	if !there || err != nil {
+		return nil, err
+	}
+	all := map[asset.ID]asset.Asset{}
+	for _, id := range ids {
+		a.ID, all[id] = id, a
+	}
+	return all, nil
+}
+
+func (r *records) RecordAll(ctx context.Context, account string, all []asset.Ingested) error {
+	r.batches++
+	for _, found := range all {
+		if found.Scan != nil {
+			if err := r.RecordScan(ctx, account, found.Asset, *found.Scan); err != nil {
+				return err
+			}
+		}
+		if err := r.RecordVerified(ctx, account, found.Asset, found.Verified); err != nil {
+			return err
+		}
+	}
+	return r.failure
 }
 
 // scanner is a function as a Scanner.
@@ -81,20 +110,86 @@ func ingestWith(t *testing.T, activities upkeep.Ingest, change func(*records, *m
 	if change != nil {
 		change(r, blobs)
 	}
+	one := asset.IngestRef{Asset: r.asset.ID, Account: "a", Size: r.asset.Size}
+	scheduled = runIngest(t, activities, r, blobs, workflows.IngestAsset, workflows.IngestAssetParams{IngestRef: one})
+	return r, scheduled
+}
+
+// ingestMany is ingestWith for a batch of five assets, which are known by one content.
+func ingestMany(t *testing.T, activities upkeep.Ingest, change func(*records, *mem.Store)) (r *records, scheduled []string) {
+	t.Helper()
+	blobs := mem.New()
+	ref, err := blob.PutBytes(t.Context(), blobs, []byte("small"))
+	require.NoError(t, err)
+	r = &records{asset: asset.Asset{Account: "a", State: asset.Live, Hash: ref, Size: 5}}
+	if change != nil {
+		change(r, blobs)
+	}
+	var refs []asset.IngestRef
+	for range 5 {
+		refs = append(refs, asset.IngestRef{Asset: asset.NewID(), Account: "a", Size: 5})
+	}
+	scheduled = runIngest(t, activities, r, blobs, workflows.IngestAssets, workflows.IngestAssetsParams{Assets: refs})
+	return r, scheduled
+}
+
+// runIngest runs a workflow over records and returns the activities that were more than local ones.
+func runIngest(t *testing.T, activities upkeep.Ingest, r *records, blobs *mem.Store, run, params any) (scheduled []string) {
+	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	env := suite.NewTestWorkflowEnvironment()
-	env.RegisterWorkflow(workflows.IngestAsset)
+	env.RegisterWorkflow(run)
 	activities.Records, activities.Blobs, activities.Log = r, blobs, slog.New(slog.DiscardHandler)
 	env.RegisterActivity(&activities)
 	env.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
 		scheduled = append(scheduled, info.ActivityType.Name)
 	})
-	env.ExecuteWorkflow(workflows.IngestAsset, workflows.IngestAssetParams{
-		IngestRef: asset.IngestRef{Asset: r.asset.ID, Account: "a", Size: r.asset.Size},
-	})
+	env.ExecuteWorkflow(run, params)
 	require.True(t, env.IsWorkflowCompleted())
 	require.NoError(t, env.GetWorkflowError())
-	return r, scheduled
+	return scheduled
+}
+
+func TestSmallFilesAreLookedIntoTogether(t *testing.T) {
+	t.Parallel()
+	quick := upkeep.Ingest{Quick: true, Scanner: scanner(clean)}
+	r, scheduled := ingestMany(t, quick, nil)
+	require.Empty(t, scheduled)
+	require.Equal(t, 1, r.batches, "one transaction")
+	require.Len(t, r.verified, 5)
+	require.Len(t, r.scans, 5)
+	require.Equal(t, "default-test-workflow-id", r.verified[0].Workflow)
+
+	r, _ = ingestMany(t, quick, func(r *records, blobs *mem.Store) { require.True(t, blobs.Damage(r.asset.Hash)) })
+	require.Len(t, r.verified, 5)
+	require.False(t, r.verified[0].OK)
+	require.Empty(t, r.scans)
+
+	r, _ = ingestMany(t, quick, func(r *records, _ *mem.Store) { r.gone = true })
+	require.Zero(t, r.batches)
+}
+
+func TestWhatABatchLeavesIsLookedIntoByItself(t *testing.T) {
+	t.Parallel()
+	scanned := 0
+	r, scheduled := ingestMany(t, upkeep.Ingest{Quick: true, Scanner: scanner(func(context.Context) (asset.Scan, error) {
+		if scanned++; scanned == 3 {
+			return asset.Scan{}, io.ErrUnexpectedEOF
+		}
+		return asset.Scan{Verdict: asset.Clean}, nil
+	})}, nil)
+	require.Empty(t, scheduled)
+	require.Equal(t, 6, scanned, "only the third is looked into again")
+	require.Len(t, r.scans, 5)
+
+	r, scheduled = ingestMany(t, upkeep.Ingest{Scanner: scanner(clean)}, nil) // of a worker whose scanner is slow
+	require.Len(t, scheduled, 5)
+	require.Zero(t, r.batches)
+	require.Len(t, r.scans, 5)
+
+	r, _ = ingestMany(t, upkeep.Ingest{Quick: true, Scanner: scanner(clean)}, func(r *records, _ *mem.Store) { r.failure = io.ErrClosedPipe })
+	require.Equal(t, 3, r.batches)
+	require.Len(t, r.scans, 3*5+5, "a batch that fails holds up none of its assets")
 }
 
 // A small file costs one step: the engine schedules nothing for it.

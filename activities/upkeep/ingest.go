@@ -24,6 +24,10 @@ type AssetRecords interface {
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
 	// RecordIngested is RecordVerified and RecordScan in one transaction.
 	RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error
+	// GetAll is Get for several assets; those that are not there are left out.
+	GetAll(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error)
+	// RecordAll records what was found out about several assets of the account, in one transaction where it can be.
+	RecordAll(ctx context.Context, account string, all []asset.Ingested) error
 }
 
 // Scanner inspects content. It may be slow and it may hang: it has its own timeout and task slots. An error is not a

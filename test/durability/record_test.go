@@ -67,6 +67,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		target = filepath.Join(root(), "workflows/testdata/histories")
 	}
 	runs["ingest"], runs["export"], runs["download"] = s.ingested(), s.exported(runs["run-cheap"]), s.downloaded()
+	runs["ingest-batch"] = s.ingestedTogether()
 	runs["retention"] = s.swept(dir, slices.Collect(maps.Values(runs)))
 	for name, id := range runs {
 		s.command("histories", "export", id, "--dir", target, "--name", name)

@@ -32,6 +32,8 @@ type Starter struct {
 	// Attributes says whether workflows may be started with search attributes. nil: without.
 	Attributes *namespace.Attributes
 	Eager      bool // a worker in this process shares the client: start without a task round trip
+	// JoinIngests has small uploads of an account looked into by one workflow, as is right where no scanner is slow.
+	JoinIngests bool
 }
 
 var _ outbox.Starter = (*Starter)(nil)
@@ -68,6 +70,13 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		}
 		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, again: true, summary: "ingestion of asset " + string(ref.Asset)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
+	case outbox.StartIngests:
+		var refs []asset.IngestRef
+		if err := json.Unmarshal(in.Payload, &refs); err != nil {
+			return fmt.Errorf("intent %d: %w", in.ID, err)
+		}
+		to := target{queue: worker.AssetQueue(c.Queue), account: refs[0].Account, again: true, summary: fmt.Sprintf("ingestion of %d assets", len(refs))}
+		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetsName, workflows.IngestAssetsParams{Assets: refs})
 	case outbox.StartExport:
 		var ref export.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
@@ -112,7 +121,6 @@ func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, p
 	}
 	options := client.StartWorkflowOptions{
 		ID: id, TaskQueue: to.queue, EnableEagerStart: c.Eager, Priority: to.fairness(), StaticSummary: to.summary,
-		Memo:                                     map[string]any{"account": to.account},
 		WorkflowIDReusePolicy:                    reuse,
 		WorkflowIDConflictPolicy:                 enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowExecutionErrorWhenAlreadyStarted: false,

@@ -58,11 +58,29 @@ func IDOfStream(stream string) (ID, bool) { return eventlog.IDOfStream[ID](strea
 // WorkflowID returns the Temporal workflow id of the asset's ingestion.
 func (id ID) WorkflowID() string { return "ingest-" + string(id) }
 
+// BatchWorkflowID returns the Temporal workflow id of the ingestion of several assets.
+func BatchWorkflowID(batch string) string { return "ingest-batch-" + batch }
+
 // IngestRef identifies a new asset. It is the payload of a start intent.
 type IngestRef struct {
 	Asset   ID     `json:"asset"`
 	Account string `json:"account"`
 	Size    int64  `json:"size"` // bytes, from which the work is estimated
+}
+
+// Ingested is what was found out about the bytes of a new asset. Scan is nil for bytes that are damaged.
+type Ingested struct {
+	Asset    ID
+	Verified VerifiedV1
+	Scan     *Scan
+}
+
+// Events returns the events that record it.
+func (i Ingested) Events() []any {
+	if i.Scan == nil {
+		return []any{i.Verified}
+	}
+	return []any{i.Verified, ScannedV1{Scan: *i.Scan}}
 }
 
 // State is the state of an asset.
@@ -132,7 +150,8 @@ type Asset struct {
 	CreatedAt   time.Time  `json:"created_at"`
 	ExpiresAt   *time.Time `json:"expires_at,omitempty"` // nil = never
 	VerifiedAt  *time.Time `json:"verified_at,omitempty"`
-	Damaged     bool       `json:"damaged,omitempty"` // the stored bytes did not match when verified
+	Damaged     bool       `json:"damaged,omitempty"`     // the stored bytes did not match when verified
+	VerifiedBy  string     `json:"verified_by,omitempty"` // workflow that verified it together with others, "" = its own
 	Scan        *Scan      `json:"scan,omitempty"`
 	EndedAt     *time.Time `json:"ended_at,omitempty"`
 

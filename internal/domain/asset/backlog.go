@@ -2,21 +2,32 @@ package asset
 
 import (
 	"sync"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// backlog delays the ingestion of new assets while other uploads are under way: hashing the new bytes again, and
-// Temporal's commits, would slow down the waiting clients. The delay is at most seconds, because the relay finds
-// intents that are not passed on in the outbox.
+// backlog delays the ingestion of new assets for a moment, so that those of several uploads begin together, and
+// longer while other uploads are under way: hashing the new bytes again, and Temporal's commits, would slow down the
+// waiting clients. The relay finds an intent that is lost here in the outbox.
 type backlog struct {
-	mu      sync.Mutex // guards both below
+	notify func([]outbox.Intent)
+
+	mu      sync.Mutex // guards what follows
 	active  int        // uploads under way
 	waiting []outbox.Intent
+	since   time.Time // when the first of them came
+	timed   bool      // look will be called
 }
 
-// maxBacklog bounds the memory of a backlog. The relay delivers further intents.
-const maxBacklog = 1024
+const (
+	// backlogLinger is how long an intent waits for others. Nobody waits for an ingestion.
+	backlogLinger = 100 * time.Millisecond
+	// backlogLongest bounds the wait for uploads that are under way. The relay looks for intents that are older.
+	backlogLongest = 2 * time.Second
+	// backlogFull is how many intents do not wait for more: as many as one workflow takes.
+	backlogFull = 64
+)
 
 func (b *backlog) begin() {
 	b.mu.Lock()
@@ -24,25 +35,58 @@ func (b *backlog) begin() {
 	b.active++
 }
 
-// add adds the intents of an upload.
-func (b *backlog) add(intents []outbox.Intent) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if room := maxBacklog - len(b.waiting); len(intents) > room {
-		intents = intents[:room]
-	}
-	b.waiting = append(b.waiting, intents...)
-}
-
-// end returns the intents to deliver now: all of them, if no upload is under way.
-func (b *backlog) end() []outbox.Intent {
+func (b *backlog) end() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.active--
-	if b.active > 0 {
+}
+
+// add takes what an upload leaves to do.
+func (b *backlog) add(intents []outbox.Intent) {
+	if len(intents) == 0 {
+		return
+	}
+	if full := b.put(intents); full != nil {
+		b.notify(full)
+	}
+}
+
+// put keeps intents, and returns all when there are enough.
+func (b *backlog) put(intents []outbox.Intent) []outbox.Intent {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.waiting) == 0 {
+		b.since = time.Now()
+	}
+	if !b.timed {
+		b.timed = true
+		time.AfterFunc(backlogLinger, b.look)
+	}
+	b.waiting = append(b.waiting, intents...)
+	if len(b.waiting) < backlogFull {
 		return nil
 	}
-	now := b.waiting
+	return b.take()
+}
+
+func (b *backlog) take() []outbox.Intent {
+	all := b.waiting
 	b.waiting = nil
-	return now
+	return all
+}
+
+// look begins what waits, unless uploads are under way and it has not waited for long.
+func (b *backlog) look() {
+	b.mu.Lock()
+	if len(b.waiting) > 0 && b.active > 0 && time.Since(b.since) < backlogLongest {
+		time.AfterFunc(backlogLinger, b.look)
+		b.mu.Unlock()
+		return
+	}
+	b.timed = false
+	all := b.take()
+	b.mu.Unlock()
+	if len(all) > 0 {
+		b.notify(all)
+	}
 }

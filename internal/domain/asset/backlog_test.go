@@ -3,6 +3,8 @@ package asset_test
 import (
 	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -18,35 +20,76 @@ func (oneIntent) Create(_ context.Context, n asset.New) (asset.Stored, error) {
 	return asset.Stored{Intents: []outbox.Intent{{WorkflowID: n.Hash.String()}}}, nil
 }
 
-// notified collects what is to be done at once.
-type notified []outbox.Intent
+// uploads is a service whose uploads leave intents, and the intents that it gave out.
+type uploads struct {
+	t       *testing.T
+	service *asset.Service
+	begun   chan []outbox.Intent
+}
 
-func (k *notified) Notify(intents []outbox.Intent) { *k = append(*k, intents...) }
+func newUploads(t *testing.T) *uploads {
+	u := &uploads{t: t, begun: make(chan []outbox.Intent, 100)}
+	u.service = asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: func(intents []outbox.Intent) { u.begun <- intents }})
+	return u
+}
 
-func TestIngestionOfABurstWaitsForItsUploads(t *testing.T) {
+func (u *uploads) receive(data string) *asset.Incoming {
+	in, err := u.service.Receive(u.t.Context(), "a", nil)
+	require.NoError(u.t, err)
+	_, err = in.Write([]byte(data))
+	require.NoError(u.t, err)
+	return in
+}
+
+func (u *uploads) create(in *asset.Incoming) {
+	_, err := u.service.Create(u.t.Context(), in, nil, asset.Spec{Account: "a"})
+	require.NoError(u.t, err)
+	require.NoError(u.t, in.Drop())
+}
+
+func TestIngestionsOfSeveralUploadsBeginTogether(t *testing.T) {
 	t.Parallel()
-	var now notified
-	s := asset.NewService(oneIntent{}, mem.New(), asset.Options{Notify: now.Notify})
-	receive := func(data string) *asset.Incoming {
-		in, err := s.Receive(t.Context(), "a", nil)
-		require.NoError(t, err)
-		_, err = in.Write([]byte(data))
-		require.NoError(t, err)
-		return in
-	}
-	create := func(in *asset.Incoming) {
-		_, err := s.Create(t.Context(), in, nil, asset.Spec{Account: "a"})
-		require.NoError(t, err)
-		require.NoError(t, in.Drop())
-	}
-	first, second, refused := receive("1"), receive("2"), receive("3")
-	create(first)
-	require.Empty(t, now, "others are under way")
-	require.NoError(t, refused.Drop())
-	require.NoError(t, refused.Drop(), "a second time changes nothing")
-	require.Empty(t, now)
-	create(second)
-	require.Len(t, now, 2, "the last one starts what waits")
-	create(receive("4"))
-	require.Len(t, now, 3, "one that is alone waits for nobody")
+	synctest.Test(t, func(t *testing.T) {
+		u, began := newUploads(t), time.Now()
+		for range 3 {
+			u.create(u.receive("one after the other"))
+		}
+		require.Len(t, <-u.begun, 3)
+		require.Less(t, time.Since(began), time.Second, "nothing else was under way")
+	})
+}
+
+func TestIngestionsWaitForUploadsThatAreUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u := newUploads(t)
+		slow, refused := u.receive("slow"), u.receive("refused")
+		u.create(u.receive("quick"))
+		time.Sleep(time.Second) // of the test's own clock
+		require.Empty(t, u.begun, "others are under way")
+		require.NoError(t, refused.Drop())
+		require.NoError(t, refused.Drop(), "a second time changes nothing")
+		u.create(slow)
+		require.Len(t, <-u.begun, 2)
+
+		began, held := time.Now(), u.receive("held")
+		u.create(u.receive("quick"))
+		require.Len(t, <-u.begun, 1)
+		require.Less(t, time.Since(began), 5*time.Second, "an upload that takes long holds up nothing for long")
+		require.NoError(t, held.Drop())
+	})
+}
+
+func TestAFullBatchOfIngestionsWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		u, began := newUploads(t), time.Now()
+		held := u.receive("held")
+		for range 64 {
+			u.create(u.receive("quick"))
+		}
+		require.Len(t, <-u.begun, 64)
+		require.Zero(t, time.Since(began))
+		require.NoError(t, held.Drop())
+	})
 }

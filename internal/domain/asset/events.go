@@ -49,8 +49,9 @@ type CreatedV1 struct {
 
 // VerifiedV1 records that the stored bytes were read again and hashed. OK reports whether the hash matches.
 type VerifiedV1 struct {
-	OK   bool  `json:"ok"`
-	Size int64 `json:"size"`
+	OK       bool   `json:"ok"`
+	Size     int64  `json:"size"`
+	Workflow string `json:"workflow,omitempty"` // that looked into several assets; absent = the asset's own
 }
 
 // ScannedV1 records the result of a scan.

@@ -26,7 +26,7 @@ func (a *Asset) apply(rec eventlog.Recorded, data any, at time.Time) {
 	case CreatedV1:
 		a.created(rec, e, at)
 	case VerifiedV1:
-		a.VerifiedAt, a.Damaged = &at, !e.OK
+		a.VerifiedAt, a.Damaged, a.VerifiedBy = &at, !e.OK, e.Workflow
 	case ScannedV1:
 		a.scanned(e.Scan)
 	case RetentionExtendedV1:

@@ -95,7 +95,9 @@ func NewService(store Store, blobs blob.Store, opts Options) *Service {
 	if opts.Now == nil {
 		opts.Now = time.Now
 	}
-	return &Service{store: store, blobs: blobs, opts: opts}
+	s := &Service{store: store, blobs: blobs, opts: opts}
+	s.backlog.notify = s.notify
+	return s
 }
 
 // Spec holds the fields of an asset that a client sets.
@@ -153,7 +155,7 @@ func (s *Service) Receive(ctx context.Context, account string, expected *blob.Re
 		return nil, fmt.Errorf("begin an upload: %w", err)
 	}
 	s.backlog.begin()
-	in.over = sync.OnceFunc(func() { s.notify(s.backlog.end()) })
+	in.over = sync.OnceFunc(s.backlog.end)
 	return in, nil
 }
 

@@ -21,6 +21,9 @@ const (
 	StartExport   Kind = "start_export"    // payload: export.Ref
 	StartDownload Kind = "start_download"  // payload: download.Ref
 	Cancel        Kind = "cancel"          // no payload
+
+	// StartIngests is never recorded: a Joiner makes it of several StartIngest.
+	StartIngests Kind = "start_ingests" // payload: []asset.IngestRef
 )
 
 // Intent is one recorded request to Temporal.
@@ -30,12 +33,22 @@ type Intent struct {
 	Kind       Kind
 	Payload    json.RawMessage
 	Attempts   int
+	With       []int64 // further intents that are delivered with this one; see Joiner
 }
+
+// ids returns the intent's own id and those of the intents that are delivered with it.
+func (in Intent) ids() []int64 { return append([]int64{in.ID}, in.With...) }
 
 // Starter delivers intents to Temporal. Deliver must be idempotent: starting a workflow that
 // exists, and canceling one that does not, are successes.
 type Starter interface {
 	Deliver(ctx context.Context, in Intent) error
+}
+
+// Joiner is a Starter that delivers some intents together at less cost. Join returns the intents that are to be delivered
+// in place of the given ones; each given id is in one of them, as its ID or in With.
+type Joiner interface {
+	Join(intents []Intent) []Intent
 }
 
 // Store keeps intents until they are delivered.

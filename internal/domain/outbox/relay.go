@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
 	"time"
@@ -26,15 +27,19 @@ type Relay struct {
 	*queue.Runner[Intent]
 	store Store
 	log   *slog.Logger
+	join  func([]Intent) []Intent
 	done  chan int64
 }
 
 // NewRelay returns a Relay that looks for due intents every so often, and less and less often while there are none; Run
 // starts it. Notify may be called before Run.
 func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duration) *Relay {
-	r := &Relay{store: store, log: log, done: make(chan int64, 1024)}
+	r := &Relay{store: store, log: log, join: joiner(starter), done: make(chan int64, 1024)}
 	r.Runner = queue.NewRunner(queue.Worker[Intent]{
-		Claim: store.Claim,
+		Claim: func(ctx context.Context, free int, lease time.Duration) ([]Intent, error) {
+			due, err := store.Claim(ctx, free, lease)
+			return r.join(due), err
+		},
 		Tried: func(in Intent) int { return in.Attempts },
 		Attempt: func(ctx context.Context, in Intent) queue.Outcome {
 			if err := starter.Deliver(ctx, in); err != nil {
@@ -47,6 +52,17 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 	return r
 }
 
+// joiner returns how a starter joins intents; one that is no Joiner delivers each by itself.
+func joiner(s Starter) func([]Intent) []Intent {
+	if j, ok := s.(Joiner); ok {
+		return j.Join
+	}
+	return func(intents []Intent) []Intent { return intents }
+}
+
+// Notify has recorded intents delivered at once. It never blocks: when too many wait, the rest is left to be claimed.
+func (r *Relay) Notify(intents []Intent) { r.Runner.Notify(r.join(intents)) }
+
 // Run delivers intents until ctx ends, and then finishes the running attempts.
 func (r *Relay) Run(ctx context.Context) error {
 	var sweeper sync.WaitGroup
@@ -58,11 +74,17 @@ func (r *Relay) Run(ctx context.Context) error {
 
 func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
 	if o.State == queue.Done {
-		r.done <- in.ID
+		for _, id := range in.ids() {
+			r.done <- id
+		}
 		return nil
 	}
 	r.log.Warn("intent delivery failed; it will be retried", "workflow_id", in.WorkflowID, "kind", in.Kind, "attempts", in.Attempts, "error", o.Err)
-	return r.store.Retry(ctx, in.ID, o.Pause, fault.Sentence(o.Err))
+	var failed []error
+	for _, id := range in.ids() {
+		failed = append(failed, r.store.Retry(ctx, id, o.Pause, fault.Sentence(o.Err)))
+	}
+	return errors.Join(failed...)
 }
 
 // linger is how long delivered intents are gathered before one statement deletes them. The deletion is not urgent,

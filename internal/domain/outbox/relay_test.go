@@ -63,13 +63,15 @@ func (e *engine) Deliver(_ context.Context, in outbox.Intent) error {
 		e.failures[in.ID]--
 		return errors.New("the engine is away")
 	}
+	if e.delivered == nil {
+		e.delivered = map[int64]int{}
+	}
 	e.delivered[in.ID]++
 	return nil
 }
 
-func start(t *testing.T, store *table, starter *engine) *outbox.Relay {
+func start(t *testing.T, store *table, starter outbox.Starter) *outbox.Relay {
 	t.Helper()
-	starter.delivered = map[int64]int{}
 	r := outbox.NewRelay(store, starter, slog.New(slog.DiscardHandler), time.Millisecond)
 	ctx, cancel := context.WithCancel(t.Context())
 	stopped := make(chan error, 1)
@@ -126,6 +128,33 @@ func TestAFailedIntentIsTriedUntilItSucceeds(t *testing.T) {
 	store.mu.Lock()
 	defer store.mu.Unlock()
 	require.Equal(t, []int64{7, 7, 7}, store.retried)
+}
+
+// pairs is an engine that takes two intents at a time.
+type pairs struct{ engine }
+
+func (*pairs) Join(intents []outbox.Intent) []outbox.Intent {
+	var out []outbox.Intent
+	for i := 0; i+1 < len(intents); i += 2 {
+		in := intents[i]
+		in.With = []int64{intents[i+1].ID}
+		out = append(out, in)
+	}
+	return append(out, intents[len(intents)/2*2:]...)
+}
+
+func TestJoinedIntentsAreForgottenTogether(t *testing.T) {
+	t.Parallel()
+	store, starter := newTable(outbox.Intent{ID: 4}, outbox.Intent{ID: 5}), &pairs{engine{failures: map[int64]int{1: 1}}}
+	r := start(t, store, starter)
+	r.Notify([]outbox.Intent{{ID: 1}, {ID: 2}, {ID: 3}})
+	require.ElementsMatch(t, []int64{1, 2, 3, 4, 5}, store.await(t, 5))
+	store.mu.Lock()
+	defer store.mu.Unlock()
+	require.Equal(t, []int64{1, 2}, store.retried, "the one that is delivered with another is due again with it")
+	starter.mu.Lock()
+	defer starter.mu.Unlock()
+	require.NotContains(t, starter.delivered, int64(5), "what is claimed is joined too")
 }
 
 func TestNotifyNeverBlocks(t *testing.T) {

@@ -1,6 +1,7 @@
 package records
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
@@ -33,7 +34,7 @@ var (
 		if a.Producer != nil {
 			return nil // the workflow of its job has saved and hashed the asset
 		}
-		return []engine.Execution{{Run: 1, Workflow: a.ID.WorkflowID()}}
+		return []engine.Execution{{Run: 1, Workflow: cmp.Or(a.VerifiedBy, a.ID.WorkflowID())}}
 	}}
 )
 

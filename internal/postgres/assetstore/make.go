@@ -46,13 +46,18 @@ type history struct {
 // the previous holder committed.
 func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 	queueTaken(q, n)
-	const lock = `select pg_advisory_xact_lock(hashtextextended($1, $2))`
-	if n.Place != nil {
-		q.Queue(lock, keyOfName(n.Account, *n.Place), lockOfNames)
+	bytes := n.Account + "\x1f" + n.Hash.Hex()
+	if n.Place != nil { // the name first: arguments are evaluated in their order
+		q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2)), pg_advisory_xact_lock(hashtextextended($3, $4))`,
+			keyOfName(n.Account, *n.Place), lockOfNames, bytes, lockOfBytes)
+	} else {
+		q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, bytes, lockOfBytes)
 	}
-	q.Queue(lock, n.Account+"\x1f"+n.Hash.Hex(), lockOfBytes)
-	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)
-		from files where account = $1 and hash = $2 and not rejected and `+alive, n.Account, n.Hash[:]).
+	if n.Deadline == nil { // which no deadline in force is later than
+		q.Queue(`select exists (select`+ofBytes+`)`, n.Account, n.Hash[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&st.held) })
+		return
+	}
+	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)`+ofBytes, n.Account, n.Hash[:]).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
 }
 
@@ -84,16 +89,22 @@ func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
 		QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&st.same.id)) })
 	q.Queue(eventsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
-	queueLike(q, n, st)
-}
-
-// queueLike reads the newest asset of the same bytes.
-func queueLike(q *pgx.Batch, n asset.New, st *bytesState) {
 	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, n.Account, n.Hash[:]).
 		QueryRow(func(row pgx.Row) error {
 			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
 		})
 	q.Queue(eventsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
+}
+
+// queueKnown reads an upload of the same bytes that was looked into: any, so that however many there are, one row is read.
+func queueKnown(q *pgx.Batch, n asset.New, st *bytesState) {
+	q.Queue(eventsOf+ofBytes+` and ingest_since is null and job_id is null limit 1`+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(func(rows pgx.Rows) error {
+		err := st.like.read(rows)
+		if len(st.like.events) > 0 {
+			st.like.id, _ = asset.IDOfStream(st.like.events[0].Stream)
+		}
+		return err
+	})
 }
 
 // tagsOf returns the tags of a new asset; the column knows no null.
@@ -175,7 +186,7 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 		look := func(q *pgx.Batch) {
 			queueBytesState(q, n, &st)
 			if !n.Fresh {
-				queueLike(q, n, &st)
+				queueKnown(q, n, &st)
 			}
 		}
 		return postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
@@ -335,7 +346,7 @@ func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch
 	if n.ContentType == "" {
 		n.ContentType = st.kind
 	}
-	known, err := s.known(ctx, db, st, n.Size)
+	known, _, _, err := s.known(ctx, db, st, n.Size)
 	if err != nil {
 		return making{}, err
 	}
@@ -348,24 +359,24 @@ func (s *Store) queueUpload(ctx context.Context, db postgres.Tx, q *pgx.Batch, n
 	if st.like.id == "" {
 		return s.queueAsset(q, n, name, st)
 	}
-	known, err := s.known(ctx, db, st, n.Size)
+	known, width, height, err := s.known(ctx, db, st, n.Size)
 	if err != nil {
 		return making{}, err
 	}
 	if len(known) > 0 && n.Width == 0 {
-		n.Width, n.Height = st.wide, st.high
+		n.Width, n.Height = width, height
 	}
 	return s.queueAsset(q, n, name, st, known...)
 }
 
-// known returns the events of what the account's newest asset of these bytes says of them, nothing while that is not all
-// that an ingestion finds out.
-func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) ([]any, error) {
+// known returns the events of what another asset of the account says of these bytes, with the pixels of an image, nothing
+// while that is not all that an ingestion finds out.
+func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) (events []any, width, height int, err error) {
 	state, err := s.foldOn(ctx, db, st.like)
 	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
-		return nil, err
+		return nil, 0, 0, err
 	}
-	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, nil
+	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, state.Width, state.Height, nil
 }
 
 // queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not
