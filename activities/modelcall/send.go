@@ -2,6 +2,7 @@ package modelcall
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -46,8 +47,19 @@ func (d *prepared) Dispatching() call.DispatchingV1 {
 	return call.DispatchingV1{Run: d.run.Run, Token: d.token, Worker: d.m.Worker}
 }
 
+// startWithin is how long the workflow of a call that this process sends waits for the end of the exchange: well below
+// the time after which a relay takes its intent from the outbox.
+const startWithin = time.Second
+
 // Send implements call.Attempt.
-func (d *prepared) Send() {
+func (d *prepared) Send(over func()) {
+	over = sync.OnceFunc(over)
+	late := time.AfterFunc(startWithin, over)
+	go func() {
+		<-d.x.done
+		late.Stop()
+		over()
+	}()
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
 		ctx, span := telemetry.BeginFor(ctx, string(d.run.Call), "send call") // the id is that of the request
 		step, err := d.m.converse(ctx, d.run, d.conv, d.sink)

@@ -40,7 +40,7 @@ func (in *Instance) openModels(context.Context) (err error) {
 	if err := in.extendClasses(in.catalog.Snapshot()); err != nil {
 		return err
 	}
-	in.credits = accountstore.NewCredits(in.pool, in.events)
+	in.credits, in.callEnds = accountstore.NewCredits(in.pool, in.events), call.NewWatch(in.types)
 	in.calls = callstore.New(in.pool, in.events, in.credits)
 	return nil
 }
@@ -66,25 +66,15 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 
 // callService accepts model calls for the API, and tells those who wait of their end.
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
-	watch := call.NewWatch(in.types)
-	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { watch.See(events) }) })
+	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Notify, Watch: watch, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Credits: in.recent, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process dispatches, too
 		deps.Sender = in.models
 	}
 	return call.NewService(deps)
-}
-
-// funds tells whether an account can pay at all.
-type funds struct{ credits *accountstore.Credits }
-
-// Funded implements call.Credits.
-func (f funds) Funded(ctx context.Context, account string) (bool, error) {
-	b, err := f.credits.Balance(ctx, account)
-	return b.Covers(), err
 }
 
 // CallLimits implements call.Tiers.
@@ -99,7 +89,11 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	if t.Accounts == nil {
 		return l, nil
 	}
-	a, err := t.Accounts(ctx, id)
+	look := t.Accounts
+	if t.Recent != nil {
+		look = t.Recent.Account
+	}
+	a, err := look(ctx, id)
 	if err != nil {
 		return call.Limits{}, err
 	}
@@ -121,6 +115,7 @@ func (in *Instance) openSender(context.Context) error {
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.worker, Log: in.log,
+		Heard: in.callEnds.See,
 	})
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
@@ -116,6 +117,7 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 type Tiers struct {
 	Cfg      config.Config
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
+	Recent   *accountstore.Recent                                          // what limits of calls are read from, where it is known; nil: from Accounts
 }
 
 // CheckLabels implements job.Labels.

@@ -27,7 +27,7 @@ type unsent struct {
 	run call.Run
 }
 
-func (unsent) Send() {}
+func (unsent) Send(func()) {}
 
 func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) {
 	t.Parallel()

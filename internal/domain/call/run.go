@@ -197,8 +197,9 @@ func (s *Service) acceptAndSend(ctx context.Context, n NewCall) (Admission, *Key
 		attempt.Discard(err != nil && !errors.As(err, &refused))
 		return admission, rec, err
 	}
-	attempt.Send() // the caller waits for this attempt, not for the workflow
-	s.Notify(admission.Intents)
+	// The caller waits for this attempt, not for the workflow. One that starts behind the attempt finds what came of it, and
+	// ends in its first task.
+	attempt.Send(func() { s.Notify(admission.Intents) })
 	return admission, nil, nil
 }
 

@@ -58,8 +58,8 @@ type Credits interface {
 }
 
 // Sender sends a call from the process that accepts it, if that process also dispatches calls. The event
-// call.dispatching is then recorded with the call itself, and its workflow, which starts a few milliseconds later, finds
-// the exchange under way. This saves a waiting caller the time that Temporal takes to start the workflow.
+// call.dispatching is then recorded with the call itself, and its workflow, which starts later, finds the exchange over or
+// under way. This saves a waiting caller the time that Temporal takes to start the workflow.
 type Sender interface {
 	// Prepare prepares to send a call that is about to be recorded. It returns nil if this process does not dispatch
 	// now; then the call's workflow sends the call.
@@ -70,8 +70,9 @@ type Sender interface {
 type Attempt interface {
 	// Dispatching returns the event to record before the call is sent.
 	Dispatching() DispatchingV1
-	// Send sends the call. The event must have been recorded.
-	Send()
+	// Send sends the call. The event must have been recorded. over is called when the outcome of the exchange is
+	// recorded, or the exchange takes long.
+	Send(over func())
 	// Discard gives the attempt up without sending. uncertain means that the event may have been recorded
 	// nevertheless.
 	Discard(uncertain bool)

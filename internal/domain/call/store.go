@@ -159,8 +159,9 @@ type Ending struct {
 
 // Ended is the result of End.
 type Ended struct {
-	Applied bool // false: the call had ended already
-	Intents []outbox.Intent
+	Applied  bool // false: the call had ended already
+	Intents  []outbox.Intent
+	Recorded []eventlog.Recorded // what was appended
 }
 
 // Cancellation is the result of Cancel.

@@ -24,6 +24,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	var l admissionState
 	var freed *unit
 	var intents []outbox.Intent
+	var queued *eventstore.Queued
 	look := func(q *pgx.Batch) {
 		queueLockAdmission(q, e.Account, &l)
 		s.slots.Leave(q, e.Account, string(e.Call), &freed)
@@ -41,7 +42,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		}
 		intents = started
 		queueLeft(q, e)
-		_, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed == nil)}, appends, admitted))
+		queued, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed == nil)}, appends, admitted))
 		return err
 	})
 	switch {
@@ -51,7 +52,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 		return call.Ended{}, postgres.Classify(err, "end call "+string(e.Call))
 	}
 	s.events.Wake()
-	return call.Ended{Applied: true, Intents: intents}, nil
+	return call.Ended{Applied: true, Intents: intents, Recorded: queued.Recorded()}, nil
 }
 
 // refusedCallEnd returns no error if the call has ended already, and an error if the log refuses the event otherwise.
@@ -101,6 +102,11 @@ func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionSta
 	}
 }
 
+// keepBodies has what a call that ends refers to kept for its retention: the request, and the answer.
+const keepBodies = `with answer as (insert into call_blobs (call_id, ref, keep_until)
+		select $1, ref, now() + $2::interval from unnest($3::bytea[]) as r (ref) on conflict do nothing)
+	update call_blobs set keep_until = now() + $2::interval where call_id = $1`
+
 // queueLeft queues the statements that update the rows of a call that ends.
 func queueLeft(q *pgx.Batch, e call.Ending) {
 	if e.Charged != 0 {
@@ -109,11 +115,11 @@ func queueLeft(q *pgx.Batch, e call.Ending) {
 	if e.ReleaseKey {
 		q.Queue(`delete from call_keys where call_id = $1 and account = $2`, e.Call, e.Account)
 	}
-	q.Queue(`update call_blobs set keep_until = now() + $2::interval where call_id = $1`, e.Call, call.Retention)
-	for _, body := range e.Keep {
-		q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, now() + $3::interval) on conflict do nothing`,
-			e.Call, body.Ref[:], call.Retention)
+	refs := make([][]byte, len(e.Keep))
+	for i := range e.Keep {
+		refs[i] = e.Keep[i].Ref[:]
 	}
+	q.Queue(keepBodies, e.Call, call.Retention, refs)
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
