@@ -46,9 +46,9 @@ type Deps struct {
 	Provider call.Provider
 	Hosts    Hosts
 	Tiers    call.Tiers
-	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
+	Notify   func([]outbox.Intent)     // wakes the relay for intents that are due now
 	Heard    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
-	Worker   string                // unique name of this process, under which it records heartbeats
+	Worker   string                    // unique name of this process, under which it records heartbeats
 	Log      *slog.Logger
 }
 
