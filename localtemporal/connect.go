@@ -48,7 +48,7 @@ func (d *patientDriver) CreateConnection(dsn string) (*sqlx.DB, error) {
 		}
 		return &serverConn{conn}, nil
 	}
-	connector := patientConnector{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(storeDurations))}
+	connector := patientConnector{stdlib.GetConnector(*cfg, stdlib.OptionAfterConnect(storeDurations), stdlib.OptionShouldPing(doubtful))}
 	db := sqlx.NewDb(sql.OpenDB(connector), "pgx")
 	if err := db.Ping(); err != nil {
 		return nil, errors.Join(err, db.Close())
@@ -61,6 +61,19 @@ func storeDurations(_ context.Context, conn *pgx.Conn) error {
 	conn.TypeMap().RegisterDefaultPgType(time.Duration(0), "int8")
 	conn.TypeMap().RegisterDefaultPgType((*time.Duration)(nil), "int8")
 	return nil
+}
+
+// pingAfter is how long a connection must have been idle to be tried before it is used, even if nothing is wrong with it.
+const pingAfter = time.Minute
+
+// doubtful reports whether a connection must be tried before it is used. By default each is that was idle for a second: of
+// a server with little to do, that is a transaction for each statement.
+func doubtful(_ context.Context, idle stdlib.ShouldPingParams) bool {
+	if idle.IdleDuration < time.Second || idle.IdleDuration > pingAfter {
+		return idle.IdleDuration > pingAfter
+	}
+	conn, ok := idle.Conn.PgConn().Conn().(*serverConn)
+	return !ok || !conn.silent()
 }
 
 // patientConnector opens connections, and waits while PostgreSQL is away.
@@ -123,6 +136,24 @@ func (c *serverConn) Read(p []byte) (int, error) {
 func (c *serverConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
 	return n, goneAs(err)
+}
+
+// silent reports whether the connection is open and has nothing to read, as one between two statements has.
+func (c *serverConn) silent() bool {
+	socket, ok := c.Conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	silent := false
+	err = raw.Control(func(fd uintptr) {
+		_, _, err := syscall.Recvfrom(int(fd), make([]byte, 1), syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		silent = errors.Is(err, syscall.EAGAIN)
+	})
+	return silent && err == nil
 }
 
 func goneAs(err error) error {

@@ -35,6 +35,7 @@ type options struct {
 	logLevel     string
 	logFile      string
 	tethered     bool
+	profiles     int  // loopback port of the profiles of Go's runtime, 0 = none
 	version      bool // print the version and do nothing else
 }
 
@@ -55,6 +56,7 @@ func parse(args []string) (options, error) {
 	f.StringVar(&o.logLevel, "log-level", "warn", "debug, info, warn, error or fatal")
 	f.StringVar(&o.logFile, "log-file", "", "file for the log, which is kept below 20 MB with two earlier ones; empty = standard error")
 	f.BoolVar(&o.tethered, "exit-with-stdin", false, "stop when standard input ends, as it does with the process that started this one")
+	f.IntVar(&o.profiles, "profile-port", 0, "port on loopback for the profiles of Go's runtime, below /debug/pprof; 0 = none")
 	f.BoolVar(&o.version, "version", false, "print the version and exit")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -100,7 +102,9 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	stopServer, err := startServer(o, settled, logger)
+	values := &settings{StaticClient: tuning()}
+	values.settled.Store(settled)
+	stopServer, err := startServer(o, values, logger)
 	if err != nil {
 		return err
 	}
@@ -108,6 +112,7 @@ func run(ctx context.Context, o options) error {
 	if err := registerNamespace(ctx, o); err != nil {
 		return err
 	}
+	values.settled.Store(true)
 	ui, stopUI := startUI(o, logger)
 	defer stopUI()
 	fmt.Printf("ready frontend=%s ui=%s\n", o.frontend, ui)

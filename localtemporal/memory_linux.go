@@ -10,9 +10,9 @@ import (
 // Bounds of the memory, which three programs share. What the server needs at once is far less than the least.
 const (
 	lazyCollection = 400 // heap growth between two collections, in percent, below the bound
-	memoryShare    = 8   // of the machine's memory
-	leastMemory    = 256 << 20
-	mostMemory     = 384 << 20
+	memoryShare    = 16  // of the machine's memory
+	leastMemory    = 192 << 20
+	mostMemory     = 224 << 20
 )
 
 // tuneMemory lets the collector be lazy up to a bound: the live heap of a small server is small, and it would

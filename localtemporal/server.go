@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"go.temporal.io/server/common/cluster"
@@ -15,12 +16,27 @@ import (
 	"go.temporal.io/server/common/metrics"
 	"go.temporal.io/server/common/primitives"
 	"go.temporal.io/server/temporal"
+
+	"github.com/millrace-dev/millrace/localtemporal/datastore"
 )
 
-// tuning is what makes a small server quick; each figure replaces a default for large clusters. A settled server has its
-// namespace already.
-func tuning(settled bool) dynamicconfig.StaticClient {
-	values := dynamicconfig.StaticClient{
+// settings are the figures of tuning, apart from how often namespaces are read: that is rare once the server has its own.
+type settings struct {
+	dynamicconfig.StaticClient
+	settled atomic.Bool
+}
+
+// GetValue implements dynamicconfig.Client.
+func (s *settings) GetValue(key dynamicconfig.Key) []dynamicconfig.ConstrainedValue {
+	if key == dynamicconfig.NamespaceCacheRefreshInterval.Key() && s.settled.Load() {
+		return []dynamicconfig.ConstrainedValue{{Value: settledRefresh}}
+	}
+	return s.StaticClient.GetValue(key)
+}
+
+// tuning is what makes a small server quick; each figure replaces a default for large clusters.
+func tuning() dynamicconfig.StaticClient {
+	return dynamicconfig.StaticClient{
 		// One partition: with four, a lone task may wait for the forwarder, which moves ten a second.
 		dynamicconfig.MatchingNumTaskqueueReadPartitions.Key():  1,
 		dynamicconfig.MatchingNumTaskqueueWritePartitions.Key(): 1,
@@ -60,14 +76,10 @@ func tuning(settled bool) dynamicconfig.StaticClient {
 		dynamicconfig.MatchingPersistenceMaxQPS.Key():                    50_000,
 		dynamicconfig.HistoryPersistenceMaxQPS.Key():                     50_000,
 	}
-	if settled {
-		// Each of the four services reads all namespaces this often, to learn of new ones.
-		values[dynamicconfig.NamespaceCacheRefreshInterval.Key()] = settledRefresh
-	}
-	return values
 }
 
-// settledRefresh replaces two seconds once the namespace of the service is there.
+// settledRefresh is how often each of the four services reads all namespaces, to learn of new ones, once the namespace of this
+// server is there. By default it is two seconds.
 const settledRefresh = 30 * time.Second
 
 // servicesStart is a little less than whoever starts this process waits for it.
@@ -77,7 +89,7 @@ const servicesStart = 4 * time.Minute
 const shards = 4
 
 // startServer starts the four services and returns how to stop them.
-func startServer(o options, settled bool, logger log.Logger) (stop func(), err error) {
+func startServer(o options, values *settings, logger log.Logger) (stop func(), err error) {
 	ports, err := o.ports()
 	if err != nil {
 		return nil, err
@@ -86,8 +98,9 @@ func startServer(o options, settled bool, logger log.Logger) (stop func(), err e
 		temporal.WithConfig(o.serverConfig(ports)),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithLogger(logger),
-		temporal.WithDynamicConfigClient(tuning(settled)),
+		temporal.WithDynamicConfigClient(values),
 		temporal.WithCustomMetricsHandler(metrics.NoopMetricsHandler),
+		temporal.WithCustomDataStoreFactory(datastore.Opener{Database: *o.sql(o.database)}),
 		temporal.WithStaticHosts(map[primitives.ServiceName]static.Hosts{
 			primitives.FrontendService: static.SingleLocalHost(o.frontend),
 			primitives.HistoryService:  static.SingleLocalHost(loopback(ports[0])),
@@ -119,12 +132,14 @@ func (o options) serverConfig(ports []int) *config.Config {
 	return &config.Config{
 		// The services may take twice as long to start. By default they have 15 s, after which the process ends: on a
 		// machine that is busy for longer, it would begin again and again.
-		Global: config.Global{Membership: config.Membership{MaxJoinDuration: servicesStart / 2}},
+		Global: config.Global{
+			Membership: config.Membership{MaxJoinDuration: servicesStart / 2}, PProf: config.PProf{Host: "127.0.0.1", Port: o.profiles},
+		},
 		Persistence: config.Persistence{
 			DefaultStore: "main", VisibilityStore: "visibility", NumHistoryShards: shards,
 			DataStores: map[string]config.DataStore{
-				"main":       {SQL: o.sql(o.database)},
-				"visibility": {SQL: o.sql(o.database + "_visibility")},
+				"main":       {CustomDataStoreConfig: &config.CustomDatastoreConfig{Name: "main", IndexName: o.database}}, // datastore.Opener
+				"visibility": {SQL: o.listSQL()},
 			},
 		},
 		ClusterMetadata: &cluster.Config{
@@ -155,6 +170,15 @@ func (o options) sql(database string) *config.SQL {
 		ConnectAddr: net.JoinHostPort("127.0.0.1", strconv.Itoa(o.postgresPort)), ConnectProtocol: "tcp",
 		Connect: open, ConnectAttributes: o.attributes(), MaxConns: o.maxConns, MaxIdleConns: o.maxConns, MaxConnLifetime: time.Hour,
 	}
+}
+
+// listSQL is sql of the list of workflows. Its commits do not wait for the disk: each is made for a task of the main database,
+// which is deleted later. Both databases have one log, of which a crash of the machine loses the end only: with the commit, the
+// deletion is lost, and the server does the task again.
+func (o options) listSQL() *config.SQL {
+	list := o.sql(o.database + "_visibility")
+	list.ConnectAttributes["synchronous_commit"] = "off"
+	return list
 }
 
 // innerPorts are three of services and four of their membership listeners.
