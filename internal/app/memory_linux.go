@@ -9,7 +9,7 @@ import (
 
 // lazyCollection is the heap growth between two collections while memory is plenty. A service of small
 // jobs has a small live heap, and would otherwise spend a good part of its time collecting it.
-const lazyCollection = 400
+const lazyCollection = 200
 
 // tuneMemory lets the collector be lazy below half of the machine's memory and eager towards it, so
 // that pictures in flight cannot pile up. GOGC and GOMEMLIMIT win.
