@@ -27,10 +27,12 @@ func run(ctx context.Context) (err error) {
 	clients := flag.Int("clients", 20, "clients at once; uploads have 8")
 	idle := flag.Duration("idle", 10*time.Second, "how long the idle service is measured")
 	profile := flag.String("profile", "", "file for a CPU profile of the service under all kinds of work; nothing is measured then")
+	temporal := flag.String("profile-temporal", "", "file for one of Temporal meanwhile")
+	heaps := flag.String("heaps", "", "prefix of files for profiles of the heaps after the work")
 	statements := flag.Int("statements", 0, "print so many of the most frequent statements of each kind of work")
 	only := flag.String("only", "", "kinds to measure, separated by commas; empty = all")
 	flag.Parse()
-	s, err := harness.StartCounted(ctx)
+	s, err := harness.StartCounted(ctx, *temporal != "" || *heaps != "")
 	if err != nil {
 		return err
 	}
@@ -42,7 +44,7 @@ func run(ctx context.Context) (err error) {
 	defer func() { err = errors.Join(err, m.Close(ctx)) }()
 	var env []string
 	inner := ""
-	if *profile != "" {
+	if *profile != "" || *heaps != "" {
 		if inner, err = harness.FreeAddress(); err != nil {
 			return err
 		}
@@ -64,7 +66,7 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 	if *profile != "" {
-		return b.profile(ctx, inner, *profile)
+		return b.profile(ctx, map[string]string{*profile: inner, *temporal: s.Profiles})
 	}
 	nothing, err := m.Idle(ctx, *idle)
 	if err != nil {
@@ -91,13 +93,18 @@ func run(ctx context.Context) (err error) {
 	if err := harness.Print(os.Stdout, costs...); err != nil {
 		return err
 	}
+	if *heaps != "" {
+		if err := errors.Join(harness.Heap(ctx, inner, *heaps+"millrace"), harness.Heap(ctx, s.Profiles, *heaps+"temporal")); err != nil {
+			return err
+		}
+	}
 	postgres, engine, service := s.PeakMemory()
 	fmt.Printf("peak memory: millrace %d MiB, temporal %d MiB, postgresql's first process %d MiB\n", service, engine, postgres)
 	return nil
 }
 
-// profile records what the service does while all kinds of work go on.
-func (b *bench) profile(ctx context.Context, inner, path string) error {
+// profile records what processes do while all kinds of work go on: files by their names, "" = none, from those addresses.
+func (b *bench) profile(ctx context.Context, files map[string]string) error {
 	const seconds = 40
 	working, stop := context.WithCancel(ctx)
 	defer stop()
@@ -108,7 +115,11 @@ func (b *bench) profile(ctx context.Context, inner, path string) error {
 			return err
 		})
 	}
-	group.Go(func() error { return harness.Profile(ctx, inner, seconds-2, path) })
+	for path, address := range files {
+		if path != "" {
+			group.Go(func() error { return harness.Profile(ctx, address, seconds-2, path) })
+		}
+	}
 	return group.Wait()
 }
 

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -37,11 +38,17 @@ func NewMeter(ctx context.Context, s *Service) (*Meter, error) {
 // Close ends the meter's connection.
 func (m *Meter) Close(ctx context.Context) error { return m.db.Close(context.WithoutCancel(ctx)) }
 
-// StartCounted is Start with a PostgreSQL that counts statements, which a Meter needs.
-func StartCounted(ctx context.Context) (*Service, error) {
+// StartCounted is Start with a PostgreSQL that counts statements, which a Meter needs, and with profiles of Temporal's runtime
+// if they are asked for.
+func StartCounted(ctx context.Context, profiled bool) (*Service, error) {
 	s, err := Start(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if profiled {
+		if s.Profiles, err = FreeAddress(); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
 	}
 	if err := s.countStatements(ctx); err != nil {
 		return nil, fmt.Errorf("count statements: %w; %w", err, s.Close())
@@ -65,8 +72,7 @@ func (s *Service) countStatements(ctx context.Context) error {
 	if err := s.Stack.Close(ctx); err != nil {
 		return err
 	}
-	s.Stack, err = startStack(ctx, s.Dir)
-	return err
+	return s.startStack(ctx)
 }
 
 // connectAdmin connects beside the databases that are measured.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -22,9 +23,10 @@ import (
 // Service is the running servers and the service.
 type Service struct {
 	*localstack.Stack
-	Base    string // of the service's API, once Serve was called
-	Dir     string
-	service *child.Process
+	Base     string // of the service's API, once Serve was called
+	Dir      string
+	Profiles string // address of the profiles of Temporal's runtime, "" = none
+	service  *child.Process
 }
 
 // Start starts PostgreSQL, with fsync as in local mode, and Temporal.
@@ -33,18 +35,30 @@ func Start(ctx context.Context) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	stack, err := startStack(ctx, dir)
-	if err != nil {
+	s := &Service{Dir: dir}
+	if err := s.startStack(ctx); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Service{Stack: stack, Dir: dir}, nil
+	return s, nil
 }
 
-func startStack(ctx context.Context, dir string) (*localstack.Stack, error) {
-	return localstack.Start(ctx, localstack.Options{
-		DataDir: filepath.Join(dir, "data"), TemporalBinary: "bin/millrace-temporal", UIAddress: "127.0.0.1:0",
+// startStack starts the servers. Temporal has profiles if they have an address.
+func (s *Service) startStack(ctx context.Context) (err error) {
+	profiles := 0
+	if s.Profiles != "" {
+		_, port, err := net.SplitHostPort(s.Profiles)
+		if err != nil {
+			return err
+		}
+		if profiles, err = strconv.Atoi(port); err != nil {
+			return err
+		}
+	}
+	s.Stack, err = localstack.Start(ctx, localstack.Options{
+		DataDir: filepath.Join(s.Dir, "data"), TemporalBinary: "bin/millrace-temporal", UIAddress: "127.0.0.1:0", TemporalProfiles: profiles,
 		Log: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
+	return err
 }
 
 // Serve starts bin/millrace with all roles and waits until it is ready.
@@ -78,9 +92,18 @@ func FreeAddress() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// Profile writes a CPU profile of the service with that internal address, over some seconds, to a file.
-func Profile(ctx context.Context, inner string, seconds int, path string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", inner, seconds), nil)
+// Profile writes a CPU profile of the process with that address of profiles, over some seconds, to a file.
+func Profile(ctx context.Context, address string, seconds int, path string) error {
+	return fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", address, seconds), path)
+}
+
+// Heap writes what is live on the heap of the process with that address of profiles to a file.
+func Heap(ctx context.Context, address, path string) error {
+	return fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/heap?gc=1", address), path)
+}
+
+func fetch(ctx context.Context, url, path string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,8 @@ type Options struct {
 	UIPassword string
 	// UIWrites lets the Web UI change workflows; otherwise it only shows them.
 	UIWrites bool
+	// TemporalProfiles is the loopback port of the profiles of Go's runtime in the private Temporal; 0 = none.
+	TemporalProfiles int
 	// Log receives state changes; nil = slog.Default().
 	Log *slog.Logger
 }
@@ -191,6 +193,7 @@ func (s *Stack) launchTemporal(ctx context.Context) error {
 	server, err := temporal.Start(ctx, temporal.Options{
 		Binary: s.opts.TemporalBinary, Postgres: temporal.Postgres{Host: host, Port: port, User: user},
 		Address: s.state.Temporal, UIAddress: s.ui.address(), UIWrites: s.opts.UIWrites, Namespace: s.opts.Namespace, LogFile: s.logFile("temporal"),
+		Profiles: s.opts.TemporalProfiles,
 	})
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ type Options struct {
 	UIAddress string // HOST:PORT or unix:PATH of the Web UI; "" = none
 	UIWrites  bool   // the Web UI may change workflows
 	Namespace string // made when missing
+	Profiles  int    // loopback port of the profiles of Go's runtime, 0 = none
 	LogFile   string // JSON lines, kept below 20 MB with two earlier ones beside it
 }
 
@@ -100,6 +101,9 @@ func (o Options) arguments() []string {
 		"-postgres-host", o.Postgres.Host, "-postgres-port", strconv.Itoa(o.Postgres.Port), "-postgres-user", o.Postgres.User,
 		"-database", database, "-frontend-addr", o.Address, "-ui-addr", o.UIAddress, "-namespace", o.Namespace,
 		"-log-file", o.LogFile, "-exit-with-stdin",
+	}
+	if o.Profiles != 0 {
+		args = append(args, "-profile-port", strconv.Itoa(o.Profiles))
 	}
 	if o.UIWrites {
 		args = append(args, "-ui-writes")
