@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -34,13 +35,15 @@ func run(ctx context.Context) (err error) {
 	rounds := flag.Int("rounds", 3, "rounds of each side, in turns")
 	span := flag.Duration("span", 6*time.Second, "length of a round")
 	clients := flag.Int("clients", 20, "clients at once")
+	many := flag.Int("burst", 5000, "jobs that are submitted at once at the end")
+	crowd := flag.Int("crowd", 64, "clients that submit them")
 	flag.Parse()
 	s, err := harness.Start(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_NODE_CACHE=4294967296"); err != nil {
+	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_QUEUE_DEPTH="+strconv.Itoa(*many+*crowd), "MILLRACE_NODE_CACHE=4294967296"); err != nil {
 		return err
 	}
 	bare, err := harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
@@ -53,21 +56,31 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer jobs.Close()
+	if *rounds > 0 {
+		if err := compare(ctx, s, bare, jobs, *rounds, *clients, *span); err != nil {
+			return err
+		}
+	}
+	return runBurst(ctx, s.Base, *many, *crowd)
+}
+
+// compare measures rates, and then what one client waits.
+func compare(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform, rounds, clients int, span time.Duration) error {
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
-	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", *clients, *rounds, *span)
+	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", clients, rounds, span)
 	for _, side := range []func(context.Context) error{bare.One, job} { // warm both
-		if _, err := harness.Measure(ctx, *span/2, *clients, side); err != nil {
+		if _, err := harness.Measure(ctx, span/2, clients, side); err != nil {
 			return err
 		}
 	}
 	var bareRates, jobRates, ratios []float64
 	var bareCost, jobCost []float64
-	for i := range *rounds {
-		b, bc, err := rateAndCost(ctx, *span, *clients, bare.One)
+	for i := range rounds {
+		b, bc, err := rateAndCost(ctx, span, clients, bare.One)
 		if err != nil {
 			return err
 		}
-		j, jc, err := rateAndCost(ctx, *span, *clients, job)
+		j, jc, err := rateAndCost(ctx, span, clients, job)
 		if err != nil {
 			return err
 		}
