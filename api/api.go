@@ -21,6 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/httperr"
 	"github.com/millrace-dev/millrace/api/jobs"
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/api/live"
 	"github.com/millrace-dev/millrace/api/media"
 	"github.com/millrace-dev/millrace/api/router"
@@ -94,6 +95,7 @@ func assemble(deps Deps, opts Options) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
+	deps.Jobs = bounded{deps.Jobs, limit.NewWork(submissions)}
 	s := &service{edge: e}
 	c := s.addJobs(deps, opts)
 	s.add(live.New(live.Deps{

@@ -35,9 +35,9 @@ func (s *Surface) historyRoutes() []edge.Route {
 
 func (s *Surface) historyReads() []edge.Route {
 	return edge.Cloud(
-		edge.Route{Method: http.MethodGet, Path: "/history", Handle: s.getHistory},
+		edge.Route{Method: http.MethodGet, Path: "/history", Handle: s.getHistory, Listing: true},
 		edge.Route{Method: http.MethodGet, Path: "/history/:id", Handle: s.getHistoryOf},
-		edge.Route{Method: http.MethodGet, Path: "/history_v2", Handle: s.getHistoryV2},
+		edge.Route{Method: http.MethodGet, Path: "/history_v2", Handle: s.getHistoryV2, Listing: true},
 		edge.Route{Method: http.MethodGet, Path: "/history_v2/:id", Handle: s.getHistoryV2Of},
 	)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/millrace-dev/millrace/api/limit"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
@@ -35,6 +36,10 @@ type Options struct {
 	MaxBody        int64          // bytes of ordinary JSON requests, default 1 MiB
 	Recheck        time.Duration  // between two checks of the key of a socket or stream, default 15 seconds
 }
+
+// listings bounds the lists of jobs that are made at once: each folds what its view lacks, and more than a few only take
+// processors from jobs. A list takes milliseconds.
+var listings = limit.WorkOptions{What: "lists of jobs", Slots: 4, Few: 16, Many: 256, Wait: 100 * time.Millisecond} // a constant
 
 func (o *Options) setDefaults() {
 	o.Mode = cmp.Or(o.Mode, account.ModeNone)
@@ -79,6 +84,7 @@ type Edge struct {
 	opts     Options
 	public   *url.URL
 	dialects []Dialect
+	listings *limit.Work
 }
 
 // Dialect is a part of the path space with its own credentials and errors, such as the model router.
@@ -96,7 +102,7 @@ type Dialect interface {
 // New returns the shared part of a service.
 func New(deps Deps, opts Options) (*Edge, error) {
 	opts.setDefaults()
-	e := &Edge{Deps: deps, opts: opts}
+	e := &Edge{Deps: deps, opts: opts, listings: limit.NewWork(listings)}
 	if opts.PublicURL == "" {
 		return e, nil
 	}

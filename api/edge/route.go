@@ -32,6 +32,7 @@ type Route struct {
 	Limit  int64 // bytes of the body; 0 = Options.MaxBody, negative = the handler bounds it itself
 	Handle func(*gin.Context) error
 
+	Listing bool // a list of jobs, of which this process answers a bounded number at once
 	Live    bool // the answer is a stream without an end, so HEAD is not served
 	Browser bool // an editor uses the route: a browser's cookie is a credential (see Edge.RequestSecret)
 }
@@ -93,13 +94,25 @@ func (e *Edge) wrap(r Route) gin.HandlerFunc {
 		if err == nil && limit > 0 {
 			err = request.Bound(c, limit)
 		}
-		if err == nil {
+		if err == nil && r.Listing {
+			err = e.inTurn(c, r.Handle)
+		} else if err == nil {
 			err = r.Handle(c)
 		}
 		if err != nil {
 			e.fail(c, err)
 		}
 	}
+}
+
+// inTurn handles a listing when it is its turn.
+func (e *Edge) inTurn(c *gin.Context, handle func(*gin.Context) error) error {
+	end, err := e.listings.Begin(c.Request.Context(), Caller(c).Account)
+	if err != nil {
+		return err
+	}
+	defer end()
+	return handle(c)
 }
 
 // CheckSpace refuses a request that stores data while there is no space left, on the disk or for the account. It is

@@ -28,7 +28,7 @@ const maxPriority = 1_000_000
 func (s *Surface) jobRoutes() []edge.Route {
 	return edge.V2(
 		edge.Route{Method: http.MethodPost, Path: "/jobs", Access: edge.Store, Limit: s.opts.MaxPrompt, Handle: s.postJob},
-		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs},
+		edge.Route{Method: http.MethodGet, Path: "/jobs", Handle: s.listJobs, Listing: true},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id", Handle: s.getJob},
 		edge.Route{Method: http.MethodGet, Path: "/jobs/:id/workflow", Handle: s.getWorkflow},
 		edge.Route{Method: http.MethodPost, Path: "/jobs/:id/cancel", Access: edge.Write, Handle: s.cancelJob},

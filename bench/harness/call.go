@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // Call sends a request with a JSON body and reads the answer into into, unless that is nil. An answer
@@ -20,11 +22,22 @@ func Call(ctx context.Context, c *http.Client, method, address, body string, int
 	return Do(c, req, into)
 }
 
-// Do is Call for a request that the caller has built.
+// Do is Call for a request that the caller has built. A service that is busy is asked again when it says.
 func Do(c *http.Client, req *http.Request, into any) error {
 	resp, err := c.Do(req)
 	if err != nil {
 		return err
+	}
+	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
+	if err == nil && resp.StatusCode == http.StatusTooManyRequests && req.GetBody != nil {
+		resp.Body.Close()
+		if req.Body, err = req.GetBody(); err != nil {
+			return err
+		}
+		if err := wait(req.Context(), time.Duration(seconds)*time.Second); err != nil {
+			return err
+		}
+		return Do(c, req, into)
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(resp.Body)

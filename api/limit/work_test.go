@@ -1,0 +1,81 @@
+package limit_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/api/limit"
+	"github.com/millrace-dev/millrace/internal/fault"
+)
+
+func TestWorkBeyondTheMachineIsRefusedWithTheTimeThatItTakes(t *testing.T) {
+	t.Parallel()
+	const piece = 2 * time.Second
+	for name, c := range map[string]struct {
+		arrive, served int
+		wait           time.Duration
+		after          time.Duration // that a client is told to wait; 0 = none is refused
+	}{
+		"those that may wait in any case": {arrive: 2 + 4, served: 6, wait: time.Second},
+		"those behind them, too long":     {arrive: 2 + 4 + 3, served: 6, wait: time.Second, after: 5 * time.Second},
+		"those behind them, not too long": {arrive: 2 + 8, served: 10, wait: time.Hour},
+		"more than may ever wait":         {arrive: 2 + 8 + 5, served: 10, wait: time.Hour, after: 9 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				work := limit.NewWork(limit.WorkOptions{What: "pieces", Slots: 2, Few: 4, Many: 8, Wait: c.wait})
+				do := func() error {
+					end, err := work.Begin(t.Context(), "a")
+					if err == nil {
+						time.Sleep(piece) //nolint:forbidigo // of the bubble's clock
+						end()
+					}
+					return err
+				}
+				for range 100 { // so that the average is known
+					require.NoError(t, do())
+				}
+				outcomes := make(chan error, c.arrive)
+				for range c.arrive {
+					go func() { outcomes <- do() }()
+					synctest.Wait()
+				}
+				served := 0
+				for range c.arrive {
+					err := <-outcomes
+					if err == nil {
+						served++
+						continue
+					}
+					var refused *fault.Error
+					require.ErrorAs(t, err, &refused)
+					require.Equal(t, fault.Exhausted, refused.Kind)
+					require.Equal(t, fault.CodeRateLimited, refused.Code)
+					require.Equal(t, c.after, refused.RetryAfter)
+				}
+				require.Equal(t, c.served, served)
+			})
+		})
+	}
+}
+
+func TestACallerThatLeavesTakesNoSlotOfItsWork(t *testing.T) {
+	t.Parallel()
+	work := limit.NewWork(limit.WorkOptions{What: "pieces", Slots: 1, Few: 1, Many: 1})
+	end, err := work.Begin(t.Context(), "a")
+	require.NoError(t, err)
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	_, err = work.Begin(gone, "a")
+	require.True(t, errors.Is(err, context.Canceled), "%v", err)
+	end()
+	end, err = work.Begin(t.Context(), "b")
+	require.NoError(t, err)
+	end()
+}
