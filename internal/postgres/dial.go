@@ -12,10 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// A peer that vanishes without closing the connection, for example because its machine lost power, is
-// noticed within deadPeer at both ends, whether data waits for an acknowledgement or the connection
-// is idle. Without these bounds a sender waits for a quarter of an hour and a server keeps
-// the locks of a client that is gone for two.
+// A peer that vanishes without closing the connection, for example because its machine lost power, is detected within
+// deadPeer at both ends, whether data waits for an acknowledgement or the connection is idle. Without these bounds, a
+// sender waits for a quarter of an hour, and a server keeps the locks of a lost client for two hours.
 const (
 	deadPeer       = 20 * time.Second
 	keepAliveIdle  = 10 * time.Second
@@ -23,9 +22,8 @@ const (
 	keepAliveCount = 2 // idle and every probe: deadPeer
 )
 
-// noticeDeadPeers has both ends of cfg's connections notice that the other one is gone. What the server says
-// must not stay away for longer than silence; 0 leaves that unbounded. A read that waits for longer fails
-// as one whose time is up.
+// noticeDeadPeers lets both ends of cfg's connections detect that the other one is lost. A read that waits for longer
+// than silence fails with a timeout; 0 = no bound.
 func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
 	dialer := &net.Dialer{
 		Timeout: cfg.ConnectTimeout, Control: boundUnacknowledged,
@@ -40,7 +38,7 @@ func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
 	}
 }
 
-// serverKeepsAlive are noticeDeadPeers for the server's end. It ignores them on a Unix socket.
+// serverKeepsAlive are the keep-alive settings of the server. It ignores them on a Unix socket.
 var serverKeepsAlive = map[string]string{
 	"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "20000",
 }
@@ -71,8 +69,8 @@ func (c *deadlineConn) arm() error {
 	return c.Conn.SetReadDeadline(time.Now().Add(c.silence))
 }
 
-// SetDeadline implements net.Conn. It limits the deadline to the allowed silence: the driver sends a last message
-// on a connection that it drops, and a server that is gone does not answer it.
+// SetDeadline implements net.Conn. It limits the deadline to silence: the driver sends a last message on a connection
+// that it drops, and a lost server does not answer it.
 func (c *deadlineConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -4,5 +4,5 @@ package postgres
 
 import "syscall"
 
-// boundUnacknowledged leaves it to the system how long it waits for acknowledgements.
+// boundUnacknowledged does nothing: the system decides how long it waits for acknowledgements.
 func boundUnacknowledged(string, string, syscall.RawConn) error { return nil }

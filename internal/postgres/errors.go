@@ -19,14 +19,14 @@ const (
 	UniqueViolation = "23505"
 	diskFull        = "53100"
 	readOnly        = "25006" // a standby that was not promoted yet, or a primary that was taken out of service
-	storageExceeded = "MR037" // of the function within_storage: an account would keep more bytes than it may
+	storageExceeded = "MR037" // raised by the function within_storage: the account would exceed its storage limit
 )
 
 // databaseRetry is the Retry-After while the database is unavailable: a restart takes seconds.
 const databaseRetry = 2 * time.Second
 
-// classify gives an error of the driver its fault kind, once. what completes "could not …"
-// for the log; clients see only that storage refused or is unavailable.
+// classify gives an error of the driver its fault kind. what completes "could not …" for the log; clients only see
+// that the storage refused or is unavailable.
 func classify(err error, what string) error {
 	var known *fault.Error
 	if err == nil || errors.As(err, &known) || errors.Is(err, context.Canceled) {
@@ -55,9 +55,9 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	case pg.Code == UniqueViolation:
 		return fault.Wrap(wrapped(err, what), fault.Conflict, "", "this already exists")
 	case pg.Code == storageExceeded:
-		return fault.Wrap(wrapped(err, what), fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account take as much as they may together: delete some to make room")
+		return fault.Wrap(wrapped(err, what), fault.Denied, fault.CodeStorageQuotaExceeded, "the files of this account have reached the storage limit: delete some files first")
 	case pg.Code == diskFull:
-		// The condition is temporary, like an outage: accepted work waits and does not fail.
+		// The condition is temporary, like an outage: accepted work waits instead of failing.
 		return fault.Wrap(wrapped(err, what), fault.Unavailable, fault.CodeStorageFull, "the database has no space left").WithRetryAfter(databaseRetry)
 	case pg.Code == readOnly:
 		return unavailable(err, what)
@@ -70,7 +70,7 @@ func classifyState(err error, pg *pgconn.PgError, what string) error {
 	}
 }
 
-// isNetwork reports a connection that broke under a running statement.
+// isNetwork reports whether a connection broke while a statement was running.
 func isNetwork(err error) bool {
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
@@ -87,5 +87,5 @@ func wrapped(err error, what string) error {
 	return fmt.Errorf("%s: %w", what, err)
 }
 
-// Classify gives an error of the driver its fault kind; what says what was being done, for the log.
+// Classify gives an error of the driver its fault kind. what describes the operation, for the log.
 func Classify(err error, what string) error { return classify(err, what) }

@@ -27,16 +27,16 @@ const migrationLock = 0x6d696c6c01
 
 type migration struct {
 	version  int
-	name     string // file name, which also orders them
+	name     string // file name, which also defines the order
 	sql      string
 	checksum string
 }
 
-// migrationSet is every migration that this program has, each list in order. A database gets its tables from schema or
-// from released, which end in the same schema; changes follow both.
+// migrationSet contains all migrations of this program, each list in order. A database gets its tables from schema or
+// from released, which lead to the same schema; changes follow both.
 type migrationSet struct {
-	schema   []migration // one for each noun, for a new database
-	released []migration // what earlier releases applied one after the other, for a database that has one of them
+	schema   []migration // one file for each noun, for a new database
+	released []migration // the migrations of earlier releases, for a database that has one of them
 	changes  []migration
 }
 
@@ -54,7 +54,7 @@ func readMigrations(files fs.FS) (s migrationSet, err error) {
 	return s, nil
 }
 
-// missing returns what a database lacks that has the migrations in found, in order.
+// missing returns the migrations that a database with those in found lacks, in order.
 func (s migrationSet) missing(found map[int]applied) []migration {
 	has := func(m migration) bool { _, ok := found[m.version]; return ok }
 	first := s.schema
@@ -64,10 +64,9 @@ func (s migrationSet) missing(found map[int]applied) []migration {
 	return slices.DeleteFunc(slices.Concat(first, s.changes), has)
 }
 
-// Migrate migrates the schema that dsn's search_path names to this program's version.
-// It is safe to call from several processes at once. A database that a newer program
-// has migrated, or a migration edited after it was applied, is Conflict and changes nothing.
-// logf is called for each migration applied; it may be nil.
+// Migrate migrates the schema that dsn's search_path names to this program's version. Several processes may call it
+// at the same time. If a newer program has migrated the database, or a migration was edited after it was applied,
+// Migrate fails with Conflict and changes nothing. logf, if not nil, is called for each applied migration.
 func Migrate(ctx context.Context, dsn string, logf func(format string, args ...any)) error {
 	all, err := readMigrations(migrationFiles)
 	if err != nil {
@@ -114,10 +113,10 @@ func (m migration) apply(ctx context.Context, conn *pgx.Conn) error {
 // applied is a migration that the database has.
 type applied struct {
 	checksum string
-	program  string // release of the program that applied it; "" = one that did not say so yet
+	program  string // release of the program that applied it; "" = an early release, which did not record it
 }
 
-// appliedMigrations returns what the database has, by version.
+// appliedMigrations returns the migrations that the database has, by version.
 func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]applied, error) {
 	_, err := conn.Exec(ctx, `create table if not exists schema_migrations (
 		version integer primary key, name text not null, checksum text not null,
@@ -129,7 +128,7 @@ func appliedMigrations(ctx context.Context, conn *pgx.Conn) (map[int]applied, er
 	return readApplied(ctx, conn)
 }
 
-// readApplied reads the table of migrations, also one that an older program has made.
+// readApplied reads the table of migrations, which an older program may have created.
 func readApplied(ctx context.Context, db querier) (map[int]applied, error) {
 	rows, err := db.Query(ctx, `select version, checksum, coalesce(to_jsonb(m) ->> 'program', '') from schema_migrations m`)
 	if err != nil {
@@ -150,7 +149,7 @@ type querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// check refuses a database that has a migration which this program does not know, or knows with other contents.
+// check refuses a database with a migration that this program does not have, or has with other contents.
 func (s migrationSet) check(found map[int]applied) error {
 	all := slices.Concat(s.released, s.schema, s.changes)
 	newest := slices.Max(append(slices.Collect(maps.Keys(found)), 0))
@@ -168,7 +167,7 @@ func (s migrationSet) check(found map[int]applied) error {
 	return nil
 }
 
-// releaseFor names the program that knows a migration.
+// releaseFor returns the name of a program that has a migration.
 func releaseFor(a applied) string {
 	if a.program == "" {
 		return "a newer millrace"
@@ -179,16 +178,16 @@ func releaseFor(a applied) string {
 //go:embed migrations/definitions/prune_facts.sql
 var pruneFacts string
 
-// attachedParameter is the part of the first definition of prune_facts that only a superuser may execute. Migrations are
-// applied without it, and redefine follows them.
+// attachedParameter is the part of the first definition of prune_facts that only a superuser may execute. Migrations
+// are applied without it, and redefine runs after them.
 const attachedParameter = "set millrace.pruning = 'on'\n"
 
-// statements returns what a role without special rights may execute.
+// statements returns the part that a role without special rights may execute.
 func (m migration) statements() string { return strings.Replace(m.sql, attachedParameter, "", 1) }
 
-// redefine replaces prune_facts where it has its first definition. It is no migration, since programs before this one
-// work with either definition and would refuse a database with a migration that they do not know. A role that does not
-// own the function leaves it as it is.
+// redefine replaces the first definition of prune_facts. It is not a migration, because earlier programs work with
+// both definitions and would refuse a database with an unknown migration. A role that does not own the function does
+// not change it.
 func redefine(ctx context.Context, conn *pgx.Conn) error {
 	var first bool
 	err := conn.QueryRow(ctx, `select exists (select from pg_proc where proname = 'prune_facts' and pronamespace = current_schema()::regnamespace
@@ -199,7 +198,7 @@ func redefine(ctx context.Context, conn *pgx.Conn) error {
 	return classify(err, "redefine prune_facts")
 }
 
-// readDir reads the files NNNN_name.sql of a directory in order of their numbers, which it adds to known.
+// readDir reads the files NNNN_name.sql of a directory in order of their numbers, and adds the numbers to known.
 func readDir(files fs.FS, dir string, known map[int]bool) ([]migration, error) {
 	paths, err := fs.Glob(files, dir+"/*.sql") // sorted
 	if err != nil {

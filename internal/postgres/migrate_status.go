@@ -6,8 +6,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Pending returns the names of the migrations that the database lacks, in order, and changes nothing.
-// A database that Migrate would refuse is Conflict.
+// Pending returns the names of the migrations that the database lacks, in order, and changes nothing. A database that
+// Migrate would refuse is Conflict.
 func Pending(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	all, err := readMigrations(migrationFiles)
 	if err != nil {

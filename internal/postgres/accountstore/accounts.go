@@ -1,7 +1,6 @@
-// Package accountstore keeps in PostgreSQL what belongs to an account as such: its keys, tier
-// and subscription, its credits, its gates, the bytes it may keep, and the files of its
-// editor. Figures that other stores depend on (credits, bytes) are changed in their
-// transactions, so that they are never off by what one transaction did.
+// Package accountstore stores the data of accounts in PostgreSQL: their keys, tier and subscription, credits, gates,
+// storage usage, and the files of their editor. It promises that figures on which other stores depend (credits,
+// bytes) change in the transactions of those stores, so that they are always exact.
 package accountstore
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Store keeps accounts and API keys. It implements account.Store.
+// Store stores accounts and API keys. It implements account.Store.
 type Store struct{ pool *pgxpool.Pool }
 
 var _ account.Store = (*Store)(nil)
@@ -28,8 +27,8 @@ var _ account.Store = (*Store)(nil)
 // New returns the account store on pool.
 func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 
-// IdentityByKey implements account.KeyFinder: one query by the unique hash, and once a minute a second one
-// that records the use.
+// IdentityByKey implements account.KeyFinder, with one query by the unique hash and, at most once a minute, a second
+// one that records the use.
 func (s *Store) IdentityByKey(ctx context.Context, hash account.KeyHash) (account.Identity, error) {
 	var id account.Identity
 	var suspended, noted bool
@@ -52,8 +51,8 @@ func (s *Store) IdentityByKey(ctx context.Context, hash account.KeyHash) (accoun
 	return id, nil
 }
 
-// noteUse records that a key was used. A key is good whether or not that can be written: reads go on from
-// a database that takes none.
+// noteUse records that a key was used. The key is valid even if this fails: reads continue on a database that is
+// read-only.
 func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
 	if _, err := s.pool.Exec(ctx, `update api_keys set last_used_at = now() where hash = $1
 		and (last_used_at is null or last_used_at <= now() - interval '1 minute')`, hash[:]); err != nil {

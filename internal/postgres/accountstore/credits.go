@@ -15,12 +15,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Credits implements the ledgers of accounts. Each locks the account's balance row, changes it
-// and appends the event behind it at the version the row expects, so the two cannot part.
+// Credits implements the ledgers of accounts. Each change locks the account's balance row, changes it and appends the
+// event at the version that the row expects, so that the row and the log always agree.
 //
-// The methods that end in Tx take part in a transaction of the caller's: they write the rows and return
-// the event as an append, none when nothing changed, which the caller hands to AppendAll with its own as
-// the last statement. One transaction changes a ledger at most once. On an error the caller rolls back.
+// Methods that end in Tx are part of a transaction of the caller: they write the rows and return the event as an
+// append, or none if nothing changed. The caller passes it to AppendAll, together with its own events, as the last
+// statement. A transaction may change a ledger only once. After an error the caller must roll back.
 type Credits struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -38,14 +38,15 @@ const grantCredit = `insert into credit_balances (account, granted, available, h
 	where $2::bigint >= 0 or credit_balances.available + $2::bigint >= 0
 	returning version`
 
-// Grant gives an account credit, in micros; the first grant, which may be of nothing, makes it metered.
-// A negative amount is a correction and takes no more than is available: else insufficient_credits.
+// Grant grants credit to an account, in micros. The first grant, which may be 0, makes the account metered. A
+// negative amount is a correction, which must not exceed the available credit; otherwise Grant fails with
+// insufficient_credits.
 func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor, reason string) error {
 	if err := checkAmount(micros, -credit.MaxAmount); err != nil {
 		return err
 	}
 	if account == "" || reason == "" {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a grant names an account and a reason")
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a grant must name an account and a reason")
 	}
 	first := uuid.New()
 	_, err := c.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
@@ -58,10 +59,10 @@ func (c *Credits) Grant(ctx context.Context, account string, micros int64, actor
 	return nil
 }
 
-// errAlreadyGranted ends an attempt behind one that was committed.
+// errAlreadyGranted ends an attempt after an earlier attempt was committed.
 var errAlreadyGranted = errors.New("the grant is recorded")
 
-// grant is one attempt at a grant, whose event is first.
+// grant is one attempt at a grant; first is the id of its event.
 func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account string, micros int64, actor, reason string) error {
 	var version int64
 	err := tx.QueryRow(ctx, grantCredit, account, micros).Scan(&version)
@@ -93,16 +94,16 @@ const holdCredit = `
 		from h where c.account = $1 returning c.version)
 	select exists (select from b), coalesce((select version from u), 0)`
 
-// Hold sets an amount aside under an id of the caller's. Repeating it changes nothing; the first amount
-// stands. Less than that available is insufficient_credits (Exhausted), an id that was released is Conflict.
-// Of an account that is not metered nothing is recorded.
+// Hold reserves an amount under an id that the caller chooses. Repeating it changes nothing; the first amount stays.
+// If less is available, it fails with insufficient_credits (Exhausted); a released id is Conflict. For an account
+// that is not metered, nothing is recorded.
 func (c *Credits) Hold(ctx context.Context, account, hold string, micros int64) error {
 	return c.transact(ctx, "hold credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
 		return c.HoldTx(ctx, tx, account, hold, micros)
 	})
 }
 
-// HoldTx is Hold within tx; see Credits for what the caller does with the appends.
+// HoldTx is Hold within tx; see Credits for the appends.
 func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	if err := checkHold(hold, micros); err != nil {
 		return nil, err
@@ -130,7 +131,8 @@ func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, h
 	return nil, nil
 }
 
-// endHold ends a hold as state $3, of which $4 was spent, and moves the balance only where it was open.
+// endHold ends a reservation with state $3 and spent amount $4. It changes the balance only if the reservation was
+// open.
 const endHold = `
 	with b as materialized (select account from credit_balances where account = $1 for update),
 	     h as (update credit_holds set state = $3
@@ -140,16 +142,16 @@ const endHold = `
 		from h where c.account = $1 returning c.version, h.micros)
 	select version, micros from u`
 
-// Settle ends a hold: micros were spent, which may be more than was held. Repeating it changes nothing; the
-// first amount is kept. A hold that was released before is Conflict; one that was never made, as when the
-// account was not metered then, changes nothing.
+// Settle ends a reservation of which micros were spent, possibly more than was reserved. Repeating it changes
+// nothing; the first amount stays. A released reservation is Conflict. If there is no reservation, because the
+// account was not metered then, nothing changes.
 func (c *Credits) Settle(ctx context.Context, account, hold string, micros int64) error {
 	return c.transact(ctx, "settle credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
 		return c.SettleTx(ctx, tx, account, hold, micros)
 	})
 }
 
-// SettleTx is Settle within tx; see Credits for what the caller does with the appends.
+// SettleTx is Settle within tx; see Credits for the appends.
 func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account, hold string, micros int64) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Settled, micros)
 	if err != nil || version == 0 {
@@ -158,15 +160,15 @@ func (c *Credits) SettleTx(ctx context.Context, tx postgres.RowQueryer, account,
 	return ledgerEvent(account, hold, version, credit.TypeSettled, credit.SettledV1{Hold: hold, Micros: micros, Held: held}), nil
 }
 
-// Release ends a hold of which nothing was spent. A hold that has ended, either way, or was never made
-// is left as it is.
+// Release ends a reservation of which nothing was spent. It does not change a reservation that has ended or was never
+// made.
 func (c *Credits) Release(ctx context.Context, account, hold string) error {
 	return c.transact(ctx, "release credit of account "+account, func(tx pgx.Tx) ([]eventlog.Append, error) {
 		return c.ReleaseTx(ctx, tx, account, hold)
 	})
 }
 
-// ReleaseTx is Release within tx; see Credits for what the caller does with the appends.
+// ReleaseTx is Release within tx; see Credits for the appends.
 func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account, hold string) ([]eventlog.Append, error) {
 	version, held, err := c.end(ctx, tx, account, hold, credit.Released, 0)
 	if err != nil || version == 0 {
@@ -175,7 +177,7 @@ func (c *Credits) ReleaseTx(ctx context.Context, tx postgres.RowQueryer, account
 	return ledgerEvent(account, hold, version, credit.TypeReleased, credit.ReleasedV1{Hold: hold, Micros: held}), nil
 }
 
-// releaseAll releases many holds at once: nothing of them was spent.
+// releaseAll releases several reservations, of which nothing was spent.
 const releaseAll = `
 	with b as materialized (select account from credit_balances where account = $1 for update),
 	     h as (update credit_holds set state = 'released'
@@ -185,7 +187,7 @@ const releaseAll = `
 		where c.account = $1 and t.n > 0 returning c.version)
 	select h.hold, h.micros, u.version from h, u order by h.hold`
 
-// ReleaseAllTx is ReleaseTx of many holds of one account.
+// ReleaseAllTx is ReleaseTx for several reservations of one account.
 func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account string, holds []string) ([]eventlog.Append, error) {
 	rows, err := tx.Query(ctx, releaseAll, account, holds)
 	if err != nil {
@@ -207,7 +209,7 @@ func (c *Credits) ReleaseAllTx(ctx context.Context, tx postgres.Queryer, account
 	return []eventlog.Append{a}, nil
 }
 
-// end returns version 0 where there was nothing to end.
+// end ends a reservation. It returns version 0 if there was no open reservation.
 func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold string, as credit.HoldState, spent int64) (version, held int64, err error) {
 	if err := checkHold(hold, spent); err != nil {
 		return 0, 0, err
@@ -223,8 +225,8 @@ func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold
 	return 0, 0, err
 }
 
-// HoldState returns "" for a hold that was never made. It is a statement of its own, so that it sees what
-// others committed while the one before waited.
+// HoldState returns the state of a reservation, or "" if it was never made. It is a separate statement, so that it
+// sees transactions that committed while the previous statement waited.
 func HoldState(ctx context.Context, tx postgres.RowQueryer, account, hold string) (credit.HoldState, error) {
 	var state credit.HoldState
 	err := tx.QueryRow(ctx, `select state from credit_holds where account = $1 and hold = $2`, account, hold).Scan(&state)
@@ -240,7 +242,7 @@ func released(hold string) error {
 
 func checkHold(hold string, micros int64) error {
 	if hold == "" || len(hold) > credit.MaxHoldID {
-		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the id of a reservation has at most %d bytes", credit.MaxHoldID)
+		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the id of a reservation may have at most %d bytes", credit.MaxHoldID)
 	}
 	return checkAmount(micros, 0)
 }
@@ -260,7 +262,7 @@ func ledgerEvent(account, hold string, version int64, eventType string, data any
 	}}
 }
 
-// transact commits what change writes together with the events it returns.
+// transact commits the writes of change together with the events that it returns.
 func (c *Credits) transact(ctx context.Context, what string, change func(pgx.Tx) ([]eventlog.Append, error)) error {
 	err := pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
 		appends, err := change(tx)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Balance returns the balance of an account; Metered is false where there is no ledger.
+// Balance returns the balance of an account. Metered is false if the account has no ledger.
 func (c *Credits) Balance(ctx context.Context, account string) (credit.Balance, error) {
 	return readBalance(ctx, c.pool, `select true, granted, available, held, settled from credit_balances where account = $1`, account)
 }
@@ -28,7 +28,7 @@ func readBalance(ctx context.Context, db postgres.RowQueryer, query, account str
 	return b, postgres.Classify(err, "read the balance of account "+account)
 }
 
-// Fold returns the state of an account's ledger as its events say, whatever the tables hold.
+// Fold returns the state of an account's ledger from its events, independently of the tables.
 func (c *Credits) Fold(ctx context.Context, account string) (credit.Ledger, error) {
 	return c.fold(ctx, c.pool, account)
 }
@@ -45,12 +45,12 @@ func (c *Credits) fold(ctx context.Context, db postgres.Queryer, account string)
 	return l, nil
 }
 
-// Rebuild writes the tables of an account's ledger anew from its events and returns the balance before and
-// after; the two are equal unless a row was changed by other means.
+// Rebuild rewrites the tables of an account's ledger from its events, and returns the balance before and after. The
+// two are equal unless a row was changed by other means.
 func (c *Credits) Rebuild(ctx context.Context, account string) (before, after credit.Balance, err error) {
 	err = pgx.BeginFunc(ctx, c.pool, func(tx pgx.Tx) error {
-		// A missing row is locked by being written, so that a grant under way comes before or after; xmax
-		// tells that it was there.
+		// Writing locks a missing row too, so that a concurrent grant comes before or after. xmax shows whether the
+		// row existed.
 		const lock = `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 0, 0, 0, 0, 0)
 			on conflict (account) do update set account = excluded.account returning xmax <> 0, granted, available, held, settled`
 		if before, err = readBalance(ctx, tx, lock, account); err != nil {
@@ -69,8 +69,8 @@ func (c *Credits) Rebuild(ctx context.Context, account string) (before, after cr
 	return before, after, postgres.Classify(err, "rebuild the ledger of account "+account)
 }
 
-// checkLedgerTypes refuses a ledger that holds events of types this binary does not know: a balance that is
-// written without them would be wrong, and stay so.
+// checkLedgerTypes refuses a ledger with event types that this binary does not know: a balance without them would
+// stay wrong.
 func (c *Credits) checkLedgerTypes(ctx context.Context, db postgres.Queryer, account string) error {
 	for rec, err := range eventlog.Read(ctx, eventstore.StreamsOf(db), credit.Stream(account), 0) {
 		if err != nil {

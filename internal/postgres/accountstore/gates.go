@@ -15,9 +15,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Gates carries out operators' commands on queues. The mode in force is a column of the account's row in job_lanes,
-// which every admission locks: when Set returns, nothing of that account is admitted against it. For
-// gate.All that holds from the next transaction on.
+// Gates implements operators' commands on queues. The current mode is a column of the account's row in job_lanes,
+// which every admission locks: after Set has returned, no admission of the account violates the mode. For gate.All
+// this holds from the next transaction on.
 type Gates struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -28,16 +28,16 @@ func NewGates(pool *pgxpool.Pool, events *eventstore.Store) *Gates {
 	return &Gates{pool: pool, events: events}
 }
 
-// lockMode locks the row, which it inserts if there is none, and returns the mode in force; no row when
-// there is no such account.
+// lockMode locks the row, which it inserts if necessary, and returns the current mode. It returns no row for an
+// unknown account.
 const lockMode = `insert into job_lanes as l (account)
 	select $1::text where $1 = '*' or exists (select from accounts where id = $1)
 	on conflict (account) do update set mode = l.mode
 	returning mode`
 
-// Set changes the mode of a queue and returns its state. Setting the mode that is in force records nothing.
-// An account that does not exist is NotFound. Opening a queue does not start jobs by itself: workers
-// that follow the log do, and the sweep.
+// Set changes the mode of a queue and returns its state. Setting the current mode records nothing. An unknown account
+// is NotFound. Opening a queue does not start jobs by itself: workers that follow the log start them, and so does the
+// sweep.
 func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	if err := c.Check(); err != nil {
 		return gate.State{}, err
@@ -69,7 +69,7 @@ func (q *Gates) Set(ctx context.Context, c gate.Change) (gate.State, error) {
 	return q.State(ctx, c.Account)
 }
 
-// stateColumns reads a row of job_lanes with its last event; the numbers of gate.All are those of all accounts.
+// stateColumns reads a row of job_lanes with its last event. The counts of gate.All are those of all accounts.
 const stateColumns = `select l.account, l.mode, e.recorded_at, coalesce(e.meta ->> 'actor', ''), coalesce(e.meta ->> 'reason', ''),
 		case l.account when '*' then (select coalesce(sum(queued), 0) from job_lanes) else l.queued end,
 		case l.account when '*' then (select coalesce(sum(running), 0) from job_lanes) else l.running end
@@ -91,8 +91,8 @@ func (q *Gates) State(ctx context.Context, account string) (gate.State, error) {
 	return st, postgres.Classify(err, "count the jobs of all queues")
 }
 
-// States returns gate.All first, then the accounts whose queue is not open or has jobs, in order of their
-// id, at most limit.
+// States returns gate.All, followed by the accounts whose queue is not open or has jobs, in order of their ids, at
+// most limit.
 func (q *Gates) States(ctx context.Context, limit int) ([]gate.State, error) {
 	all, err := q.State(ctx, gate.All)
 	if err != nil {

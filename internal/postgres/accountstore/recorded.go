@@ -19,11 +19,10 @@ type accountDB interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// accountReads are Accounts for what a RecordedAccounts does not change.
+// accountReads are the reads that RecordedAccounts does not change.
 type accountReads = Store
 
-// RecordedAccounts are Accounts whose changes by an operator become events, in the transaction of the change:
-// neither is there without the other.
+// RecordedAccounts are accounts whose changes by operators are recorded as events, in the transaction of the change.
 type RecordedAccounts struct {
 	*accountReads
 	events *eventstore.Store
@@ -32,7 +31,7 @@ type RecordedAccounts struct {
 
 var _ account.Store = (*RecordedAccounts)(nil)
 
-// Recorded returns the store whose changes are recorded in events as made by whom meta names.
+// Recorded returns the store that records its changes as events with the meta by.
 func (s *Store) Recorded(events *eventstore.Store, by eventlog.Meta) *RecordedAccounts {
 	return &RecordedAccounts{accountReads: s, events: events, by: by}
 }

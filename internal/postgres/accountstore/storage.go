@@ -13,10 +13,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Storage knows how many bytes accounts keep and may keep. A nil Storage sets no limit.
+// Storage reads the storage usage and limits of accounts. A nil Storage has no limits.
 type Storage struct {
 	pool     *pgxpool.Pool
-	standard int64 // the limit of accounts that have none of their own, in bytes; 0 = none
+	standard int64 // the limit of accounts without a limit of their own, in bytes; 0 = no limit
 
 	mu     sync.Mutex // guards limits
 	limits map[string]knownLimit
@@ -27,20 +27,20 @@ type knownLimit struct {
 	until time.Time
 }
 
-// NewStorage returns the storage of the accounts in pool's database. standard is the limit of an account that has
-// none of its own, in bytes; 0 = no limit.
+// NewStorage returns the storage of the accounts in pool's database. standard is the limit of an account without a
+// limit of its own, in bytes; 0 = no limit.
 func NewStorage(pool *pgxpool.Pool, standard int64) *Storage {
 	return &Storage{pool: pool, standard: standard, limits: map[string]knownLimit{}}
 }
 
-// A limit that was changed counts within limitAge, in every process; most accounts have none, and an upload must
-// not ask for it each time.
+// A changed limit takes effect within limitAge in every process. Limits are cached because most accounts have none,
+// and an upload should not read its limit each time.
 const (
 	limitAge  = time.Second
-	maxLimits = 10_000 // known at once; beyond, all are asked for anew
+	maxLimits = 10_000 // cached limits; when there are more, the cache is cleared
 )
 
-// Limit returns how many bytes the account may keep, 0 = no limit.
+// Limit returns the storage limit of the account in bytes, 0 = no limit.
 func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 	if s == nil {
 		return 0, nil
@@ -66,15 +66,15 @@ func (s *Storage) Limit(ctx context.Context, id string) (int64, error) {
 	return limit, nil
 }
 
-// Forget has the limit of the account be read anew: it was changed by this process.
+// Forget removes the cached limit of an account, which this process has changed.
 func (s *Storage) Forget(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.limits, id)
 }
 
-// Room returns what the account keeps and may keep, for an early refusal; the commit checks the limit. Without a limit
-// nothing is counted.
+// Room returns the account's usage and limit, for an early refusal; the commit checks the limit. Without a limit, the
+// usage is not counted.
 func (s *Storage) Room(ctx context.Context, id string) (account.Storage, error) {
 	limit, err := s.Limit(ctx, id)
 	if err != nil || limit == 0 {
@@ -85,7 +85,7 @@ func (s *Storage) Room(ctx context.Context, id string) (account.Storage, error) 
 	return kept, err
 }
 
-// Fits fails as Denied, account.CodeStorage, unless the account may keep that many bytes more than it keeps now.
+// Fits fails with Denied, fault.CodeStorageQuotaExceeded, if bytes more would exceed the account's limit.
 func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
 	room, err := s.Room(ctx, id)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
 	return room.Fits(bytes)
 }
 
-// Usage returns what the account keeps, and what it may.
+// Usage returns the account's usage and limit.
 func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error) {
 	kept, err := s.kept(ctx, id)
 	if err != nil {
@@ -104,25 +104,25 @@ func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error)
 	return kept, err
 }
 
-// KeptBy returns what an account keeps and, as of a, may keep.
+// KeptBy returns the usage of an account and its limit according to a.
 func (s *Storage) KeptBy(ctx context.Context, a account.Account) (account.Storage, error) {
 	kept, err := s.kept(ctx, a.ID)
 	kept.Limit = a.StorageLimit(s.standard)
 	return kept, err
 }
 
-// kept reads a range of the primary key: an account has 64 rows at most.
+// kept reads a range of the primary key: an account has at most 64 rows.
 func (s *Storage) kept(ctx context.Context, id string) (kept account.Storage, err error) {
 	err = s.pool.QueryRow(ctx, `select coalesce(sum(bytes), 0)::bigint, coalesce(sum(files), 0)::bigint from account_storage where account = $1`, id).
 		Scan(&kept.Bytes, &kept.Files)
 	return kept, postgres.Classify(err, "look up how much an account keeps")
 }
 
-// storingAccounts are the accounts that keep anything, with what they keep and may keep; $1 is the deployment's limit.
+// storingAccounts are the accounts that store data, with their usage and limit; $1 is the deployment's limit.
 const storingAccounts = `select s.account, sum(s.bytes)::bigint as bytes, sum(s.files)::bigint as files, coalesce(min(a.storage_limit), $1)::bigint as allowed
 	from account_storage s left join accounts a on a.id = s.account group by s.account having sum(s.files) <> 0`
 
-// All returns what each account keeps that keeps anything, and what it may.
+// All returns the usage and limit of each account that stores data.
 func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
 	rows, err := s.pool.Query(ctx, storingAccounts, s.standard)
 	if err != nil {
@@ -138,8 +138,8 @@ func (s *Storage) All(ctx context.Context) (map[string]account.Storage, error) {
 	return all, postgres.Classify(err, "look up how much accounts keep")
 }
 
-// Largest returns the accounts that keep the most, at most n, what all others keep together, and how many
-// accounts are at their limit.
+// Largest returns the n accounts with the highest usage, the usage of all others together, and the number of accounts
+// at their limit.
 func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, rest, full int64, err error) {
 	rows, err := s.pool.Query(ctx, `select account, bytes, allowed, sum(bytes) over ()::bigint, count(*) filter (where allowed > 0 and bytes >= allowed) over ()
 		from (`+storingAccounts+`) k order by bytes desc, account limit $2`, s.standard, n)
@@ -157,14 +157,14 @@ func (s *Storage) Largest(ctx context.Context, n int) (largest []LargeAccount, r
 	return largest, rest, full, postgres.Classify(err, "look up who keeps most")
 }
 
-// LargeAccount is what an account keeps and may keep, in bytes; Limit 0 = no limit.
+// LargeAccount is the usage and limit of an account, in bytes; Limit 0 = no limit.
 type LargeAccount struct {
 	Account      string
 	Bytes, Limit int64
 }
 
-// Recount adds up the records of the account, however many they are, and returns it beside what is kept count
-// of, both as of one moment. They are equal.
+// Recount adds up the records of the account and returns the result together with the maintained counts, both of the
+// same moment. They are equal.
 func (s *Storage) Recount(ctx context.Context, id string) (counted, kept account.Storage, err error) {
 	err = s.pool.QueryRow(ctx, `select coalesce(sum(size), 0)::bigint, count(*),
 			(select coalesce(sum(bytes), 0)::bigint from account_storage where account = $1),
@@ -176,15 +176,15 @@ func (s *Storage) Recount(ctx context.Context, id string) (counted, kept account
 
 const withinStorage = `select within_storage_by($1, $2, $3)`
 
-// QueueWithin queues the check that what was added, so many bytes at most, is within the account's limit; nothing
-// where there is none.
+// QueueWithin queues the check that at most added bytes are within the account's limit. Without a limit it queues
+// nothing.
 func QueueWithin(q *pgx.Batch, id string, limit, added int64) {
 	if limit > 0 {
 		q.Queue(withinStorage, id, limit, added)
 	}
 }
 
-// Within checks that what tx has added, so many bytes at most, is within the account's limit.
+// Within checks that at most added bytes of tx are within the account's limit.
 func Within(ctx context.Context, tx pgx.Tx, id string, limit, added int64) error {
 	if limit == 0 {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Subscriptions changes what accounts may use, each change with its event.
+// Subscriptions changes the tiers, rights and limits of accounts, and records each change as an event.
 type Subscriptions struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -24,9 +24,9 @@ func NewSubscriptions(pool *pgxpool.Pool, events *eventstore.Store) *Subscriptio
 	return &Subscriptions{pool: pool, events: events}
 }
 
-// Change applies a change and returns the changed account. What is in force already is not recorded
-// again. It counts from the next request and the next admission on, in every process. An account that does
-// not exist is NotFound.
+// Change applies a change and returns the changed account. Values that are already in force are not recorded. The
+// change takes effect from the next request and the next admission on, in every process. An unknown account is
+// NotFound.
 func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.Account, error) {
 	if err := c.Check(); err != nil {
 		return account.Account{}, err
@@ -57,7 +57,7 @@ func (s *Subscriptions) Change(ctx context.Context, c account.Change) (account.A
 	return a, nil
 }
 
-// subscriptionEvents applies a change to a and returns what there is to record.
+// subscriptionEvents applies a change to a and returns the events to record.
 func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 	var events []eventlog.Event
 	add := func(eventType string, data any) {
@@ -98,7 +98,7 @@ func subscriptionEvents(a *account.Account, c account.Change) []eventlog.Event {
 
 func sameLimit(a, b *int64) bool { return a == nil && b == nil || a != nil && b != nil && *a == *b }
 
-// noNil returns a list that is not null in the database.
+// noNil returns an empty list for nil, so that the column is not null.
 func noNil(list []string) []string {
 	if list == nil {
 		return []string{}

@@ -13,24 +13,24 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// TokenAccounts finds the accounts that tokens of an issuer name, and makes those that are new.
+// TokenAccounts finds the accounts that an issuer's tokens name, and creates new ones.
 type TokenAccounts struct {
 	accounts      *Store
 	subscriptions *Subscriptions
 	newTier       account.Tier
 }
 
-// NewTokenAccounts returns the finder over pool's database; it appends through events. An account that is
-// seen for the first time is made with the tier newTier, "" = it is refused.
+// NewTokenAccounts returns the finder on pool, which appends through events. An unknown account is created with the
+// tier newTier, or refused if newTier is "".
 func NewTokenAccounts(pool *pgxpool.Pool, events *eventstore.Store, newTier account.Tier) *TokenAccounts {
 	return &TokenAccounts{accounts: New(pool), subscriptions: NewSubscriptions(pool, events), newTier: newTier}
 }
 
-// AccountOf returns the account that a token names by its id or else its name; an id is never taken for
-// another's name. Where the token says a tier, the account has it from now on, unless a token that was
-// issued later has said another. Absent is NotFound, suspended is Denied.
+// AccountOf returns the account that a token names by its id or its name. An id never matches the name of another
+// account. If the token contains a tier, the account gets it, unless a token that was issued later contained another
+// one. An unknown account is NotFound, a suspended one Denied.
 func (s *TokenAccounts) AccountOf(ctx context.Context, n account.TokenClaims) (account.Account, error) {
-	if n.Text == account.LocalID { // it is nobody's: the modes without accounts work on it
+	if n.Text == account.LocalID { // it belongs to the modes without accounts
 		return account.Account{}, fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
 	}
 	a, err := s.find(ctx, n)
@@ -46,7 +46,7 @@ func (s *TokenAccounts) AccountOf(ctx context.Context, n account.TokenClaims) (a
 }
 
 func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (account.Account, error) {
-	if strings.ContainsRune(n.Text, 0) { // PostgreSQL takes no such text, so nothing is called so
+	if strings.ContainsRune(n.Text, 0) { // PostgreSQL refuses such a text, so no account has this name
 		return account.Account{}, fault.New(fault.NotFound, fault.CodeNotFound, "no such account")
 	}
 	a, err := s.accounts.Account(ctx, n.Text)
@@ -57,7 +57,7 @@ func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (accoun
 		return a, err
 	}
 	if err := account.CheckName(n.Text); err != nil {
-		return account.Account{}, fault.Wrap(err, fault.Denied, fault.CodeForbidden, "the account that the token names cannot be made")
+		return account.Account{}, fault.Wrap(err, fault.Denied, fault.CodeForbidden, "the account that the token names cannot be created")
 	}
 	tier := s.newTier
 	if n.Tier != "" {
@@ -69,8 +69,8 @@ func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (accoun
 	return a, err
 }
 
-// retier gives an account the tier that a token says. The time of the token's issue is claimed first, so
-// that tokens of before are without effect and no two of them can take turns.
+// retier sets the tier of an account to the one in a token. It first claims the time at which the token was issued,
+// so that older tokens have no effect.
 func (s *TokenAccounts) retier(ctx context.Context, a account.Account, n account.TokenClaims) (account.Account, error) {
 	tag, err := s.accounts.pool.Exec(ctx, `update accounts set tier_token_at = $2
 		where id = $1 and (tier_token_at is null or tier_token_at < $2)`, a.ID, n.IssuedAt.UTC().Truncate(time.Second))
@@ -80,5 +80,5 @@ func (s *TokenAccounts) retier(ctx context.Context, a account.Account, n account
 	if tag.RowsAffected() == 0 {
 		return a, nil
 	}
-	return s.subscriptions.Change(ctx, account.Change{Account: a.ID, Tier: n.Tier, Actor: "token", Reason: "the tier that the issuer's token says"})
+	return s.subscriptions.Change(ctx, account.Change{Account: a.ID, Tier: n.Tier, Actor: "token", Reason: "the tier in the issuer's token"})
 }

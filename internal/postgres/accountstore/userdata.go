@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 )
 
-// Userdata keeps the records of editors' files. It implements userdata.Store.
+// Userdata stores the records of editors' files. It implements userdata.Store.
 type Userdata struct {
 	pool    *pgxpool.Pool
 	storage *Storage // nil = no limit
@@ -25,7 +25,7 @@ var _ userdata.Store = (*Userdata)(nil)
 // NewUserdata returns the store on pool.
 func NewUserdata(pool *pgxpool.Pool) *Userdata { return &Userdata{pool: pool} }
 
-// Within returns the store that keeps files within the limits of accounts.
+// Within returns a store that enforces the storage limits of accounts.
 func (u *Userdata) Within(storage *Storage) *Userdata {
 	return &Userdata{pool: u.pool, storage: storage}
 }
@@ -38,7 +38,7 @@ func (u *Userdata) List(ctx context.Context, account string, dir userdata.Path, 
 	if dir != "" {
 		below = string(dir) + "/"
 	}
-	// starts_with keeps what a path holds from being a pattern; the range lets the primary key serve it.
+	// starts_with prevents a path from acting as a pattern; the range lets the primary key serve the query.
 	rows, err := u.pool.Query(ctx, `select `+userdataColumns+` from userdata
 		where account = $1 and path >= $2 and starts_with(path, $2) and ($3 or strpos(substr(path, length($2) + 1), '/') = 0)
 		order by path`, account, below, recurse)
@@ -52,7 +52,7 @@ func (u *Userdata) List(ctx context.Context, account string, dir userdata.Path, 
 	return found, u.requireDir(ctx, account, below)
 }
 
-// requireDir is NotFound for a directory that holds nothing at any depth.
+// requireDir returns NotFound for a directory without files at any depth.
 func (u *Userdata) requireDir(ctx context.Context, account, below string) error {
 	there := false
 	err := u.pool.QueryRow(ctx, `select exists (select from userdata where account = $1 and path >= $2 and starts_with(path, $2))`,
@@ -93,8 +93,7 @@ func (u *Userdata) Find(ctx context.Context, account string, p userdata.Path) (u
 	return u.one(ctx, u.pool, p, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, p)
 }
 
-// Put implements userdata.Store. A file that is also a directory of others is refused, as a file
-// system would.
+// Put implements userdata.Store. It refuses a file whose path is a directory of other files, as a file system would.
 func (u *Userdata) Put(ctx context.Context, account string, f userdata.File, overwrite bool, most int) (userdata.File, error) {
 	return u.put(ctx, account, f, most, func(tx pgx.Tx) error { return free(ctx, tx, account, f.Path, overwrite) })
 }
@@ -113,7 +112,7 @@ func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, wa
 	})
 }
 
-// put keeps a file where check agrees.
+// put stores a file if check succeeds.
 func (u *Userdata) put(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
 	limit, err := u.storage.Limit(ctx, account)
 	if err != nil {
@@ -135,7 +134,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 			return postgres.Classify(err, "count user data")
 		}
 		if held > most {
-			return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account keeps at most %d files", most)
+			return fault.New(fault.Exhausted, fault.CodeTooManyFiles, "an account may store at most %d files", most)
 		}
 		return Within(ctx, tx, account, limit, f.Size)
 	})
@@ -172,10 +171,10 @@ func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.P
 	return moved, err
 }
 
-// lockOfUserdata keeps these advisory locks apart from others.
+// lockOfUserdata distinguishes these advisory locks from others.
 const lockOfUserdata = 23
 
-// change runs fn alone among the changes of an account: what a path may become depends on its others.
+// change runs fn exclusively among the changes of an account, because a path may conflict with other paths.
 func (u *Userdata) change(ctx context.Context, account string, fn func(pgx.Tx) error) error {
 	return postgres.Classify(pgx.BeginFunc(ctx, u.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, account, lockOfUserdata); err != nil {

@@ -1,8 +1,8 @@
-// Package admission decides in PostgreSQL which work may run now: an account's units of one kind, jobs or
-// calls, each either have a slot or wait in the account's queue. Slots, queue and the counters of the
-// account change in one statement, in the transaction of the events that say so; that transaction
-// locks the account's row of counters first, so that no two of them give the same slot. What a unit is,
-// and whether the account's limits let it run, is left to the store of its kind.
+// Package admission decides in PostgreSQL which work may run now: each unit of an account, a job or a call, has a
+// slot or waits in the account's queue. Slots, queue and the counters of the account change in one statement, in the
+// transaction of the events that record it. That transaction locks the account's row of counters first, so that a
+// slot is given once. The store of each kind defines what a unit is, and whether the account's limits allow it to
+// run.
 package admission
 
 import (
@@ -22,20 +22,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Kind describes one kind of units by its tables NAME_lanes, NAME_slots and NAME_queue, and its units by U.
+// Kind describes one kind of units by its tables NAME_lanes, NAME_slots and NAME_queue. U is the type of a unit.
 type Kind[U any] struct {
-	Name    string            // of its tables, of the column NAME_id, and of streams and workflows: NAME-ID, NAME-ID-RUN
-	Running string            // counter of slots
+	Name    string            // used in its tables, the column NAME_id, and its streams and workflows: NAME-ID, NAME-ID-RUN
+	Running string            // counter of the slots
 	Queued  string            // counter of the queue
 	Sums    map[string]string // further counters, each with its aggregate over slots
-	Carried []string          // columns that a unit takes from the queue to its slot
-	Place   string            // column of the queue beside them, and
+	Carried []string          // columns that are copied from the queue to the slot
+	Place   string            // a further column of the queue
 	PlaceAt string            // its expression of the value {place}
 	Order   string            // of the queue
-	Open    string            // condition on an account's counters for its queue to move
+	Open    string            // condition on an account's counters under which its queue moves
 
 	Row      func(u U) (id, account string, run int, carried []any)
-	Scan     func(row pgx.CollectableRow) (U, error) // of id, account, run and what is carried
+	Scan     func(row pgx.CollectableRow) (U, error) // reads id, account, run and the Carried columns
 	Start    func(u U) outbox.Intent
 	Admitted func(u U) eventlog.Append
 }
@@ -83,7 +83,7 @@ func New[U any](k Kind[U]) *Admission[U] {
 	}
 }
 
-// moved is the assignments that add the slots in a set of rows to the account's counters, or take them off.
+// moved returns the assignments that add the slots in a set of rows to the account's counters, or subtract them.
 func (k Kind[U]) moved(sign, rows string) string {
 	all := fmt.Sprintf("%s = %[1]s %s (select count(*) from %s)", k.Running, sign, rows)
 	for counter, sum := range k.Sums {
@@ -98,8 +98,8 @@ type Placed[U any] struct {
 	Place any // a number, or a text that PostgreSQL reads
 }
 
-// Place queues the statements that give a new unit its slot, with the intent to start it, or its place in the queue. The
-// ids of the intents are known when the batch is closed.
+// Place queues the statements that give a new unit a slot, with the intent to start it, or put it into the queue. The
+// ids of the intents are set when the batch is closed.
 func (a *Admission[U]) Place(q *pgx.Batch, u U, admit bool, place any) []outbox.Intent {
 	_, account, _, _ := a.kind.Row(u)
 	if !admit {
@@ -141,7 +141,7 @@ func (a *Admission[U]) row(u U) map[string]any {
 	return row
 }
 
-// Leave queues the statement that frees a unit's slot; freed is set to the unit if it had one.
+// Leave queues the statement that frees a unit's slot. It sets freed to the unit if the unit had a slot.
 func (a *Admission[U]) Leave(q *pgx.Batch, account, id string, freed **U) {
 	*freed = nil
 	a.leaving(q, account, []string{id}, func(all []U) {
@@ -164,7 +164,7 @@ func (a *Admission[U]) leaving(q *pgx.Batch, account string, ids []string, freed
 	})
 }
 
-// Withdraw queues the statement that takes units out of the queue; gone is set to those that waited.
+// Withdraw queues the statement that removes units from the queue. It sets gone to the units that were removed.
 func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone *[]U) {
 	q.Queue(a.withdraw, account, ids).Query(func(rows pgx.Rows) (err error) {
 		*gone, err = pgx.CollectRows(rows, a.kind.Scan)
@@ -172,8 +172,8 @@ func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone
 	})
 }
 
-// Admit gives slots to units that wait, in order, at most limit, until fits refuses one; those behind it wait on. The
-// caller sends the statements that Admit adds to q, and appends the returned events after them.
+// Admit gives slots to at most limit waiting units, in order, until fits refuses one. The caller sends the statements
+// that Admit adds to q, and then appends the returned events.
 func (a *Admission[U]) Admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, account string, limit int64, fits func(U) bool) ([]eventlog.Append, []outbox.Intent, error) {
 	if limit <= 0 {
 		return nil, nil, nil
@@ -201,8 +201,8 @@ func (a *Admission[U]) Admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, 
 	return appends, intents, nil
 }
 
-// Fill admits units of an account that wait, without the end of another. look locks the account's counters, and decide
-// returns from them the arguments of Admit.
+// Fill admits waiting units of an account without the end of another unit. look locks the account's counters, and
+// decide returns from them the arguments of Admit.
 func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, account string, look func(*pgx.Batch), decide func() (int64, func(U) bool)) (intents []outbox.Intent, err error) {
 	err = postgres.Pipelined(ctx, pool, look, func(db postgres.Tx, q *pgx.Batch) error {
 		limit, fits := decide()
@@ -221,14 +221,15 @@ func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eve
 	return intents, nil
 }
 
-// Accounts returns accounts with units that wait for nothing but a slot, at most limit, in order, after the account after.
+// Accounts returns at most limit accounts, in order, from the first one after the given account, with units that only
+// wait for a slot.
 func (a *Admission[U]) Accounts(ctx context.Context, pool *pgxpool.Pool, after string, limit int) ([]string, error) {
 	return postgres.Collect(ctx, pool, "list accounts whose "+a.kind.Name+"s wait", pgx.RowTo[string],
 		a.accounts, after, limit)
 }
 
-// RunningAfter returns up to limit units that have had a slot for at least age and wait for no intent, in the order of
-// their ids from behind after ("" = the first): paging sees every one, however many there are.
+// RunningAfter returns up to limit units that have had a slot for at least age and wait for no intent, in order of
+// their ids from the first one after the given id ("" = from the start). Paging visits every unit.
 func (a *Admission[U]) RunningAfter(ctx context.Context, pool *pgxpool.Pool, after string, age time.Duration, limit int) ([]U, error) {
 	if after == "" {
 		after = uuid.Nil.String()
@@ -241,14 +242,14 @@ func (a *Admission[U]) rows(ctx context.Context, db postgres.Tx, statement strin
 		statement, args...)
 }
 
-// Running returns the unit of that id if it has a slot.
+// Running returns the unit with an id if it has a slot.
 func (a *Admission[U]) Running(ctx context.Context, pool *pgxpool.Pool, id string) (u U, has bool, err error) {
 	found, err := a.rows(ctx, pool, a.find, id)
 	return append(found, u)[0], len(found) > 0, err
 }
 
-// Restart has a unit started again that has a slot. again changes the slot in tx if need be, and returns the intent to start
-// the unit and the events that say so; without events the unit is left alone. has reports whether the unit has a slot.
+// Restart starts a unit with a slot again. again may change the slot in tx; it returns the intent to start the unit
+// and the events to record. Without events, the unit is not changed. has reports whether the unit has a slot.
 func (a *Admission[U]) Restart(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, id string,
 	again func(tx pgx.Tx, u U) (outbox.Intent, eventlog.Append, error),
 ) (intents []outbox.Intent, has bool, err error) {

@@ -1,7 +1,6 @@
-// Package assetstore keeps assets and files in PostgreSQL: what an account's names stand for,
-// which blobs are referenced, and the exports of jobs. It promises that a name stands for one
-// file at a time, and that a blob is not collected while something refers to it. The bytes
-// themselves are left to blob stores.
+// Package assetstore stores assets and files in PostgreSQL: the names of an account's files, the references to blobs,
+// and exports and downloads. It promises that a name belongs to one file at a time, and that a blob is not collected
+// while something refers to it. Blob stores keep the bytes.
 package assetstore
 
 import (
@@ -23,8 +22,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Store implements asset.Store. Lock order in each:
-// the name, then the bytes within the account, then rows, then the append as the last statement.
+// Store implements asset.Store. Every method locks in this order: the name, the bytes within the account, rows, and
+// then the log, by an append as the last statement.
 type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
@@ -38,14 +37,14 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return &Store{pool: pool, events: events}
 }
 
-// Seeds that keep the two families of advisory locks apart.
+// Seeds that distinguish the two families of advisory locks.
 const (
 	lockOfNames = 3
 	lockOfBytes = 11
 )
 
-// Within returns the store that keeps what clients bring within the limits of accounts. What jobs and calls
-// give is kept in any case.
+// Within returns a store that enforces the storage limits of accounts for uploads. Outputs of jobs and calls are
+// always stored.
 func (s *Store) Within(storage *accountstore.Storage) *Store {
 	limited := *s
 	limited.storage = storage
@@ -60,7 +59,7 @@ func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error
 	return nil
 }
 
-// thumbnailOf returns the thumbnail among known events, or nil.
+// thumbnailOf returns the thumbnail in known events, or nil.
 func thumbnailOf(known []any) []byte {
 	for _, event := range known {
 		if s, ok := event.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
@@ -70,7 +69,7 @@ func thumbnailOf(known []any) []byte {
 	return nil
 }
 
-// observation returns the event of something found out about an asset's bytes.
+// observation returns the event of a finding about an asset's bytes.
 func observation(id asset.ID, event any) eventlog.Event {
 	eventType := asset.TypeVerified
 	if _, scanned := event.(asset.ScannedV1); scanned {
@@ -79,7 +78,7 @@ func observation(id asset.ID, event any) eventlog.Event {
 	return eventlog.Event{ID: asset.EventID(id, eventType), Type: eventType, Data: event}
 }
 
-// ingestion is the intent to look into an asset in the background.
+// ingestion returns the intent to ingest an asset in the background.
 func ingestion(id asset.ID, account string, size int64) outbox.Intent {
 	payload, err := json.Marshal(asset.IngestRef{Asset: id, Account: account, Size: size})
 	if err != nil {
@@ -88,7 +87,7 @@ func ingestion(id asset.ID, account string, size int64) outbox.Intent {
 	return outbox.Intent{WorkflowID: id.WorkflowID(), Kind: outbox.StartIngest, Payload: payload}
 }
 
-// assetPage is how many events of an asset are read at once; few assets have more than five.
+// assetPage is the number of events of an asset that one query reads; few assets have more than five.
 const assetPage = 100
 
 // fold reads an asset's state from its stream, as db sees it.
@@ -96,7 +95,7 @@ func (s *Store) fold(ctx context.Context, db postgres.Queryer, id asset.ID) (ass
 	return eventlog.Fold(s.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0), asset.Asset{}, asset.Fold)
 }
 
-// pinnedByJob is true of a file that an unfinished job needs.
+// pinnedByJob is true for a file that an unfinished job needs.
 const pinnedByJob = `exists (select from asset_holds h where h.asset_id = files.asset_id and (
 	exists (select from job_slots s where s.job_id = h.job_id) or exists (select from job_queue q where q.job_id = h.job_id)))`
 
@@ -119,7 +118,7 @@ func (s *Store) Delete(ctx context.Context, account string, id asset.ID, request
 	})
 }
 
-// end takes a file out of service: its row goes, its stream closes.
+// end ends a file: it deletes the row and closes the stream.
 func (s *Store) end(ctx context.Context, tx pgx.Tx, id asset.ID, account, eventType string, event any, meta eventlog.Meta) error {
 	if _, err := tx.Exec(ctx, `delete from files where asset_id = $1`, string(id)); err != nil {
 		return fmt.Errorf("delete the row of asset %s: %w", id, err)

@@ -11,12 +11,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// BlobLocks keep removers and touchers of one blob apart over all processes of a deployment. They
-// implement bucket.Locks.
+// BlobLocks keep removals and touches of one blob apart across all processes of a deployment. They implement
+// bucket.Locks.
 //
-// A lock is a transaction, which keeps its connection while the bucket is asked. A bucket that is slow must not
-// take the pool from those who do not need it: at most a third of the connections are held, and who wants one more
-// waits.
+// A lock is a transaction, which occupies its connection during requests to the bucket. A slow bucket must not occupy
+// the whole pool, so locks use at most a third of the connections; further locks wait.
 type BlobLocks struct {
 	pool *pgxpool.Pool
 	free chan struct{} // one element for each connection in use
@@ -27,17 +26,17 @@ func NewBlobLocks(pool *pgxpool.Pool) *BlobLocks {
 	return &BlobLocks{pool: pool, free: make(chan struct{}, max(1, pool.Config().MaxConns/3))}
 }
 
-// lockOfBlobs keeps these advisory locks apart from those of names and bytes.
+// lockOfBlobs distinguishes these advisory locks from those of names and bytes.
 const lockOfBlobs = 17
 
-// A lock that is held for longer than maxLockTime is given up: what the holder was about to do is canceled first. The
-// server would end the transaction, and with it the lock, after idleFor without a statement in any case.
+// A lock that is held for longer than maxLockTime is released: the operation of its holder is canceled first. In any
+// case, the server ends the transaction, and the lock with it, after idleFor without a statement.
 const (
-	maxLockTime = 12 * time.Second // some requests to a bucket that answers slowly
+	maxLockTime = 12 * time.Second // time for some requests to a slow bucket
 	idleFor     = 30 * time.Second
 )
 
-// Shared runs fn together with other shared holders. fn takes a few requests, not a transfer.
+// Shared runs fn concurrently with other shared holders. fn may make a few requests, but no transfer.
 func (l *BlobLocks) Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error {
 	return l.with(ctx, `pg_advisory_xact_lock_shared`, ref, fn)
 }
@@ -54,7 +53,7 @@ func (l *BlobLocks) with(ctx context.Context, lock string, ref blob.Ref, fn func
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	var failed error // of fn: nothing of the database
+	var failed error // the error of fn, which is not of the database
 	err := pgx.BeginFunc(ctx, l.pool, func(tx pgx.Tx) error {
 		_, err := tx.Exec(ctx, `select set_config('idle_in_transaction_session_timeout', $3, true), `+lock+`(hashtextextended($1, $2))`,
 			ref.Hex(), lockOfBlobs, postgres.Millis(idleFor))

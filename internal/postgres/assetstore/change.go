@@ -14,8 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Change implements asset.Store. The row's lock makes changes of one asset follow each other, and its deletion
-// come before or after.
+// Change implements asset.Store. The lock of the row serialises the changes and the deletion of an asset.
 func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset.Change, requestID string) (asset.Asset, []asset.Event, error) {
 	var state asset.Asset
 	var changes []asset.Event
@@ -37,7 +36,7 @@ func (s *Store) Change(ctx context.Context, account string, id asset.ID, c asset
 	return state, changes, err
 }
 
-// claim locks the row of an asset and sees that the preview it is given is the account's, too.
+// claim locks the row of an asset, and checks that a new preview is an asset of the account.
 func claim(ctx context.Context, tx pgx.Tx, account string, id asset.ID, c asset.Change) error {
 	var there bool
 	err := tx.QueryRow(ctx, `select true from files where asset_id = $1 and account = $2 and `+alive+` for update`, string(id), account).Scan(&there)
@@ -50,7 +49,7 @@ func claim(ctx context.Context, tx pgx.Tx, account string, id asset.ID, c asset.
 	return hasPreview(ctx, tx, account, *c.Preview)
 }
 
-// knownAs is the condition that clients of account $1 know a file by the id $2.
+// knownAs is the condition that a file of account $1 has the public id $2.
 const knownAs = ` and asset_id = coalesce((select asset_id from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid)
 	and not exists (select from asset_public_ids p where p.asset_id = files.asset_id and p.public_id <> $2::uuid)`
 
@@ -63,7 +62,7 @@ func hasPreview(ctx context.Context, db postgres.Tx, account string, preview ass
 	return err
 }
 
-// changed records events and what commands know of them, and returns the state after.
+// changed records the events, updates the row, and returns the new state.
 func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, changes []asset.Event, meta eventlog.Meta) (asset.Asset, error) {
 	events := make([]eventlog.Event, len(changes))
 	for i, f := range changes {
@@ -71,7 +70,7 @@ func (s *Store) changed(ctx context.Context, tx pgx.Tx, state asset.Asset, chang
 	}
 	expected, id := state.Version, state.ID
 	after := state
-	for i, f := range changes { // positions come with the append; tags and type do not depend on them
+	for i, f := range changes { // the positions are not known before the append, but tags and type do not depend on them
 		after = asset.Fold(after, eventlog.Recorded{Stream: id.Stream(), Version: expected + int64(i) + 1}, f.Data)
 	}
 	if after.ContentType != state.ContentType || !slices.Equal(after.Tags, state.Tags) {

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Downloads implements download.Store. The assets that downloads become are made by whoever fetches them.
+// Downloads implements download.Store. The activity of a download makes its asset.
 type Downloads struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -28,18 +28,18 @@ type Downloads struct {
 
 var _ download.Store = (*Downloads)(nil)
 
-// NewDownloads returns the downloads on pool that append through events. Their addresses are kept encrypted by sealer,
-// because an address may hold a credential.
+// NewDownloads returns the downloads on pool that append through events. sealer encrypts their URLs, because a URL
+// may contain a credential.
 func NewDownloads(pool *pgxpool.Pool, events *eventstore.Store, sealer download.Sealer) *Downloads {
 	return &Downloads{pool: pool, events: events, assets: New(pool, events), sealer: sealer}
 }
 
 const (
-	// lockOfDownloads keeps the advisory locks of accounts' downloads apart from others.
+	// lockOfDownloads distinguishes the advisory locks of downloads from others.
 	lockOfDownloads = 39
-	// maxDownloads is how many downloads of an account are under way at once.
+	// maxDownloads bounds the unfinished downloads of an account.
 	maxDownloads = 16
-	// downloadRetry is the Retry-After for an account with that many downloads: large files take minutes.
+	// downloadRetry is the Retry-After at that bound: large files take minutes.
 	downloadRetry = 30 * time.Second
 )
 
@@ -73,18 +73,19 @@ func (s *Downloads) Create(ctx context.Context, n download.New) (made download.D
 	return made, intents, err
 }
 
-// same returns the unfinished download of the same request, "" if there is none and the account may have one more.
+// same returns the unfinished download of an equal request, or "" if there is none and the account may start another
+// one.
 func (s *Downloads) same(ctx context.Context, tx pgx.Tx, account string, fingerprint []byte) (same download.ID, err error) {
 	var unfinished int
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from downloads where account = $1`,
 		account, fingerprint).Scan(&unfinished, &same)
 	if err == nil && same == "" && unfinished >= maxDownloads {
-		err = fault.New(fault.Exhausted, fault.CodeTooManyDownloads, "%d downloads of the account are under way", unfinished).WithRetryAfter(downloadRetry)
+		err = fault.New(fault.Exhausted, fault.CodeTooManyDownloads, "the account has %d unfinished downloads, its limit", unfinished).WithRetryAfter(downloadRetry)
 	}
 	return same, err
 }
 
-// fetching is the intent to begin a download.
+// fetching returns the intent to start a download.
 func fetching(ref download.Ref) outbox.Intent {
 	payload, err := json.Marshal(ref)
 	if err != nil {
@@ -93,7 +94,7 @@ func fetching(ref download.Ref) outbox.Intent {
 	return outbox.Intent{WorkflowID: ref.Download.WorkflowID(), Kind: outbox.StartDownload, Payload: payload}
 }
 
-// record appends an event of an unfinished download and returns its state before, with the event on top.
+// record appends an event to an unfinished download and returns the new state.
 func (s *Downloads) record(ctx context.Context, tx pgx.Tx, ref download.Ref, event any, meta eventlog.Meta) (download.Download, error) {
 	state, err := s.fold(ctx, tx, ref.Account, ref.Download)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -114,7 +115,7 @@ func (s *Downloads) record(ctx context.Context, tx pgx.Tx, ref download.Ref, eve
 	return state, nil
 }
 
-// fold reads a download of the account from its stream, as db sees it.
+// fold reads a download of the account from its stream, as seen by db.
 func (s *Downloads) fold(ctx context.Context, db postgres.Queryer, account string, id download.ID) (download.Download, error) {
 	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0), download.Download{}, download.Fold)
 	if err != nil {
@@ -132,8 +133,8 @@ func (s *Downloads) Get(ctx context.Context, account string, id download.ID) (do
 	return state, postgres.Classify(err, "read download "+string(id))
 }
 
-// Begin records that a download is being fetched, and returns it with its address as the client gave it; open is false
-// for one that is over, or that the log does not have.
+// Begin records that a download is being fetched, and returns it with the URL that the client sent. open is false if
+// the download has ended or the log does not have it.
 func (s *Downloads) Begin(ctx context.Context, ref download.Ref) (state download.Download, open bool, err error) {
 	var sealed []byte
 	err = s.assets.transact(ctx, "begin a download", func(tx pgx.Tx) error {
@@ -147,21 +148,21 @@ func (s *Downloads) Begin(ctx context.Context, ref download.Ref) (state download
 		state, err = s.record(ctx, tx, ref, download.StartedV1{Name: state.Request.Name}, eventlog.Meta{Actor: "download"})
 		return err
 	})
-	if err != nil || !open || sealed == nil { // or accepted by a version that kept the address in the log
+	if err != nil || !open || sealed == nil { // without sealed, a version accepted it that recorded the URL in the log
 		return state, open, err
 	}
 	if state.Request.Source, err = s.sealer.Open(ref.Download.Stream(), sealed); err != nil {
-		err = fault.Wrap(err, fault.Denied, fault.CodeAddressNotAllowed, "The address of this download was encrypted with a key that is gone.")
+		err = fault.Wrap(err, fault.Denied, fault.CodeAddressNotAllowed, "The URL of this download was encrypted with a key that no longer exists.")
 	}
 	return state, open, err
 }
 
-// Complete ends a download with its asset. One that is over stays as it is.
+// Complete ends a download with its asset. It does not change a download that has ended.
 func (s *Downloads) Complete(ctx context.Context, ref download.Ref, done download.CompletedV1) error {
 	return s.end(ctx, ref, done)
 }
 
-// Fail ends a download without an asset. One that is over stays as it is.
+// Fail ends a download without an asset. It does not change a download that has ended.
 func (s *Downloads) Fail(ctx context.Context, ref download.Ref, failure download.FailedV1) error {
 	return s.end(ctx, ref, failure)
 }
@@ -177,8 +178,8 @@ func (s *Downloads) end(ctx context.Context, ref download.Ref, event any) error 
 	})
 }
 
-// Unfinished returns up to limit downloads, in order of their ids from behind after, that have waited for at least age
-// and wait for no intent.
+// Unfinished returns up to limit downloads, in order of their ids from the first one after the given id, that are at
+// least age old and wait for no intent.
 func (s *Downloads) Unfinished(ctx context.Context, after download.ID, age time.Duration, limit int) ([]download.Ref, error) {
 	if after == "" {
 		after = download.ID(uuid.Nil.String())
@@ -193,8 +194,8 @@ func (s *Downloads) Unfinished(ctx context.Context, after download.ID, age time.
 		order by id limit $3`, string(after), age, limit)
 }
 
-// Restart records that a download is begun again whose workflow is gone, and the intent to do so. One that is over is
-// left alone.
+// Restart records that a download whose workflow was lost is started again, and the intent to start it. It does not
+// change a download that has ended.
 func (s *Downloads) Restart(ctx context.Context, ref download.Ref, actor, reason string) (intents []outbox.Intent, err error) {
 	err = s.assets.transact(ctx, "begin a download again", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `update downloads set since = now() where id = $1 and account = $2`, string(ref.Download), ref.Account)

@@ -31,18 +31,18 @@ type Exports struct {
 
 var _ export.Store = (*Exports)(nil)
 
-// NewExports returns the exports on pool that append through events. Archives count against what accounts may keep
-// in storage; nil = no limit.
+// NewExports returns the exports on pool that append through events. Archives count against the storage limits of
+// accounts; storage nil = no limit.
 func NewExports(pool *pgxpool.Pool, events *eventstore.Store, storage *accountstore.Storage) *Exports {
 	return &Exports{pool: pool, events: events, assets: New(pool, events).Within(storage)}
 }
 
 const (
-	// lockOfExports keeps the advisory locks of accounts' exports apart from others.
+	// lockOfExports distinguishes the advisory locks of exports from others.
 	lockOfExports = 38
-	// maxExports is how many exports of an account are under way at once.
+	// maxExports bounds the unfinished exports of an account.
 	maxExports = 8
-	// exportRetry is the Retry-After for an account with that many exports: packing takes seconds.
+	// exportRetry is the Retry-After at that bound: packing takes seconds.
 	exportRetry = 10 * time.Second
 )
 
@@ -79,18 +79,19 @@ func (s *Exports) Create(ctx context.Context, n export.New) (made export.Export,
 	return made, intents, err
 }
 
-// same returns the unfinished export of the same request, "" if there is none and the account may have one more.
+// same returns the unfinished export of an equal request, or "" if there is none and the account may start another
+// one.
 func (s *Exports) same(ctx context.Context, tx pgx.Tx, n export.New) (same export.ID, err error) {
 	var unfinished int
 	err = tx.QueryRow(ctx, `select count(*), coalesce(max(id::text) filter (where fingerprint = $2), '') from exports where account = $1`,
 		n.Account, n.Fingerprint).Scan(&unfinished, &same)
 	if err == nil && same == "" && unfinished >= maxExports {
-		err = fault.New(fault.Exhausted, fault.CodeTooManyExports, "%d exports of the account are under way", unfinished).WithRetryAfter(exportRetry)
+		err = fault.New(fault.Exhausted, fault.CodeTooManyExports, "the account has %d unfinished exports, its limit", unfinished).WithRetryAfter(exportRetry)
 	}
 	return same, err
 }
 
-// packing is the intent to begin an export.
+// packing returns the intent to start an export.
 func packing(ref export.Ref) outbox.Intent {
 	payload, err := json.Marshal(ref)
 	if err != nil {
@@ -99,7 +100,7 @@ func packing(ref export.Ref) outbox.Intent {
 	return outbox.Intent{WorkflowID: ref.Export.WorkflowID(), Kind: outbox.StartExport, Payload: payload}
 }
 
-// record appends an event of an unfinished export and returns its state before, with the event on top.
+// record appends an event to an unfinished export and returns the new state.
 func (s *Exports) record(ctx context.Context, tx pgx.Tx, ref export.Ref, event any, meta eventlog.Meta) (export.Export, error) {
 	state, err := s.fold(ctx, tx, ref.Account, ref.Export)
 	if err != nil && !fault.Is(err, fault.NotFound) {
@@ -127,7 +128,7 @@ func ends(event any) bool {
 	}
 }
 
-// fold reads an export of the account from its stream, as db sees it.
+// fold reads an export of the account from its stream, as seen by db.
 func (s *Exports) fold(ctx context.Context, db postgres.Queryer, account string, id export.ID) (export.Export, error) {
 	state, err := eventlog.Fold(s.events.Types(), eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0), export.Export{}, export.Fold)
 	if err != nil {
@@ -145,8 +146,8 @@ func (s *Exports) Get(ctx context.Context, account string, id export.ID) (export
 	return state, postgres.Classify(err, "read export "+string(id))
 }
 
-// Begin records that an export is being packed, and returns it; open is false for one that is over, or that the
-// log does not have.
+// Begin records that an export is being packed, and returns it. open is false if the export has ended or the log does
+// not have it.
 func (s *Exports) Begin(ctx context.Context, ref export.Ref) (state export.Export, open bool, err error) {
 	err = s.transact(ctx, "begin an export", func(tx pgx.Tx) error {
 		if open, err = s.open(ctx, tx, ref); err != nil || !open {
@@ -161,20 +162,20 @@ func (s *Exports) Begin(ctx context.Context, ref export.Ref) (state export.Expor
 	return state, open, err
 }
 
-// openExport locks the row of an export that is not over.
+// openExport locks the row of an unfinished export.
 const openExport = `select true from exports where id = $1 and account = $2 for update`
 
-// open reports whether an export is not over, and keeps it so until tx ends.
+// open reports whether an export is unfinished, and locks it until tx ends.
 func (s *Exports) open(ctx context.Context, tx pgx.Tx, ref export.Ref) (open bool, err error) {
 	err = tx.QueryRow(ctx, openExport, string(ref.Export), ref.Account).Scan(&open)
 	return open, ignoreNoRows(err)
 }
 
-// errExportEnded ends a transaction on an export that is over: there is nothing to do.
+// errExportEnded ends a transaction on an export that has ended.
 var errExportEnded = errors.New("the export is over")
 
-// Complete makes the archive, whose bytes are stored already, an asset of the account and ends the export. Of
-// several attempts one does.
+// Complete makes an asset of the archive, whose bytes are already stored, and ends the export. Of several attempts
+// only one succeeds.
 func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.New, done export.CompletedV1) ([]outbox.Intent, error) {
 	archive.Account = ref.Account
 	name := nameFor(archive)
@@ -216,7 +217,7 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 	return m.intents, nil
 }
 
-// Fail ends an export without an archive. One that is over stays as it is.
+// Fail ends an export without an archive. It does not change an export that has ended.
 func (s *Exports) Fail(ctx context.Context, ref export.Ref, failure export.FailedV1) error {
 	return s.transact(ctx, "end an export", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `delete from exports where id = $1 and account = $2`, string(ref.Export), ref.Account)
@@ -228,8 +229,8 @@ func (s *Exports) Fail(ctx context.Context, ref export.Ref, failure export.Faile
 	})
 }
 
-// Unfinished returns up to limit exports, in order of their ids from behind after, that have waited for at least
-// age and wait for no intent.
+// Unfinished returns up to limit exports, in order of their ids from the first one after the given id, that are at
+// least age old and wait for no intent.
 func (s *Exports) Unfinished(ctx context.Context, after export.ID, age time.Duration, limit int) ([]export.Ref, error) {
 	if after == "" {
 		after = export.ID(uuid.Nil.String())
@@ -244,8 +245,8 @@ func (s *Exports) Unfinished(ctx context.Context, after export.ID, age time.Dura
 		order by id limit $3`, string(after), age, limit)
 }
 
-// Restart records that an export is begun again whose workflow is gone, and the intent to do so. One that is over
-// is left alone.
+// Restart records that an export whose workflow was lost is started again, and the intent to start it. It does not
+// change an export that has ended.
 func (s *Exports) Restart(ctx context.Context, ref export.Ref, actor, reason string) (intents []outbox.Intent, err error) {
 	err = s.transact(ctx, "begin an export again", func(tx pgx.Tx) error {
 		tag, err := tx.Exec(ctx, `update exports set since = now() where id = $1 and account = $2`, string(ref.Export), ref.Account)

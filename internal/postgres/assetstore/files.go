@@ -29,13 +29,13 @@ type Files struct {
 
 var _ files.Store = (*Files)(nil)
 
-// NewFiles returns the file records in pool's database, that appends through events.
+// NewFiles returns the file records in pool's database that append through events.
 func NewFiles(pool *pgxpool.Pool, events *eventstore.Store) *Files {
 	return &Files{pool: pool, events: events}
 }
 
-// Within returns the store that keeps uploads within the limits of accounts. What nodes save is kept in any case:
-// their job was accepted.
+// Within returns a store that enforces the storage limits of accounts for uploads. Outputs of accepted jobs are
+// always stored.
 func (f *Files) Within(storage *accountstore.Storage) *Files {
 	limited := *f
 	limited.storage = storage
@@ -47,9 +47,9 @@ const (
 		rejected, thumbnail, created_at, expires_at, named`
 	fileColumns = ownColumns + `,
 		coalesce((select public_id from asset_public_ids p where p.asset_id = files.asset_id), files.asset_id) as public_id`
-	fileNames = ownColumns + `, public_id` // of what fileColumns selects
+	fileNames = ownColumns + `, public_id` // the names of the columns that fileColumns selects
 	alive     = `(expires_at is null or expires_at > now())`
-	// selectFile is for one viewer: account $1, job $2 or null.
+	// selectFile selects files for one viewer: account $1 and job $2, which may be null.
 	selectFile = `select ` + fileColumns + ` from files where account = $1 and (` + alive + `
 		or exists (select from asset_holds h where h.asset_id = files.asset_id and h.job_id = $2::uuid))`
 )
@@ -74,7 +74,7 @@ func scanFile(row pgx.CollectableRow) (files.Entry, error) {
 	return e, nil
 }
 
-// one runs a query for at most one file; none is NotFound.
+// one runs a query for at most one file. Without a row it returns NotFound.
 func one(ctx context.Context, db postgres.Queryer, query string, args ...any) (files.Entry, error) {
 	rows, err := db.Query(ctx, query, args...)
 	if err != nil {
@@ -122,12 +122,12 @@ func (f *Files) OfAnyone(ctx context.Context, id asset.ID) (files.Entry, error) 
 	return one(ctx, f.pool, `select `+fileColumns+` from files where asset_id = $1 and `+alive, string(id))
 }
 
-// known is the condition that clients of account $1 may know a file by one of the ids $3: as its own id, or as one that
-// was chosen for it.
+// known is the condition that a file of account $1 has one of the ids $3, as its own id or as a public id that a
+// client chose.
 const known = ` and asset_id = any($3::uuid[] || array(select asset_id from asset_public_ids where account = $1 and public_id = any($3::uuid[])))`
 
-// ByAssets implements files.Store in one query. A file that it finds by its own id, although a client chose another, is
-// not there.
+// ByAssets implements files.Store with one query. It leaves out a file that it finds by its own id although a client
+// chose another public id for it.
 func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.PublicID) (map[asset.PublicID]files.Entry, error) {
 	rows, err := f.pool.Query(ctx, selectFile+known, who.Account, jobOrNull(who), ids)
 	if err != nil {
@@ -146,7 +146,7 @@ func (f *Files) ByAssets(ctx context.Context, who files.Viewer, ids []asset.Publ
 	return found, nil
 }
 
-// ByHash implements files.Store: the newest of the account's files with these bytes.
+// ByHash implements files.Store: it returns the newest of the account's files with these bytes.
 func (f *Files) ByHash(ctx context.Context, who files.Viewer, hash blob.Ref) (files.Entry, error) {
 	return one(ctx, f.pool, selectFile+` and hash = $3 and not rejected order by created_at desc, asset_id limit 1`,
 		who.Account, jobOrNull(who), hash[:])

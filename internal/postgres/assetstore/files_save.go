@@ -18,10 +18,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// saveFile allots the next number of a prefix and inserts the file, unless its producer saved it
-// before; in both cases it returns the file and whether it is new. The counter's row is locked until
-// commit, so parallel calls get different numbers. The files of the folder are looked through
-// only when the prefix is new.
+// saveFile assigns the next number of a prefix and inserts the file, unless its producer saved it before. In both
+// cases it returns the file and whether it is new. The row of the counter stays locked until the commit, so
+// concurrent calls get different numbers. The files of the folder are only searched if the prefix is new.
 const saveFile = `
 with known as (
 	select ` + fileColumns + ` from files where job_id = $7 and run = $8 and node = $9 and idx = $10
@@ -43,17 +42,16 @@ with known as (
 )
 select ` + fileNames + `, true from new union all select ` + fileNames + `, false from known`
 
-// highestNumber is the highest number that a name below the prefix ($1 account, $2 folder,
-// $3 subfolder, $4 prefix) carries, 0 when none does.
+// highestNumber is the highest number in a name with the prefix ($1 account, $2 folder, $3 subfolder, $4 prefix), or
+// 0.
 const highestNumber = `select coalesce(max((regexp_match(substr(filename, length($4::text) + 2), '^([0-9]{1,9})([^0-9]|$)'))[1]::bigint), 0)
 	from files where account = $1 and folder = $2 and subfolder = $3 and named and starts_with(filename, $4::text || '_')`
 
-// raiseCounter sets a counter to the highest number in use. It repairs the case of a name that
-// was taken without its counter knowing.
+// raiseCounter sets a counter to the highest number in use. It repairs a counter that missed a name.
 const raiseCounter = `update file_counters set last = greatest(last, (` + highestNumber + `))
 	where account = $1 and folder = $2 and subfolder = $3 and prefix = $4`
 
-// saveAttempts bounds how often a save meets another attempt of itself or a name in its way.
+// saveAttempts bounds the retries after a concurrent attempt or a name in use.
 const saveAttempts = 4
 
 // Save implements files.Store.
@@ -73,7 +71,7 @@ func (f *Files) Save(ctx context.Context, s files.Saving) (files.Entry, error) {
 	}
 }
 
-// violated returns the unique constraint that err is about, or "".
+// violated returns the unique constraint that err violates, or "".
 func violated(err error) string {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.Code == postgres.UniqueViolation {
@@ -106,14 +104,13 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 	return e, err
 }
 
-// errEnded says that what is to be saved was saved by an earlier attempt, and deleted or expired since.
-var errEnded = errors.New("the file was saved before and is gone")
+// errEnded means that an earlier attempt saved the file, and the file was deleted or has expired since.
+var errEnded = errors.New("the file was saved before and has been deleted")
 
-// mayProduce refuses an attempt that outlived its job or its run: what it saves would belong to nobody. The
-// stream stays locked, so that the job ends after what it saved, or before. It also refuses to bring back a file
-// that an earlier attempt saved and that has ended since: the new row is written, so no other attempt can
-// write one, and a stream that is there by now is that of a file without a row. It returns the public id that was chosen
-// for the job, if any.
+// mayProduce refuses an attempt that outlived its job or its run, because its file would belong to no job. The stream
+// stays locked, so that the job ends before or after the save. It also refuses to restore a file that an earlier
+// attempt saved and that has ended since: the new row is written already, so a stream that exists belongs to a file
+// without a row. It returns the public id that a client chose for the job, if any.
 func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) (chosen string, err error) {
 	var over, ended bool
 	p := s.Producer
@@ -126,15 +123,15 @@ func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) (chosen string, 
 	case err != nil:
 		return "", fmt.Errorf("look whether the job goes on: %w", err)
 	case over:
-		return "", fault.New(fault.Conflict, fault.CodeRunOver, "run %d of job %s is over", p.Run, p.Job)
+		return "", fault.New(fault.Conflict, fault.CodeRunOver, "run %d of job %s has ended", p.Run, p.Job)
 	case ended:
 		return "", errEnded
 	}
 	return chosen, nil
 }
 
-// alreadySaved returns a file as it was recorded, also one that is gone. A user who deletes an output of a job that still
-// runs wants the file gone and the job finished, whether the attempt that saved it lives to tell of it or not.
+// alreadySaved returns a file as it was recorded, even if it has ended. If a user deletes an output of a running job,
+// the file stays deleted and the job continues.
 func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (files.Entry, error) {
 	recorded, err := eventstore.ReadStream(ctx, f.pool, id.Stream(), 0, 1)
 	if err != nil {
@@ -152,7 +149,7 @@ func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (
 			}, nil
 		}
 	}
-	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not say how it was saved", id)
+	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not begin with a saved output", id)
 }
 
 func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
@@ -175,7 +172,7 @@ func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Ent
 	return r.Entry, r.fresh, err
 }
 
-// withLast scans one more column behind those asked for.
+// withLast scans one more column after the requested ones.
 type withLast struct {
 	pgx.CollectableRow
 	last any
@@ -184,11 +181,11 @@ type withLast struct {
 // Scan implements pgx.Row.
 func (w withLast) Scan(dest ...any) error { return w.CollectableRow.Scan(append(dest, w.last)...) }
 
-// advance moves the existing counters of other prefixes that a new name also counts for.
+// advance raises the existing counters of other prefixes to which a new name belongs.
 func (f *Files) advance(ctx context.Context, tx pgx.Tx, account string, p asset.Place, own string) error {
 	prefixes, numbers := files.Counters(p.Filename)
 	if p.Folder == string(node.FolderInput) || len(prefixes) == 0 || len(prefixes) == 1 && prefixes[0] == own {
-		return nil // nothing is allotted in the input folder
+		return nil // the input folder has no counters
 	}
 	_, err := tx.Exec(ctx, `update file_counters c set last = greatest(c.last, n.number)
 		from unnest($4::text[], $5::bigint[]) as n (prefix, number)

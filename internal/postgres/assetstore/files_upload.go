@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// namesAtOnce is how many alternatives of a name one query looks at.
+// namesAtOnce is the number of alternative names that one query checks.
 const namesAtOnce = 32
 
 // Upload implements files.Store.
@@ -34,13 +34,13 @@ func (f *Files) Upload(ctx context.Context, u files.Upload) (e files.Entry, err 
 		return files.Entry{}, postgres.Classify(err, "record an upload")
 	}
 	f.events.Wake()
-	if recorded { // by an attempt whose answer was lost; the relay starts its ingestion
+	if recorded { // an attempt whose answer was lost recorded it; the relay starts its ingestion
 		return f.alreadySaved(ctx, u.Account, name.id)
 	}
 	return e, nil
 }
 
-// upload is one attempt at recording an upload. It looks anew when an upload beside it took the name.
+// upload is one attempt to record an upload. It starts over if a concurrent upload took the name.
 func (f *Files) upload(ctx context.Context, u files.Upload, name naming, limit int64) (files.Entry, error) {
 	for attempt := 1; ; attempt++ {
 		e, err := f.tryUpload(ctx, u, name, limit)
@@ -80,18 +80,18 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload, name naming, limi
 	return e, err
 }
 
-// lockName lets uploads of the same name in an account wait for each other.
+// lockName serialises uploads of the same name in an account.
 func lockName(ctx context.Context, tx pgx.Tx, account string, p asset.Place) error {
 	_, err := tx.Exec(ctx, `select pg_advisory_xact_lock(hashtextextended($1, $2))`, keyOfName(account, p), lockOfNames)
 	return err
 }
 
-// keyOfName is what lockOfNames locks: the same for every surface on which a name is taken.
+// keyOfName returns the key of a lock on a name, which is the same for every surface.
 func keyOfName(account string, p asset.Place) string {
 	return account + "\x1f" + p.Folder + "\x1f" + p.Subfolder + "/" + p.Filename
 }
 
-// settle finds the file of that name with the same bytes, or else the first free name.
+// settle returns the file of that name with the same bytes, or else the first free name.
 func (f *Files) settle(ctx context.Context, tx pgx.Tx, u files.Upload) (*files.Entry, string, error) {
 	for from := 0; ; from += namesAtOnce {
 		candidates := make([]string, namesAtOnce)
@@ -126,7 +126,7 @@ func (f *Files) taken(ctx context.Context, tx pgx.Tx, u files.Upload, names []st
 	entries, err := pgx.CollectRows(rows, scanFile)
 	taken := make(map[string]files.Entry, len(entries))
 	for _, e := range entries {
-		if e.ExpiresAt != nil && !e.ExpiresAt.After(time.Now()) { // waits for the sweep; its name is free
+		if e.ExpiresAt != nil && !e.ExpiresAt.After(time.Now()) { // expired and not swept yet: its name is free
 			if err := f.removeName(ctx, tx, e); err != nil {
 				return nil, err
 			}
@@ -137,7 +137,7 @@ func (f *Files) taken(ctx context.Context, tx pgx.Tx, u files.Upload, names []st
 	return taken, err
 }
 
-// removeName takes a file's name away; the asset lives on under its id.
+// removeName removes the name of a file. The asset stays under its id.
 func (f *Files) removeName(ctx context.Context, tx pgx.Tx, e files.Entry) error {
 	_, err := tx.Exec(ctx, `update files set named = false where asset_id = $1`, string(e.Asset))
 	return err
@@ -157,7 +157,7 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u file
 		u.Hash[:], u.Size, u.ContentType, u.Width, u.Height, u.ExpiresAt)
 }
 
-// extend moves a file's deadline to a later one, never to an earlier one.
+// extend moves the deadline of a file to a later time; it never moves it to an earlier one.
 func (f *Files) extend(ctx context.Context, tx pgx.Tx, e *files.Entry, wanted *time.Time, meta eventlog.Meta) error {
 	deadline := asset.LaterDeadline(e.ExpiresAt, wanted)
 	if e.ExpiresAt == nil || deadline != nil && deadline.Equal(*e.ExpiresAt) {

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Get returns the state of an asset of the account as its stream has it; an asset that is not
-// there, or no longer, gives false.
+// Get returns the state of an asset of the account from its stream, or false if the asset does not exist or has
+// ended.
 func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error) {
 	var state asset.Asset
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -30,11 +30,11 @@ func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Ass
 	return state, state.Version > 0 && state.Account == account && !state.State.Gone(), nil
 }
 
-// RecordVerified records that the stored bytes of an asset were read and hashed. One that has ended
-// meanwhile stays as it is.
+// RecordVerified records that the stored bytes of an asset were read and hashed. It does not change an asset that has
+// ended.
 func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error {
 	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
-		if !event.OK { // and so there is nothing to scan
+		if !event.OK { // damaged bytes are not scanned
 			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
 				return err
 			}
@@ -43,12 +43,12 @@ func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID,
 	})
 }
 
-// RecordScan records what the scan of an asset found, and takes rejected content out of service.
+// RecordScan records the result of a scan, and makes rejected content unreadable.
 func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error {
 	return s.recordScan(ctx, account, id, scan, asset.ScannedV1{Scan: scan})
 }
 
-// RecordIngested records that the stored bytes of an asset were read and hashed, and what their scan found.
+// RecordIngested records that the stored bytes of an asset were read and hashed, and the result of their scan.
 func (s *Store) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
 	return s.recordScan(ctx, account, id, scan, event, asset.ScannedV1{Scan: scan})
 }
@@ -70,7 +70,7 @@ func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, sca
 	})
 }
 
-// observe runs a transaction whose event is of no interest once the asset has ended.
+// observe runs a transaction whose event is dropped if the asset has ended.
 func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	err := s.transact(ctx, what, fn)
 	if errors.Is(err, eventlog.ErrClosed) {
@@ -88,8 +88,8 @@ func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.
 	return err
 }
 
-// Uningested returns up to limit assets, in order of their ids from behind after, about whose bytes something
-// is left to find out for at least age, and whose ingestion waits for no intent.
+// Uningested returns up to limit assets, in order of their ids from the first one after the given id, whose ingestion
+// has been unfinished for at least age and waits for no intent.
 func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error) {
 	if after == "" {
 		after = asset.ID(uuid.Nil.String())
@@ -104,8 +104,8 @@ func (s *Store) Uningested(ctx context.Context, after asset.ID, age time.Duratio
 		order by asset_id limit $3`, string(after), age, limit)
 }
 
-// Reingest records that an asset is ingested again whose ingestion nothing runs, and the intent to do so. An asset
-// that has ended, or that nothing is left to find out about, is left alone.
+// Reingest records that the ingestion of an asset, whose workflow was lost, is started again, and the intent to start
+// it. It does not change an asset that has ended or is ingested.
 func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := s.observe(ctx, "ingest an asset again", func(tx pgx.Tx) error {

@@ -20,30 +20,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// bytesState is what a transaction that makes an asset finds of its bytes, behind its locks.
+// bytesState is what a transaction that makes an asset reads about its bytes, after taking its locks.
 type bytesState struct {
-	limit    int64 // of the account's bytes, 0 = none
+	limit    int64 // storage limit of the account; 0 = no limit
 	held     bool
-	never    bool       // some asset of these bytes has no deadline
-	deadline *time.Time // the latest of those in force
+	never    bool       // an asset with these bytes has no deadline
+	deadline *time.Time // the latest deadline of these bytes
 
 	same history // the newest live asset with these bytes, path and tags
 	like history // the newest live asset with these bytes
-	size int64   // of like, as the next three
+	size int64   // fields of like
 	kind string
 	wide int
 	high int
 }
 
-// history is an asset, "" = there is none, with the first page of its events.
+// history is an asset ("" = none) with the first page of its events.
 type history struct {
 	id     asset.ID
 	events []eventlog.Recorded
 }
 
-// queueBytesState locks the name and the bytes within the account until the transaction ends and reads
-// what is in force for the bytes. The locks come as statements of their own, so that the read sees what
-// the previous holder committed.
+// queueBytesState locks the name and the bytes within the account until the transaction ends, and reads the deadlines
+// of the bytes. The locks are separate statements, so that the read sees what the previous holder committed.
 func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 	queueTaken(q, n)
 	bytes := n.Account + "\x1f" + n.Hash.Hex()
@@ -61,7 +60,8 @@ func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
 		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
 }
 
-// inForce returns the later of the deadline and the one in force: a deadline never moves to an earlier time; nil = never.
+// inForce returns the later of deadline and the deadline of the bytes: a deadline never moves to an earlier time; nil
+// = never.
 func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	switch {
 	case !st.held:
@@ -73,8 +73,8 @@ func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	}
 }
 
-// Conditions on the account's files of some bytes. The row of an asset that is returned again is
-// locked: its deletion comes first or waits.
+// Conditions on the account's files with some bytes. The row of an asset that is returned again is locked, so that
+// its deletion comes before or waits.
 const (
 	ofBytes     = ` from files where account = $1 and hash = $2 and not rejected and ` + alive
 	ofReference = ofBytes + ` and file_path is not distinct from $3 and tags = $4 and job_id is null`
@@ -83,7 +83,7 @@ const (
 	firstPage   = `) order by version limit $`
 )
 
-// queueLikes reads the asset that a reference repeats, if any, and the newest one of the same bytes.
+// queueLikes reads the asset that a reference repeats, if any, and the newest asset with the same bytes.
 func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	repeated := []any{n.Account, n.Hash[:], n.FilePath, tagsOf(n)}
 	q.Queue(`select asset_id::text`+ofReference+newest+` for update`, repeated...).
@@ -128,7 +128,7 @@ func (h *history) read(rows pgx.Rows) (err error) {
 	return err
 }
 
-// limit is what the account may keep, as far as it concerns n: what was copied from a model's answer is paid for.
+// limit returns the storage limit for n, or 0 if the asset does not count: copies from a model's answer are paid for.
 func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
 	if n.Origin == asset.Hosted {
 		return 0, nil
@@ -136,10 +136,10 @@ func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
 	return s.storage.Limit(ctx, n.Account)
 }
 
-// naming is what every attempt at making an asset gives it.
+// naming contains the ids that every attempt to make an asset uses.
 type naming struct {
 	id    asset.ID
-	first uuid.UUID // of its first event: a repetition by another request has another
+	first uuid.UUID // id of its first event; another request has another id
 }
 
 func nameFor(n asset.New) naming {
@@ -149,13 +149,12 @@ func nameFor(n asset.New) naming {
 	return naming{asset.NewID(), uuid.New()}
 }
 
-// takenID finds an asset of the account that clients know, or knew, by an id that nobody chose: the id that a client
-// chooses now.
+// takenID finds an asset of the account whose own id, which no client chose, is the id that a client chooses now.
 const takenID = `select exists (select from streams where id = $1 and account = $2)
 	and not exists (select from asset_public_ids where asset_id = $3)`
 
-// queueTaken queues the statement that refuses an id that a client chooses and that is not free. Where the account has
-// chosen it before, the append of the asset runs into the stream of that one.
+// queueTaken queues the statement that refuses a chosen id that is in use. If the account has chosen the id before,
+// the append fails because the asset's stream exists.
 func queueTaken(q *pgx.Batch, n asset.New) {
 	if n.Chosen == "" {
 		return
@@ -199,7 +198,7 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	case err != nil:
 		return asset.Stored{}, unknown(postgres.Classify(taken(err, n.Chosen), "create an asset"))
 	case recorded:
-		return s.recorded(ctx, name.id, tried[0].held) // what a later attempt found may be what the first one made
+		return s.recorded(ctx, name.id, tried[0].held) // a later attempt may have found the asset of the first one
 	}
 	s.events.Wake()
 	return tried[len(tried)-1].made(s)
@@ -226,7 +225,7 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 	}
 	s.events.Wake()
 	made, err = m.made(s)
-	return made, same && made.Asset.ID != name.id, err // an attempt before may have made it
+	return made, same && made.Asset.ID != name.id, err // an earlier attempt may have made it
 }
 
 // reference is one attempt at a reference.
@@ -251,7 +250,7 @@ func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit i
 	return m, same, err
 }
 
-// recorded is an asset that an attempt made whose answer was lost; the relay starts its ingestion.
+// recorded returns an asset of an attempt whose answer was lost; the relay starts its ingestion.
 func (s *Store) recorded(ctx context.Context, id asset.ID, held bool) (asset.Stored, error) {
 	s.events.Wake()
 	state, err := s.fold(ctx, s.pool, id)
@@ -261,7 +260,7 @@ func (s *Store) recorded(ctx context.Context, id asset.ID, held bool) (asset.Sto
 	return asset.Stored{Asset: state, HadBytes: held}, nil
 }
 
-// unknown tells a failure behind which an asset may have been made.
+// unknown marks a failure after which the asset may have been made.
 func unknown(err error) error {
 	if postgres.IsAmbiguous(err) {
 		return fmt.Errorf("%w: %w", asset.ErrUncertain, err)
@@ -269,7 +268,7 @@ func unknown(err error) error {
 	return err
 }
 
-// taken names the failure of an id that its owner chose.
+// taken returns the error for a chosen id that is in use.
 func taken(err error, chosen asset.PublicID) error {
 	var pg *pgconn.PgError
 	if chosen != "" && errors.As(err, &pg) && (pg.Code == postgres.UniqueViolation || eventstore.IsRefused(err)) {
@@ -278,15 +277,15 @@ func taken(err error, chosen asset.PublicID) error {
 	return err
 }
 
-// making is an asset whose events were queued; what they make of it is known when they are placed.
+// making is an asset whose events are queued. Its state is known when the events are placed.
 type making struct {
 	before  asset.Asset
-	events  *eventstore.Queued // nil = nothing new is known
+	events  *eventstore.Queued // nil = no further events
 	held    bool
 	intents []outbox.Intent
 }
 
-// made folds the placed events on top.
+// made folds the placed events into the state.
 func (m making) made(s *Store) (asset.Stored, error) {
 	state := m.before
 	if m.events != nil {
@@ -302,8 +301,8 @@ const insertAsset = `insert into files (asset_id, account, hash, size, content_t
 		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
 	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
 
-// queueAsset writes the row of a new asset, takes its name over, and appends the event. What is not
-// known of the bytes yet is left to its ingestion.
+// queueAsset writes the row of a new asset, takes over its name, and appends the event. Its ingestion determines the
+// remaining properties of the bytes.
 func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesState, known ...any) (making, error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
 	id, m := name.id, making{held: st.held}
@@ -339,8 +338,8 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesStat
 	return m, err
 }
 
-// queueReference completes a reference with what the account's newest asset of these bytes says of
-// them; the scan of the bytes applies to the new asset as well.
+// queueReference completes a reference with the properties of the account's newest asset with these bytes. The scan
+// of the bytes applies to the new asset too.
 func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {
@@ -353,8 +352,8 @@ func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch
 	return s.queueAsset(q, n, name, st, known...)
 }
 
-// queueUpload completes an upload. Of bytes that the account has uploaded before, and that the store has had since, nothing
-// is left to find out: no workflow verifies and scans them again.
+// queueUpload completes an upload. If the account has uploaded the bytes before and the store has had them since,
+// their properties are known and no workflow verifies and scans them again.
 func (s *Store) queueUpload(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
 	if st.like.id == "" {
 		return s.queueAsset(q, n, name, st)
@@ -379,8 +378,8 @@ func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size 
 	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, state.Width, state.Height, nil
 }
 
-// queueAgain extends the deadline of an asset that is referenced once more; same is false for one that does not
-// agree with all that is said.
+// queueAgain extends the deadline of an asset that is referenced again. same is false if the asset does not have all
+// the requested values.
 func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, h history) (m making, same bool, err error) {
 	state, err := s.foldOn(ctx, db, h)
 	if err != nil || !n.Repeats(state) {
@@ -398,7 +397,7 @@ func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n 
 	return m, true, err
 }
 
-// extension is the append of a later deadline.
+// extension returns the append of a later deadline.
 func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.Meta) eventlog.Append {
 	return eventlog.Append{
 		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: meta,
@@ -409,7 +408,7 @@ func extension(id asset.ID, account string, deadline *time.Time, meta eventlog.M
 	}
 }
 
-// foldOn folds the events read so far and reads what a first page leaves out.
+// foldOn folds the events that were read and reads those after the first page.
 func (s *Store) foldOn(ctx context.Context, db postgres.Queryer, h history) (asset.Asset, error) {
 	state, err := eventlog.Fold(s.events.Types(), eventlog.All(h.events), asset.Asset{}, asset.Fold)
 	if err != nil || len(h.events) < assetPage {

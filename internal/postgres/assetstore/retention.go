@@ -37,8 +37,8 @@ func (s *Store) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []
 	return total, failed, nil
 }
 
-// expire is one transaction of Expire; it returns which assets it was about even when it failed. only, if
-// not nil, are those that may end.
+// expire is one transaction of Expire. It returns the assets that it tried, even if it fails. only, if not nil,
+// restricts the assets.
 func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (ended, tried []asset.ID, err error) {
 	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
 		ended, tried = nil, nil
@@ -70,7 +70,7 @@ func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (e
 	return tried, tried, nil
 }
 
-// ofUnfinishedJob is true of a file that a job made which has not ended.
+// ofUnfinishedJob is true for a file of an unfinished job.
 const ofUnfinishedJob = `exists (select from job_slots s where s.job_id = files.job_id)`
 
 func assetIDs(in []asset.ID) []string {
@@ -92,12 +92,11 @@ func expiry(id asset.ID, account string) eventlog.Append {
 	}
 }
 
-// keysAtOnce is how many keys one statement forgets: a flood of a day ago must not become one statement that takes
-// minutes, while whoever takes one of its keys again waits.
+// keysAtOnce bounds the keys that one statement deletes. After a flood of requests, a statement could otherwise take
+// minutes and block requests that use one of its keys again.
 const keysAtOnce = 10_000
 
-// Forget removes keys and holds that mean nothing any more: keys past their day, holds of jobs that
-// neither wait nor run.
+// Forget deletes expired idempotency keys, and pins of jobs that have ended.
 func (s *Store) Forget(ctx context.Context) error {
 	for gone := int64(keysAtOnce); gone == keysAtOnce; {
 		tag, err := s.pool.Exec(ctx, `delete from idempotency_keys where (account, operation, key) in (select account, operation, key
@@ -115,8 +114,8 @@ func (s *Store) Forget(ctx context.Context) error {
 // documentBlob is the expression of the index events_document, letter for letter.
 const documentBlob = `substring(data::text from '"document":\{"blob":"(blake3:[0-9a-f]{64})"\}')`
 
-// Referenced implements asset.References: the blobs of files, of their thumbnails, of archives, and of large
-// submissions, which only their event refers to.
+// Referenced implements asset.References: it returns the blobs of files, thumbnails and archives, and of large
+// submissions, to which only their events refer.
 func (s *Store) Referenced(ctx context.Context, refs []blob.Ref) (map[blob.Ref]bool, error) {
 	hashes, names := make([][]byte, len(refs)), make([]string, len(refs))
 	for i, ref := range refs {

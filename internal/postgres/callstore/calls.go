@@ -1,6 +1,6 @@
-// Package callstore keeps calls of partner models in PostgreSQL: acceptance, admission, end
-// and reconciliation, each in one transaction with its events, limits, credits and intents.
-// A call is charged at most once, and an idempotency key names one call.
+// Package callstore stores calls of partner models in PostgreSQL: acceptance, admission, end and reconciliation, each
+// in one transaction with its events, limits, credits and intents. It promises that a call is charged at most once,
+// and that an idempotency key belongs to one call.
 package callstore
 
 import (
@@ -43,17 +43,17 @@ func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Cre
 	return &Store{pool: pool, events: events, credits: credits, slots: admission.New(kind), heartbeats: call.NewHeartbeats(time.Now)}
 }
 
-// unit is a call as the admission sees it.
+// unit is a call in the form of the admission.
 type unit struct {
 	id      call.ID
 	account string
 	run     int
 	held    int64
 	costly  bool
-	payload json.RawMessage // of its start intent
+	payload json.RawMessage // payload of its start intent
 }
 
-// kind is calls as the admission sees them: those of jobs run first, and the oldest of either sort.
+// kind describes calls to the admission: calls of jobs run first, and then the oldest.
 var kind = admission.Kind[unit]{
 	Name: "call", Running: "in_flight", Queued: "parked", Sums: map[string]string{"committed": "sum(held)", "costly": "count(*) filter (where costly)"},
 	Carried: []string{"held", "costly", "payload"}, Place: "expires_at", PlaceAt: "now() + {place}::interval", Order: "of_job desc, seq", Open: "true",
@@ -75,8 +75,8 @@ var kind = admission.Kind[unit]{
 	},
 }
 
-// admissionState is what decides whether an account's next call may run: its counts of calls and their cost. Its
-// row is locked until the transaction ends.
+// admissionState is the state that decides whether an account's next call may run: its counts of calls and their
+// cost. Its row is locked until the transaction ends.
 type admissionState struct {
 	inFlight, costly, queued int
 	committed, spent         int64
@@ -116,7 +116,7 @@ func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission,
 	if err != nil {
 		return call.Admission{}, classifyAccept(err)
 	}
-	if recorded { // by an earlier attempt whose answer was lost; the relay starts the call
+	if recorded { // an earlier attempt whose answer was lost recorded it; the relay starts the call
 		return s.admission(ctx, n)
 	}
 	return out, nil
@@ -131,7 +131,7 @@ func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admissi
 	return out, err
 }
 
-// accept is one attempt at accepting a call, whose first event is first.
+// accept is one attempt to accept a call; first is the id of its first event.
 func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
 	var l admissionState
 	var out call.Admission
@@ -174,7 +174,7 @@ func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (ca
 	return out, err
 }
 
-// classifyAccept returns refusals as they are and classifies every other error.
+// classifyAccept returns refusals unchanged and classifies every other error.
 func classifyAccept(err error) error {
 	var refused *call.Refusal
 	if errors.Is(err, call.ErrKeyTaken) || errors.As(err, &refused) {
@@ -183,9 +183,10 @@ func classifyAccept(err error) error {
 	return postgres.Classify(err, "pass the gates of a call")
 }
 
-// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can. The call of a node is
-// queued, however many wait, and before the requests of the queued delivery: every place that comes free is given to the
-// queue, so that a node which asked again and again would get none for as long as requests are queued. Beyond the ceiling of its account a node's call is refused.
+// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can. The call of a node
+// is queued before the requests of the queued delivery, without a limit: every free slot goes to the queue, so a node
+// that only retried would get no slot while requests are queued. A node's call beyond the ceiling of its account is
+// refused.
 func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	switch {
 	case n.Accepted.Mode == call.Node && refused != nil && refused.Kind == fault.Exhausted && refused.Spend == nil:
@@ -198,7 +199,7 @@ func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
 	case refused != nil && refused.Kind == fault.Denied:
 		return refused
 	case l.queued >= n.Limits.Backlog:
-		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests wait already, the account's limit; try again when some have begun", l.queued)
+		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests are waiting, the account's limit; try again when some have started", l.queued)
 		r.RetryAfter = int(queueFullRetry / time.Second)
 		return r
 	}
@@ -216,14 +217,14 @@ func (l admissionState) gate(limits call.Limits, held int64, costly bool) *call.
 	case costly && l.costly >= few:
 		return call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "%d calls of models at this price are in flight, the account's limit; try again when one has finished", l.costly)
 	case limits.Ceiling > 0 && l.committed+held > limits.Ceiling:
-		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "the spend committed to calls in flight would pass the account's ceiling; try again when one has finished")
+		r := call.Refuse(fault.Exhausted, call.ConcurrencyLimit, "the cost of the calls in flight would exceed the account's spend ceiling; try again when one has finished")
 		r.Spend = l.spend(limits)
 		return r
 	}
 	return nil
 }
 
-// centMicros is how many millionths of a dollar a cent has.
+// centMicros is the number of millionths of a dollar in a cent.
 const centMicros = 10_000
 
 // spend returns the committed spend and its ceiling in cents, rounded up, or nil if there is no ceiling.
@@ -235,7 +236,8 @@ func (l admissionState) spend(limits call.Limits) *call.Spend {
 	return &call.Spend{Limit: limit, Current: current, Remaining: max(0, limit-current)}
 }
 
-// reserve sets the call's credit aside. The caller appends the returned events of the ledger with those of the call.
+// reserve reserves the call's credit. The caller appends the returned events of the ledger together with those of the
+// call.
 func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n call.NewCall) ([]eventlog.Append, error) {
 	if !l.metered {
 		return nil, nil
@@ -245,8 +247,8 @@ func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n
 
 func holdID(id call.ID) string { return id.Stream() }
 
-// settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent or
-// its row in the queue. The ids of the intents are known when the batch is closed.
+// settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent, or
+// its row in the queue. The ids of the intents are set when the batch is closed.
 func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent {
 	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Accepted.Request.Ref[:])
 	u := unit{id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly, payload: payloadOf(n.Run(admittedVersion))}
@@ -257,11 +259,12 @@ func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent
 	return s.slots.Place(q, u, admit, fmt.Sprintf("%d microseconds", within.Microseconds()))
 }
 
-// nodeQueueFor is how long the call of a node may wait for a place: longer than any job runs. It ends with its job.
+// nodeQueueFor bounds how long the call of a node may wait for a slot, longer than any job runs. The call ends with
+// its job.
 const nodeQueueFor = 10 * 365 * 24 * time.Hour
 
-// admittedVersion is the version of a call's stream when it is admitted: accepted and admitted are
-// always its first two events: the only other event of a queued call is the one that ends it.
+// admittedVersion is the version of a call's stream at its admission: accepted and admitted are always its first two
+// events, because the only other event of a queued call is the one that ends it.
 const admittedVersion = 2
 
 func payloadOf(r call.Run) json.RawMessage {
@@ -279,8 +282,8 @@ func oneIf(yes bool) int {
 	return 0
 }
 
-// acceptance is the append that begins a call. Its first event has an id of this one request: a second call
-// under the same request id must run into the stream's version.
+// acceptance returns the append that begins a call. The id of its first event is unique to this request, so that a
+// second call with the same request id fails at the stream's version.
 func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
 	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Accepted}}
 	if admit {
@@ -299,7 +302,7 @@ func callAdmission(id call.ID) eventlog.Event {
 	return eventlog.Event{ID: call.EventID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
 }
 
-// queueWindows counts the call against each allowance and refuses it when one is used up: the refusal rolls the
+// queueWindows counts the call against each rate limit, and refuses it if a limit is exceeded. The refusal rolls the
 // transaction back, and the count with it.
 func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
 	for _, w := range windows {
@@ -316,7 +319,7 @@ func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
 				if used <= w.Calls {
 					return nil
 				}
-				r := call.Refuse(fault.Exhausted, call.RateLimited, "the account's allowance of %d calls per %s is used up", w.Calls, w.Name)
+				r := call.Refuse(fault.Exhausted, call.RateLimited, "the account has reached its rate limit of %d calls per %s", w.Calls, w.Name)
 				r.RetryAfter = max(1, rest)
 				return r
 			})
@@ -358,7 +361,7 @@ func (s *Store) Deliver(ctx context.Context, account string, id call.ID) error {
 	return postgres.Classify(err, "record a delivery")
 }
 
-// Load implements call.Store: calls have a dozen events, so folding them is one cheap query.
+// Load implements call.Store. Calls have a dozen events, so folding them is one cheap query.
 func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call, error) {
 	recorded, err := eventlog.Collect(eventlog.Read(ctx, s.events, id.Stream(), 0))
 	if err != nil {
@@ -374,7 +377,7 @@ func (s *Store) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error)
 	var c call.Call
 	for _, rec := range recorded {
 		if _, ok := call.IDOfStream(rec.Stream); !ok {
-			continue // an event of the ledger, appended with those of the call
+			continue // an event of the ledger that was appended with those of the call
 		}
 		data, err := s.events.Types().DecodeKnown(rec)
 		if err != nil {
@@ -399,5 +402,5 @@ func (s *Store) Ahead(ctx context.Context, account string, id call.ID) (int64, e
 	var ahead int64
 	err := s.pool.QueryRow(ctx, `select count(*) from call_queue
 		where account = $1 and (not of_job, seq) < (select not of_job, seq from call_queue where call_id = $2 and account = $1)`, account, id).Scan(&ahead)
-	return ahead, postgres.Classify(err, "count the parked calls")
+	return ahead, postgres.Classify(err, "count the waiting calls")
 }

@@ -55,7 +55,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	return call.Ended{Applied: true, Intents: intents, Recorded: queued.Recorded()}, nil
 }
 
-// refusedCallEnd returns no error if the call has ended already, and an error if the log refuses the event otherwise.
+// refusedCallEnd returns nil if the call has already ended, otherwise an error that the log refuses the event.
 func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, error) {
 	c, err := s.Load(ctx, e.Account, e.Call)
 	if err == nil && !c.State.Final() {
@@ -64,7 +64,7 @@ func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, 
 	return call.Ended{}, err
 }
 
-// leave counts a slot as free that was freed.
+// leave counts a freed slot as free.
 func (l *admissionState) leave(freed *unit) {
 	if freed == nil {
 		return
@@ -74,7 +74,7 @@ func (l *admissionState) leave(freed *unit) {
 	l.costly -= oneIf(freed.costly)
 }
 
-// fits returns the gate of queued calls, which counts each call that it lets pass.
+// fits returns the gate for queued calls, which counts each call that it admits.
 func (l *admissionState) fits(limits call.Limits) func(unit) bool {
 	return func(u unit) bool {
 		if l.gate(limits, u.held, u.costly) != nil {
@@ -87,7 +87,7 @@ func (l *admissionState) fits(limits call.Limits) func(unit) bool {
 	}
 }
 
-// waiting returns how many queued calls one transaction looks at; the next end of a call admits more.
+// waiting returns the number of queued calls that one transaction reads. The next end of a call admits more.
 func (l *admissionState) waiting() int64 { return int64(min(l.queued, admitAtMost)) }
 
 // settleCredit settles or releases the credit reserved for the call, unless its outcome is unknown.
@@ -124,7 +124,7 @@ func queueLeft(q *pgx.Batch, e call.Ending) {
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
 	event := e.Data
-	switch f := event.(type) { // the slot was freed before: an unknown outcome is settled late
+	switch f := event.(type) { // the slot was freed before, when the outcome became unknown
 	case call.SucceededV1:
 		f.Late, event = late, f
 	case call.FailedV1:
@@ -213,7 +213,7 @@ func (s *Store) endQueued(ctx context.Context, account string, id call.ID, event
 		return err
 	})
 	if err != nil {
-		return false, postgres.Classify(err, "end parked call "+string(id))
+		return false, postgres.Classify(err, "end queued call "+string(id))
 	}
 	if len(gone) > 0 {
 		s.events.Wake()
@@ -233,7 +233,7 @@ func ofModel(event any, model string) any {
 	return event
 }
 
-// Reconcile settles a call of unknown outcome with the charge that an operator found out.
+// Reconcile settles a call of unknown outcome with the charge that an operator has determined.
 func (s *Store) Reconcile(ctx context.Context, account string, id call.ID, charged int64, by eventlog.Meta) error {
 	c, err := s.Load(ctx, account, id)
 	if err != nil {

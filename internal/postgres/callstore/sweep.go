@@ -18,7 +18,7 @@ import (
 )
 
 // RunningAfter returns up to limit runs of calls that have been in flight for at least age and wait for no intent, in
-// the order of the calls' ids from behind after ("" = the first): paging sees every one, however many there are.
+// order of the calls' ids from the first one after the given id ("" = from the start). Paging visits every call.
 func (s *Store) RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error) {
 	units, err := s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
 	runs := make([]call.Run, len(units))
@@ -39,8 +39,8 @@ func scanRun(row pgx.CollectableRow) (call.Run, error) {
 	return r, json.Unmarshal(payload, &r)
 }
 
-// Restart records that a call continues in a new workflow, and the intent to start that workflow, which reads the
-// call's progress from the log. A call that was restarted or ended meanwhile is left alone.
+// Restart records that a call continues in a new workflow, and the intent to start it. The workflow reads the call's
+// progress from the log. Restart does not change a call that was restarted or has ended meanwhile.
 func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error) {
 	next := r
 	next.Run++
@@ -58,8 +58,8 @@ func (s *Store) Restart(ctx context.Context, r call.Run, actor, reason string) (
 	return intents, err
 }
 
-// Stray returns the calls, in flight or queued, that a node of a job asked for and whose job run is over, oldest first.
-// It leaves out calls whose cancellation was requested.
+// Stray returns the calls, in flight or queued, of nodes whose job run has ended, oldest first. It leaves out calls
+// whose cancellation was requested.
 func (s *Store) Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error) {
 	return postgres.Collect(ctx, s.pool, "read calls of jobs that ended", scanRun,
 		`select payload from (
@@ -88,23 +88,23 @@ func (s *Store) Waiting(ctx context.Context, after string, limit int) ([]string,
 func (s *Store) TimeOut(ctx context.Context, limit int) (int, error) {
 	rows, err := s.pool.Query(ctx, `select payload from call_queue where expires_at <= now() order by expires_at limit $1`, limit)
 	if err != nil {
-		return 0, postgres.Classify(err, "read parked calls")
+		return 0, postgres.Classify(err, "read queued calls")
 	}
 	overdue, err := pgx.CollectRows(rows, scanRun)
 	if err != nil {
-		return 0, postgres.Classify(err, "read parked calls")
+		return 0, postgres.Classify(err, "read queued calls")
 	}
 	done := 0
 	var failed []error
 	for _, r := range overdue {
 		event := call.FailedV1{Unsent: true, Failure: call.Failure{
-			Type: call.QueueTimeout, Detail: "the request waited too long for a place and was not run",
+			Type: call.QueueTimeout, Detail: "the request waited too long for a slot and was not run",
 		}}
 		ended, err := s.endQueued(ctx, r.Account, r.Call, call.TypeFailed, event, eventlog.Meta{Actor: "sweeper"})
 		switch {
 		case err != nil && (ctx.Err() != nil || fault.Is(err, fault.Unavailable)):
 			return done, errors.Join(append(failed, err)...)
-		case err != nil: // must not keep later calls waiting
+		case err != nil: // continue, so that later calls do not wait
 			failed = append(failed, err)
 		case ended:
 			done++
@@ -136,8 +136,8 @@ func (s *Store) Heartbeat(ctx context.Context, worker string) error {
 	return postgres.Classify(err, "record a heartbeat")
 }
 
-// Alive reports whether the heartbeats of a dispatching process go on, as call.Heartbeats decides. A process without
-// a heartbeat in the last day is not alive.
+// Alive reports whether a dispatching process still sends heartbeats, as call.Heartbeats decides. A process without a
+// heartbeat in the last day is not alive.
 func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	var sign time.Time
 	err := s.pool.QueryRow(ctx, `select seen_at from call_workers where id = $1`, worker).Scan(&sign)
@@ -150,7 +150,7 @@ func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 	return s.heartbeats.Alive(worker, sign), nil
 }
 
-// ForgetWorkers deletes the heartbeats of the processes whose name ends with mark, apart from one: they have ended.
+// ForgetWorkers deletes the heartbeats of ended processes: those whose name ends with mark, except one.
 func (s *Store) ForgetWorkers(ctx context.Context, mark, except string) error {
 	_, err := s.pool.Exec(ctx, `delete from call_workers where right(id, length($1)) = $1 and id <> $2`, mark, except)
 	return postgres.Classify(err, "forget the heartbeats of ended processes")

@@ -22,24 +22,24 @@ const (
 	lockCheck   = 4 * time.Second        // interval at which an idle session is checked
 )
 
-// Checkpoints keeps the checkpoints of consumer groups in the checkpoints table. A member locks its group
-// with a session advisory lock, which is released as soon as its process or connection dies. All groups of
-// a process share one connection. It implements eventlog.Checkpoints; Hold needs a running Run.
+// Checkpoints stores the checkpoints of consumer groups in the checkpoints table. A member locks its group with a
+// session advisory lock, which is released when its process or connection dies. All groups of a process share one
+// connection. It implements eventlog.Checkpoints; Lock needs a running Run.
 type Checkpoints struct {
 	pool *pgxpool.Pool
 	dsn  string
 	log  *slog.Logger
 
-	silence time.Duration // after which one end of the session takes the other for gone
-	work    chan struct{} // wakes Run: something below changed
+	silence time.Duration // after which an end of the session considers the other lost
+	work    chan struct{} // wakes Run when a field below has changed
 
 	mu      sync.Mutex // guards all below
-	wanted  []*want    // in order of asking
+	wanted  []*want    // in the order of the calls
 	locked  map[string]*lockedGroup
 	freeing []string
 }
 
-// want is a waiting call of Hold.
+// want is a waiting call of Lock.
 type want struct {
 	group string
 	got   chan *lockedGroup // capacity 1
@@ -47,8 +47,8 @@ type want struct {
 
 var _ eventlog.Checkpoints = (*Checkpoints)(nil)
 
-// NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a
-// transaction pooler; pool serves reads and saves.
+// NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a transaction pooler.
+// Reads and saves use pool.
 func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
 	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
 }
@@ -57,9 +57,9 @@ func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoin
 // by default 10 s. The session sends a query every four seconds.
 func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
 
-// Run keeps the session that locks the groups, until ctx ends. When the session is lost, so are the groups;
-// their subscriptions ask for them again over the next session. The server also ends the session of a process
-// that is cut off, so that another process takes over. Later saves of the first one are refused, since the
+// Run keeps the session that locks the groups, until ctx ends. If the session is lost, the locks are lost too, and
+// the subscriptions lock their groups again over the next session. The server also ends the session of a disconnected
+// process, so that another process can take over. Later saves of the first process are refused, because the
 // checkpoint has moved.
 func (c *Checkpoints) Run(ctx context.Context) error {
 	retryForever(ctx, c.log, "checkpoints", c.session)
@@ -118,8 +118,8 @@ func (c *Checkpoints) free(ctx context.Context, conn *pgx.Conn) error {
 	return nil
 }
 
-// acquire tries to lock the groups that are wanted and not locked by this process; it reports whether some
-// remain. If there is none to try, it sends a query to notice a dead session.
+// acquire tries to lock the wanted groups that this process has not locked. It reports whether some remain. If there
+// is no group to try, it sends a query to detect a dead session.
 func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool, err error) {
 	names := c.untried()
 	if len(names) == 0 {
@@ -152,7 +152,7 @@ func (c *Checkpoints) untried() []string {
 	return names
 }
 
-// passOn hands a locked group to the first waiting call of Hold. If there is none any more, it unlocks the group.
+// passOn passes a locked group to the first waiting call of Lock. If there is none, it unlocks the group.
 func (c *Checkpoints) passOn(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,7 +167,7 @@ func (c *Checkpoints) passOn(name string) {
 	c.wanted = slices.Delete(c.wanted, i, i+1)
 }
 
-// release gives a group back. The caller has locked c.mu.
+// release releases a group. The caller must hold c.mu.
 func (c *Checkpoints) release(h *lockedGroup) {
 	if h.ended {
 		return
@@ -180,7 +180,7 @@ func (c *Checkpoints) release(h *lockedGroup) {
 	}
 }
 
-// dropAll gives up all groups: the session that locked them is gone.
+// dropAll marks all groups as lost, because their session is lost.
 func (c *Checkpoints) dropAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -207,14 +207,14 @@ func (c *Checkpoints) Lock(ctx context.Context, group string) (eventlog.LockedGr
 	defer c.mu.Unlock()
 	c.wanted = slices.DeleteFunc(c.wanted, func(other *want) bool { return other == w })
 	select {
-	case h := <-w.got: // given after ctx ended
+	case h := <-w.got: // passed on after ctx ended
 		c.release(h)
 	default:
 	}
 	return nil, ctx.Err()
 }
 
-// lockedGroup is a group while this process has locked it. It implements eventlog.Held.
+// lockedGroup is a group that this process has locked. It implements eventlog.LockedGroup.
 type lockedGroup struct {
 	checkpoints *Checkpoints
 	group       string
@@ -222,7 +222,7 @@ type lockedGroup struct {
 	ended       bool // guarded by checkpoints.mu
 }
 
-// Position implements eventlog.Held.
+// Position implements eventlog.LockedGroup.
 func (h *lockedGroup) Position(ctx context.Context) (int64, error) {
 	var position, head int64
 	err := h.checkpoints.pool.QueryRow(ctx, `select coalesce((select position from checkpoints where name = $1), 0),
@@ -233,15 +233,15 @@ func (h *lockedGroup) Position(ctx context.Context) (int64, error) {
 	return position, postgres.Classify(err, "read the checkpoint of "+h.group)
 }
 
-// Save implements eventlog.Held.
+// Save implements eventlog.LockedGroup.
 func (h *lockedGroup) Save(ctx context.Context, from, to int64, read []eventlog.Mark) error {
 	return SaveCheckpoint(ctx, h.checkpoints.pool, h.group, from, to, read)
 }
 
-// SaveCheckpoint moves a checkpoint from one position to a later one, in db. If it is not at from,
-// another consumer has moved it and nothing changes: Conflict, checkpoint_moved. read marks the events that were
-// read between the two: if db does not have just these, nothing changes either, and the error is
-// eventlog.ErrRewound. A reader is fed from memory, and its database may have become another one since.
+// SaveCheckpoint moves a checkpoint from one position to a later one, in db. If the checkpoint is not at from,
+// another consumer has moved it: nothing changes, and the error is Conflict, checkpoint_moved. read marks the events
+// that were read between the two positions: if db has other events, nothing changes, and the error is
+// eventlog.ErrRewound. A reader is fed from memory, and its connection may meanwhile lead to another database.
 func SaveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, read []eventlog.Mark) error {
 	_, err := AdvanceCheckpoint(ctx, db, name, from, to, read)
 	return err
@@ -256,7 +256,7 @@ func AdvanceCheckpoint(ctx context.Context, db postgres.Queryer, name string, fr
 	if err := checkRange(ctx, db, from, to, read); err != nil {
 		return false, fmt.Errorf("checkpoint of %s: %w", name, err)
 	}
-	r, err = saveCheckpoint(ctx, db, name, from, to, nil) // the events that db lacks were erased with their job
+	r, err = saveCheckpoint(ctx, db, name, from, to, nil) // the missing events were erased with their job
 	return r.Halted, err
 }
 
@@ -292,10 +292,10 @@ func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from,
 	return r, nil
 }
 
-// Lost implements eventlog.Held.
+// Lost implements eventlog.LockedGroup.
 func (h *lockedGroup) Lost() <-chan struct{} { return h.lost }
 
-// Release implements eventlog.Held.
+// Release implements eventlog.LockedGroup.
 func (h *lockedGroup) Release() {
 	h.checkpoints.mu.Lock()
 	defer h.checkpoints.mu.Unlock()

@@ -9,10 +9,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Gap is a range of positions taken by transactions that have not ended. Events after it cannot be
-// delivered yet.
+// Gap is a range of positions whose transactions have not ended. Events after it cannot be delivered yet.
 type Gap struct {
-	After, UpTo int64 // the positions concerned: above After, up to UpTo
+	After, UpTo int64 // positions above After, up to UpTo
 	Since       time.Time
 	Holders     []Holder
 }
@@ -22,17 +21,17 @@ type Holder struct {
 	Transaction string // virtual transaction id
 	PID         int32
 	Application string
-	State       string // of the session: "idle in transaction" names the culprit
+	State       string // of the session: "idle in transaction" marks the culprit
 	Started     time.Time
 }
 
 const (
-	firstLook = 500 * time.Microsecond // about a commit
+	firstLook = 500 * time.Microsecond // about the time of a commit
 	lastLook  = 50 * time.Millisecond
 )
 
-// holdersOfAppendLock lists the sessions that have the append lock of this schema in this database. Object
-// ids are unsigned, hashes signed; the database matters since others may use the same keys.
+// holdersOfAppendLock lists the sessions that have the append lock of this schema in this database. Object ids are
+// unsigned and hashes are signed; the database is compared because other databases may use the same keys.
 const holdersOfAppendLock = `
 	select l.virtualtransaction, coalesce(l.pid, 0), coalesce(a.application_name, ''), coalesce(a.state, ''),
 		coalesce(a.xact_start, now())
@@ -42,8 +41,8 @@ const holdersOfAppendLock = `
 	  and l.database = (select oid from pg_database where datname = current_database())
 	  and ($2::text[] is null or l.virtualtransaction = any($2))`
 
-// waitForAppenders waits until every transaction that has the append lock now has ended. Each took the
-// lock before its first position, so afterwards the positions seen so far are final.
+// waitForAppenders waits until every transaction that has the append lock now has ended. Each took the lock before
+// its first position, so the positions seen so far are final afterwards.
 func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, upTo int64) error {
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
@@ -64,13 +63,14 @@ func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, up
 	return err
 }
 
-// appendLockHolders returns all holders of the append lock or, if only is set, those of only that still have it.
+// appendLockHolders returns all holders of the append lock or, if only is set, the holders in only that still have
+// it.
 func appendLockHolders(ctx context.Context, conn *pgx.Conn, only []Holder) ([]Holder, error) {
 	var names []string
 	for _, h := range only {
 		names = append(names, h.Transaction)
 	}
-	return postgres.Collect(ctx, conn, "list who appends", pgx.RowToStructByPos[Holder],
+	return postgres.Collect(ctx, conn, "list the appending transactions", pgx.RowToStructByPos[Holder],
 		holdersOfAppendLock, appendLockClass, names)
 }
 

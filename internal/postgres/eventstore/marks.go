@@ -11,9 +11,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// selectLost finds the first of the events marked by $1 to $4 that the log does not have. Events of a job that was
-// retired are erased on purpose, and are not lost. The subqueries are scalar so that the plan is always a look-up of
-// each position in the primary key: a join would be planned while the table is young, and kept while it grows.
+// selectLost finds the first event marked by $1 to $4 that the log does not have. Events of a retired job were erased
+// on purpose and do not count. The subqueries are scalar, so that each position is looked up in the primary key: a
+// join would be planned while the table is small, and the plan kept while it grows.
 const selectLost = `
 	select r.position from unnest($1::bigint[], $2::uuid[], $3::text[], $4::bigint[]) as r (position, id, stream, version)
 	where (select e.id from events e where e.position = r.position) is distinct from r.id
@@ -30,7 +30,7 @@ func marksArgs(marks []eventlog.Mark) []any {
 	return []any{positions, ids, streams, versions}
 }
 
-// checkMarks returns eventlog.ErrRewound if db lacks one of the marked events.
+// checkMarks returns eventlog.ErrRewound if db lacks a marked event.
 func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark) error {
 	rows, err := db.Query(ctx, selectLost, marksArgs(marks)...)
 	if err != nil {
@@ -43,7 +43,7 @@ func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark)
 	return postgres.Classify(err, "compare the log with what was read of it")
 }
 
-// idsOf returns the ids of marked events, nil if there are none.
+// idsOf returns the ids of marked events, or nil if there are none.
 func idsOf(marks []eventlog.Mark) []uuid.UUID {
 	var ids []uuid.UUID
 	for _, m := range marks {
@@ -52,7 +52,7 @@ func idsOf(marks []eventlog.Mark) []uuid.UUID {
 	return ids
 }
 
-// checkRange returns eventlog.ErrRewound if db lacks one of the marked events, or has others between the two positions.
+// checkRange returns eventlog.ErrRewound if db lacks a marked event, or has other events between the two positions.
 func checkRange(ctx context.Context, db postgres.Queryer, from, to int64, marks []eventlog.Mark) error {
 	if err := checkMarks(ctx, db, marks); err != nil {
 		return err

@@ -13,7 +13,7 @@ import (
 // eventsRefused is the SQLSTATE of append_events_or_fail, see schema/0101_log.sql.
 const eventsRefused = "MR001"
 
-// IsRefused reports an append that was not placed whole.
+// IsRefused reports whether err means that an append was not placed as a whole.
 func IsRefused(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == eventsRefused
@@ -25,7 +25,7 @@ type Queued struct {
 	placed map[uuid.UUID]eventlog.Recorded
 }
 
-// QueueAppend queues an append that fails the batch unless it is placed whole.
+// QueueAppend queues an append that fails the batch unless it is placed as a whole.
 func (s *Store) QueueAppend(q *pgx.Batch, appends []eventlog.Append) (*Queued, error) {
 	b, err := s.prepareAll(appends)
 	if err != nil {
@@ -57,7 +57,7 @@ func (b batch) queue(q *pgx.Batch) *Queued {
 	return a
 }
 
-// Recorded returns the events as the log has them.
+// Recorded returns the events as they are in the log.
 func (a *Queued) Recorded() []eventlog.Recorded { return a.collect(a.placed, nil) }
 
 // RecordedOf returns those of one of the appends.

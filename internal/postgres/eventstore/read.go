@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// SettledHead returns the highest position of the log, once everybody who appends when it is called is done: no
-// event is ever added at or below it.
+// SettledHead returns the highest position of the log, after all transactions that were appending when it was called
+// have ended. No event is added later at or below that position.
 func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -35,12 +35,12 @@ func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 	return head, err
 }
 
-// commitSlack is how far times may fall back along the log: a writer may wait between taking its
-// position and its time no longer than its transaction may stay idle (15 s).
+// commitSlack bounds how far times may decrease along the log: a writer waits between taking its position and its
+// time no longer than its transaction may stay idle (15 s).
 const commitSlack = time.Minute
 
-// PositionAt returns a position before which nothing was recorded after at. It halves the log by its primary
-// key, so that a listing of the last hour reads nothing older.
+// PositionAt returns a position before which no event was recorded after at. It bisects the log by its primary key,
+// so that a listing of the last hour reads no older events.
 func PositionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, error) {
 	var low, high int64
 	if err := pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&high); err != nil {
@@ -66,14 +66,14 @@ func PositionAt(ctx context.Context, pool *pgxpool.Pool, at time.Time) (int64, e
 	return low, nil
 }
 
-// TypeCount is how often a type was recorded, and when last.
+// TypeCount is the number of events of a type and the time of the latest.
 type TypeCount struct {
 	Count int64
 	Last  time.Time
 }
 
-// CountTypes counts the events by type, newest first by pages of the log, among the newest most positions; 0 = all
-// of them. low is the lowest position that was counted, complete that there is none below.
+// CountTypes counts the events by type among the newest most positions, or all of them for 0. It reads the log in
+// pages, newest first. low is the lowest counted position; complete reports that there is none below it.
 func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map[string]TypeCount, low int64, complete bool, err error) {
 	s := search{LogSearch: LogSearch{}, pool: pool}
 	if err := s.bounds(ctx); err != nil {
@@ -113,12 +113,12 @@ func (s search) count(ctx context.Context, from, to int64, into map[string]TypeC
 	return postgres.Classify(err, "count events")
 }
 
-// EventAt returns the event at a position; NotFound where there is none.
+// EventAt returns the event at a position, or NotFound.
 func EventAt(ctx context.Context, db postgres.Queryer, position int64) (eventlog.Recorded, error) {
 	return oneEvent(ctx, db, `position = $1`, position)
 }
 
-// EventByID returns the event of that id; NotFound where there is none.
+// EventByID returns the event with an id, or NotFound.
 func EventByID(ctx context.Context, db postgres.Queryer, id string) (eventlog.Recorded, error) {
 	return oneEvent(ctx, db, `id = $1`, id)
 }
@@ -130,7 +130,7 @@ func oneEvent(ctx context.Context, db postgres.Queryer, where string, key any) (
 	}
 	rec, err := pgx.CollectExactlyOneRow(rows, ScanRecorded)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return rec, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "there is no such event in the log")
+		return rec, fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "the log has no such event")
 	}
 	return rec, postgres.Classify(err, "read an event")
 }

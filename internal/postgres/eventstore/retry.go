@@ -9,13 +9,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// RetryAmbiguous makes an attempt at a transaction that records an event with the id first. While it is not
-// known whether an attempt was committed, it makes another: a client that received a failure would repeat
-// its request, and have it done twice or its idempotency key refused. recorded says that an earlier attempt was
-// committed after all.
+// RetryAmbiguous makes an attempt at a transaction that records an event with the id first. While the outcome of an
+// attempt is unknown, it makes another one: a client that received an error would repeat its request, which would
+// then be carried out twice or refused for its idempotency key. recorded reports that an earlier attempt was
+// committed.
 //
-// The first statement of an attempt waits for the locks of the attempts before it. An attempt that follows a
-// committed one is refused, and then the log is asked for the event.
+// The first statement of an attempt waits for the locks of earlier attempts. An attempt after a committed one is
+// refused, and RetryAmbiguous then looks for the event in the log.
 func (s *Store) RetryAmbiguous(ctx context.Context, first uuid.UUID, attempt func(context.Context) error) (recorded bool, err error) {
 	again := false
 	err = postgres.RetryAmbiguous(ctx, func(ctx context.Context) error {

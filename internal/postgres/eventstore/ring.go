@@ -6,14 +6,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// ring keeps the newest settled events: all with positions above floor.
+// ring keeps the newest settled events, which are all events with positions above floor.
 type ring struct {
 	maxEvents, maxBytes int
 
 	floor  int64
 	events []eventlog.Recorded // in order; trimmed from the front
 	bytes  int
-	pushed int64 // events ever
+	pushed int64 // number of events that were ever pushed
 }
 
 // end returns the position up to which the log is settled.
@@ -24,7 +24,7 @@ func (r *ring) end() int64 {
 	return r.events[len(r.events)-1].Position
 }
 
-// push adds events and drops the oldest beyond the bounds.
+// push adds events and removes the oldest beyond the bounds.
 func (r *ring) push(events []eventlog.Recorded) {
 	r.events = append(r.events, events...)
 	for _, e := range events {
@@ -37,7 +37,7 @@ func (r *ring) push(events []eventlog.Recorded) {
 		r.floor = r.events[drop].Position
 		drop++
 	}
-	clear(r.events[:drop]) // let go of the data; append moves the rest when it grows
+	clear(r.events[:drop]) // release the data; append moves the rest when the slice grows
 	r.events = r.events[drop:]
 }
 

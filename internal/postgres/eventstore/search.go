@@ -15,25 +15,25 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// LogSearch selects events of the whole log. Empty fields select all.
+// LogSearch selects events of the whole log. Empty fields select all events.
 type LogSearch struct {
-	Stream  string    // a name, a beginning, or a pattern with * and ?
-	Type    string    // the beginning of a type
+	Stream  string    // a name, a prefix, or a pattern with * and ?
+	Type    string    // a prefix of a type
 	Account string    // id
 	Since   time.Time // recorded at or after; zero = from the beginning
 	Until   time.Time // recorded at or before; zero = to the end
-	From    int64     // position to read on from, this one included: the oldest matches come first; 0 = the newest are wanted
+	From    int64     // position from which to search, inclusive, oldest matches first; 0 = search the newest
 	Before  int64     // with From = 0: only positions below this; 0 = all
 	Limit   int       // at least 1
 }
 
-// Matcher returns a function that reports whether an event matches the search, apart from its position.
+// Matcher returns a function that reports whether an event matches the search, ignoring its position.
 func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 	pattern := strings.NewReplacer(`\*`, ".*", `\?`, ".").Replace(regexp.QuoteMeta(q.Stream))
 	if !strings.ContainsAny(q.Stream, "*?") {
 		pattern += ".*"
 	}
-	stream := regexp.MustCompile("(?s)^" + pattern + "$") // quoted, but for our own wildcards
+	stream := regexp.MustCompile("(?s)^" + pattern + "$") // quoted, except the wildcards
 	return func(rec eventlog.Recorded) bool {
 		return stream.MatchString(rec.Stream) && strings.HasPrefix(rec.Type, q.Type) &&
 			(q.Account == "" || rec.Account == q.Account) &&
@@ -44,27 +44,27 @@ func (q LogSearch) Matcher() func(eventlog.Recorded) bool {
 // SearchResult is the result of a search, in the order of the log.
 type SearchResult struct {
 	Events []eventlog.Recorded
-	// Low and High are the first and last position searched; High is below Low if none was.
+	// Low and High are the first and last searched position. High is below Low if no position was searched.
 	Low, High int64
-	// More says that matches may lie beyond: below Low or, with LogSearch.From, above High.
+	// More means that matches may lie beyond: below Low or, with LogSearch.From, above High.
 	More bool
 }
 
-// A search that no index serves reads at most lookMost positions, in pages of lookPage: the log is never
-// loaded as a whole, and the result says how far the search came.
+// A search without an index reads at most lookMost positions, in pages of lookPage: it never loads the whole log, and
+// the result contains the searched range.
 const (
 	lookMost = 1_000_000
 	lookPage = 20_000
 )
 
-// fewStreams is how many streams are read one by one, each through its own index.
+// fewStreams bounds the streams that are read one by one, each through its own index.
 const fewStreams = 2_000
 
-// SearchLog finds events. Positions up to the end of the log, as it is when the search begins, are final:
-// no later search finds an event between those that this one returned.
+// SearchLog finds events. Positions up to the end of the log at the start of the search are final: no later search
+// finds an event between those that this one returned.
 //
-// A search for few streams reads those streams, through (stream, version); all others read the log by its
-// positions, the filters being applied by the database.
+// A search for few streams reads those streams, through (stream, version). Every other search reads the log by its
+// positions, and the database applies the filters.
 func SearchLog(ctx context.Context, pool *pgxpool.Pool, q LogSearch) (SearchResult, error) {
 	s := search{LogSearch: q, pool: pool}
 	if err := s.bounds(ctx); err != nil {
@@ -83,7 +83,7 @@ func SearchLog(ctx context.Context, pool *pgxpool.Pool, q LogSearch) (SearchResu
 	return s.byPosition(ctx)
 }
 
-// search is a LogSearch under way between two positions, both included.
+// search is a running LogSearch between two positions, both inclusive.
 type search struct {
 	LogSearch
 	pool      *pgxpool.Pool
@@ -92,7 +92,7 @@ type search struct {
 
 func (s search) forward() bool { return s.From > 0 }
 
-// bounds finds the positions between which matches lie.
+// bounds finds the positions between which matches can lie.
 func (s *search) bounds(ctx context.Context) (err error) {
 	if s.high, err = SettledHead(ctx, s.pool); err != nil {
 		return err
@@ -113,7 +113,7 @@ func (s *search) bounds(ctx context.Context) (err error) {
 		s.low = max(s.low, since)
 	}
 	if !s.Until.IsZero() {
-		until, err := PositionAt(ctx, s.pool, s.Until.Add(2*commitSlack)) // behind it, nothing is from before Until
+		until, err := PositionAt(ctx, s.pool, s.Until.Add(2*commitSlack)) // no event after it is from before Until
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (s *search) bounds(ctx context.Context) (err error) {
 	return nil
 }
 
-// like turns the wanted stream into a pattern of LIKE; without a wildcard it is a beginning.
+// like returns a pattern of LIKE for the wanted stream. A stream without a wildcard is a prefix.
 func (s search) like() string {
 	pattern := likeEscape(s.Stream)
 	if !strings.ContainsAny(s.Stream, "*?") {
@@ -135,8 +135,8 @@ func likeEscape(text string) string {
 	return strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text)
 }
 
-// streams returns the streams that are wanted, and whether they are few enough, with few enough events in all,
-// to be read one by one. Plan, in a database of the locale C: a range of the primary key.
+// streams returns the wanted streams, and whether they and their events are few enough to be read one by one. Plan,
+// in a database of the locale C: a range of the primary key.
 func (s search) streams(ctx context.Context) (ids []string, few bool, err error) {
 	if s.Stream == "" {
 		return nil, false, nil
@@ -154,7 +154,7 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 	return ids, len(ids) <= fewStreams && events <= lookMost, postgres.Classify(err, "look for streams")
 }
 
-// where is the condition on an event e, its arguments being numbered from $3; $1 and $2 are positions.
+// where returns the condition on an event e, with arguments numbered from $3; $1 and $2 are positions.
 func (s search) where() (string, []any) {
 	sql, args := `e.position between $1 and $2`, []any{}
 	add := func(condition string, arg any) {
@@ -185,8 +185,8 @@ func (s search) order() string {
 
 const eventColumns = `e.position, e.stream, e.version, e.id, e.type, e.account, e.data, e.meta, e.recorded_at`
 
-// byStream reads the first matches of each stream and merges them. Within a stream, versions are in the
-// order of positions.
+// byStream reads the first matches of each stream and merges them. Within a stream, versions have the order of
+// positions.
 func (s search) byStream(ctx context.Context, streams []string) (SearchResult, error) {
 	where, args := s.where()
 	n := len(args) + 3
@@ -201,7 +201,7 @@ func (s search) byStream(ctx context.Context, streams []string) (SearchResult, e
 	return s.found(events, s.low, s.high), nil
 }
 
-// byPosition reads page after page of the log from where the search begins, until it has what it wants.
+// byPosition reads the log page by page from the start of the search, until it has enough matches.
 func (s search) byPosition(ctx context.Context) (SearchResult, error) {
 	where, args := s.where()
 	if s.Stream != "" {
@@ -230,7 +230,7 @@ func (s search) byPosition(ctx context.Context) (SearchResult, error) {
 	return s.found(events, low, high), nil
 }
 
-// page returns the positions of the page after those searched so far.
+// page returns the positions of the next page.
 func (s search) page(looked int64) (from, to int64) {
 	if s.forward() {
 		from = s.low + looked
@@ -245,7 +245,7 @@ func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.R
 		sql, args...)
 }
 
-// found returns the result of a search of low to high. If the limit cut it off, the range ends at the last match.
+// found returns the result of a search of low to high. If the limit was reached, the range ends at the last match.
 func (s search) found(events []eventlog.Recorded, low, high int64) SearchResult {
 	if cut := len(events) >= s.Limit; cut && s.forward() {
 		high = events[len(events)-1].Position

@@ -1,8 +1,7 @@
-// Package eventstore is the event log in PostgreSQL: it appends events, reads streams, and
-// tails the log in its global order. An event is stored once, and a reader misses none and
-// sees none out of order, even if transactions commit late or roll back. The package also
-// keeps the checkpoints of consumer groups. Aggregates define what events mean; projections
-// build views from them.
+// Package eventstore is the event log in PostgreSQL: it appends events, reads streams, and tails the log in its
+// global order. It promises that an event is stored once, and that a reader misses no event and sees none out of
+// order, even if transactions commit late or roll back. The package also stores the checkpoints of consumer groups.
+// Aggregates define the meaning of events; projections build views from them.
 package eventstore
 
 import (
@@ -32,8 +31,7 @@ type Store struct {
 
 var _ eventlog.Store = (*Store)(nil)
 
-// New returns the event store in pool's database. wake may be nil: subscribers
-// then learn of new events by their poll.
+// New returns the event store in pool's database. wake may be nil: subscribers then find new events by polling.
 func New(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) *Store {
 	return &Store{pool: pool, registry: registry, wake: wake}
 }
@@ -47,13 +45,13 @@ func (s *Store) Decode(rec eventlog.Recorded) (any, error) {
 	return s.registry.Decode(rec.Type, rec.Data)
 }
 
-// Types returns the event types that the store writes.
+// Types returns the event types of the store.
 func (s *Store) Types() *eventlog.Registry { return s.registry }
 
 // Append implements eventlog.Store, in one statement and one round trip.
 func (s *Store) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error) {
 	recorded, err := s.AppendAll(ctx, s.pool, []eventlog.Append{a})
-	if errors.Is(err, eventlog.ErrDuplicate) { // written between our look and our insert: now it can be seen
+	if errors.Is(err, eventlog.ErrDuplicate) { // recorded between the read and the insert: now it can be read
 		recorded, err = s.AppendAll(ctx, s.pool, []eventlog.Append{a})
 	}
 	if err != nil {
@@ -63,15 +61,15 @@ func (s *Store) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recor
 	return recorded, nil
 }
 
-// AppendTx appends to one stream inside tx. It must be the last statement before commit, since
-// other subscribers wait for a position that is taken and not committed; the caller rolls back on
-// an error and calls Wake after commit. The transaction's isolation is read committed.
+// AppendTx appends to one stream inside tx. It must be the last statement before commit, because subscribers wait for
+// a position that is taken and not committed. The caller must roll back after an error, and call Wake after the
+// commit. The isolation of the transaction is read committed.
 func (s *Store) AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error) {
 	return s.AppendAll(ctx, tx, []eventlog.Append{a})
 }
 
-// AppendAll appends to several distinct streams, all or none, under the rules of AppendTx. Given the
-// pool instead of a transaction it commits by itself. Events come back in the order given.
+// AppendAll appends to several distinct streams, all or none, under the rules of AppendTx. With the pool instead of a
+// transaction it commits by itself. It returns the events in the given order.
 func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error) {
 	if len(appends) == 0 {
 		return nil, nil
@@ -81,7 +79,7 @@ func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []ev
 		return nil, err
 	}
 	pool, own := db.(*pgxpool.Pool)
-	if !own || len(appends) == 1 { // one statement is atomic by itself, and a single refusal changes nothing
+	if !own || len(appends) == 1 { // one statement is atomic, and a single refused append changes nothing
 		return b.append(ctx, db)
 	}
 	var recorded []eventlog.Recorded
@@ -96,7 +94,7 @@ func (s *Store) AppendAll(ctx context.Context, db postgres.Queryer, appends []ev
 // The second half is the hash of the schema.
 const appendLockClass = 0x6d696c6c
 
-// appendStatement places events; the function, its order and its reasons are in schema/0101_log.sql.
+// appendStatement appends events. schema/0101_log.sql contains the function, and explains its order.
 const appendStatement = `select * from append_events($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
 
 // Prepared is an append whose events are encoded.
@@ -190,7 +188,7 @@ func (b batch) args() []any {
 	}
 }
 
-// append runs the statement and returns what is recorded under the events' ids.
+// append runs the statement and returns the events that are recorded with the ids.
 func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
 	rows, err := db.Query(ctx, appendStatement, b.args()...)
 	if err != nil {
@@ -211,7 +209,7 @@ func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Reco
 	return b.explain(ctx, db, placed)
 }
 
-// collect completes new events with what was sent, and puts recorded repeats in their place.
+// collect completes the new events with the sent data, and inserts the recorded repeats.
 func (b batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventlog.Recorded {
 	out := make([]eventlog.Recorded, 0, b.events())
 	for _, p := range b {
@@ -228,7 +226,7 @@ func (b batch) collect(placed, repeats map[uuid.UUID]eventlog.Recorded) []eventl
 	return out
 }
 
-// explain finds out why the statement placed less than it was given: repeats, or a refusal.
+// explain finds out why the statement placed fewer events than it was given: repeats, or a refusal.
 func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid.UUID]eventlog.Recorded) ([]eventlog.Recorded, error) {
 	var missing []uuid.UUID
 	for _, p := range b {
@@ -262,7 +260,7 @@ func (b batch) explain(ctx context.Context, db postgres.Queryer, placed map[uuid
 	return b.collect(placed, repeats), nil
 }
 
-// refusal names the rule that an append broke.
+// refusal returns the error for the rule that an append violates.
 func refusal(ctx context.Context, db postgres.Queryer, a eventlog.Append, taken bool) error {
 	if taken {
 		return eventlog.Refuse(eventlog.ErrDuplicate, a, 0)
@@ -295,10 +293,10 @@ func (b batch) classify(err error) error {
 	return postgres.Classify(err, "append to "+b[0].Stream)
 }
 
-// SelectEvents is the start of every query for events; ScanRecorded reads its rows.
+// SelectEvents begins every query for events; ScanRecorded reads its rows.
 const SelectEvents = `select position, stream, version, id, type, account, data, meta, recorded_at from events`
 
-// ScanRecorded reads one row of a query that starts with SelectEvents.
+// ScanRecorded reads one row of a query that begins with SelectEvents.
 func ScanRecorded(row pgx.CollectableRow) (eventlog.Recorded, error) {
 	var rec eventlog.Recorded
 	var data, meta []byte
@@ -318,7 +316,7 @@ func (s *Store) ReadStream(ctx context.Context, stream string, after int64, limi
 	return ReadStream(ctx, s.pool, stream, after, limit)
 }
 
-// streams reads streams as one transaction, connection or pool sees them.
+// streams reads streams as seen by one transaction, connection or pool.
 type streams struct{ db postgres.Queryer }
 
 // ReadStream implements eventlog.Streams.
@@ -326,17 +324,17 @@ func (s streams) ReadStream(ctx context.Context, stream string, after int64, lim
 	return ReadStream(ctx, s.db, stream, after, limit)
 }
 
-// StreamsOf returns the streams of the log as db sees them.
+// StreamsOf returns the streams of the log as seen by db.
 func StreamsOf(db postgres.Queryer) eventlog.Streams { return streams{db} }
 
-// ReadStream returns up to limit events of stream with a version above after, as db sees them.
+// ReadStream returns up to limit events of stream with a version above after, as seen by db.
 func ReadStream(ctx context.Context, db postgres.Queryer, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
 	return postgres.Collect(ctx, db, "read stream "+stream, ScanRecorded,
 		SelectEvents+` where stream = $1 and version > $2 order by version limit $3`, stream, after, limit)
 }
 
-// Head returns the highest position that is recorded, 0 in an empty log. Lower positions may
-// still be uncommitted: a reader must reach Head, but must not skip to it.
+// Head returns the highest recorded position, 0 for an empty log. Lower positions may still be uncommitted: a reader
+// must reach Head, but must not skip to it.
 func (s *Store) Head(ctx context.Context) (int64, error) {
 	var head int64
 	err := s.pool.QueryRow(ctx, `select coalesce(max(position), 0) from events`).Scan(&head)

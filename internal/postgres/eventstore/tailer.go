@@ -22,16 +22,16 @@ const (
 	safetyPoll = 15 * time.Second // a wake-up is lost with the process that would have sent it
 )
 
-// readLimit is how many events one read takes from the log: the largest batch of a projection.
+// readLimit bounds the events of one read: the largest batch of a projection.
 const readLimit = 500
 
 // TailerOptions tune a Tailer. The zero value works.
 type TailerOptions struct {
-	RingEvents int           // default 8,192: how far a local reader may lag before it reads from the database
-	RingBytes  int           // default 32 MiB of event data in the ring
+	RingEvents int           // events in the ring, beyond which a lagging reader reads from the database; default 8,192
+	RingBytes  int           // bytes of event data in the ring, default 32 MiB
 	Poll       time.Duration // default 15 s, without wake-ups 1 s: the longest an event waits when its wake-up is lost
-	SlowGap    time.Duration // default 5 s: a gap that lasts longer is reported
-	Silence    time.Duration // default 10 s: a server that does not answer for longer is taken for gone
+	SlowGap    time.Duration // age from which a gap is reported, default 5 s
+	Silence    time.Duration // time without an answer after which the server counts as lost, default 10 s
 	OnSlowGap  func(Gap)     // called once for each slow gap; may be nil
 	Log        *slog.Logger  // default: discard
 }
@@ -55,23 +55,23 @@ func (o TailerOptions) withDefaults() TailerOptions {
 	return o
 }
 
-// Tailer is the one ordered reader of the log in a process. It implements eventlog.Tail: all
-// local subscribers are fed from its ring, each at its own pace; one that lags behind the ring
-// reads from the database and delays nobody.
+// Tailer is the only ordered reader of the log in a process. It implements eventlog.Tail: its ring feeds all local
+// subscribers, each at its own pace. A subscriber that lags behind the ring reads from the database and does not
+// delay others.
 //
-// An identity column commits out of order, so a plain "position > last" loses events. The tailer
-// delivers the contiguous run, and at a gap waits until every transaction that held the append lock
-// when the gap was seen has ended. A position still missing then was rolled back.
+// An identity column commits out of order, so a plain "position > last" misses events. The tailer delivers the events
+// up to a gap, and waits at the gap until every transaction that had the append lock when the gap was seen has ended.
+// A position that is then still missing was rolled back.
 type Tailer struct {
 	pool *pgxpool.Pool
 	dsn  string
 	wake *Wake
 	opts TailerOptions
 
-	safe int64         // positions up to here are final although gaps may remain; used by Run only
+	safe int64         // positions up to this one are final, even if gaps remain; used by Run only
 	last eventlog.Mark // the newest event that was read; used by Run only
 
-	recheck chan struct{} // asks Run for a new connection
+	recheck chan struct{} // makes Run open a new connection
 
 	mu      sync.Mutex // guards all below
 	ring    ring
@@ -82,8 +82,8 @@ type Tailer struct {
 
 var _ eventlog.Tail = (*Tailer)(nil)
 
-// NewTailer returns a tailer of the log in the database of dsn; pool serves readers that lag.
-// wake may be nil: the tailer then only polls. Nothing is read until Run.
+// NewTailer returns a tailer of the log in the database of dsn; lagging readers use pool. If wake is nil, the tailer
+// only polls. It reads nothing before Run.
 func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *Tailer {
 	opts = opts.withDefaults()
 	switch {
@@ -100,10 +100,10 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 	}
 }
 
-// Run reads the log until ctx ends, over a connection of its own that it opens again when it
-// breaks. It may be called once. It fails if the log, read over a new connection, lacks events that were read over
-// the one before. The database was then restored, or is a replica that lagged: readers of this process have seen
-// events that no longer exist, and would skip the events that take their positions.
+// Run reads the log until ctx ends, over a connection of its own, which it opens again when it breaks. It may be
+// called once. It fails if the log, read over a new connection, lacks events that were read before. The database was
+// then restored, or is a replica that lagged: readers of this process have seen events that no longer exist, and
+// would skip the events that take their positions.
 func (t *Tailer) Run(ctx context.Context) error {
 	defer t.change(func() { t.stopped = true })
 	ctx, end := context.WithCancelCause(ctx)
@@ -121,13 +121,13 @@ func (t *Tailer) Run(ctx context.Context) error {
 	return nil
 }
 
-// errRewound ends a process that has read events which the log does not have.
+// errRewound is the error of a process that has read events which the log no longer has.
 func errRewound(err error) error {
 	return fmt.Errorf("%w; see \"Restore\" in docs/runbook.md, and start this process again", err)
 }
 
-// recognize returns eventlog.ErrRewound if the log lacks an event that was delivered: one in the ring, or the last
-// one read. It runs on every new connection, which may lead to another server.
+// recognize returns eventlog.ErrRewound if the log lacks a delivered event: one in the ring, or the last one that was
+// read. It runs on every new connection, which may lead to another server.
 func (t *Tailer) recognize(ctx context.Context, conn *pgx.Conn) error {
 	marks := eventlog.MarksOf(t.ring.events)
 	if len(marks) == 0 && t.last.Position > 0 {
@@ -158,7 +158,7 @@ func (t *Tailer) follow(ctx context.Context) error {
 	if err := t.recognize(ctx, conn); err != nil {
 		return err
 	}
-	if !t.ready { // only this goroutine sets it
+	if !t.ready { // only this goroutine sets ready
 		if err := t.findEnd(ctx, conn); err != nil {
 			return err
 		}
@@ -181,8 +181,8 @@ func (t *Tailer) follow(ctx context.Context) error {
 	}
 }
 
-// gather returns the pause after a read of n events: very short after a single event, and under load long
-// enough that reads and the batches of subscribers are few and large.
+// gather returns the pause after a read of n events: very short after a single event, and under load long enough that
+// reads and the batches of subscribers are few and large.
 func gather(n int64) time.Duration {
 	return min(time.Duration(n)*gatherPerEvent, maxGather)
 }
@@ -192,7 +192,7 @@ const (
 	maxGather      = 6 * time.Millisecond
 )
 
-// findEnd returns the end of the log: the highest position, after all transactions that append have ended.
+// findEnd returns the end of the log: the highest position after all appending transactions have ended.
 func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
 	var end eventlog.Mark
 	err := conn.QueryRow(ctx, `select position, id, stream, version from events order by position desc limit 1`).
@@ -231,7 +231,7 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 	return true, nil
 }
 
-// settledRun counts the leading events that follow last without a gap, or lie within safe.
+// settledRun counts the leading events that follow last without a gap, or are not above safe.
 func settledRun(events []eventlog.Recorded, last, safe int64) int {
 	for i, e := range events {
 		if e.Position > safe && e.Position != last+1 {
@@ -298,7 +298,7 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 			if err != nil || len(older) > 0 {
 				return older, err
 			}
-			after = floor // whatever was between is rolled back
+			after = floor // the positions between were rolled back
 			continue
 		case len(events) > 0:
 			return events, nil
@@ -309,8 +309,9 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 	}
 }
 
-// older reads events that the ring has no longer. The pool may lead to another server than the connection of the tail,
-// which has not noticed yet: what a log without the events of the ring holds is of another past, and is not delivered.
+// older reads events that are no longer in the ring. The pool may lead to another server than the tail's connection,
+// which has not noticed yet: a log without the events of the ring has another history, and its events are not
+// delivered.
 func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]eventlog.Recorded, error) {
 	t.mu.Lock()
 	newest := t.ring.after(t.ring.end()-1, 1)
@@ -329,7 +330,7 @@ func (t *Tailer) older(ctx context.Context, after, floor int64, limit int) ([]ev
 		}
 		return nil, err
 	}
-	return ReadLog(ctx, t.pool, after, floor, limit) // there is nothing, or the newest event was erased on purpose
+	return ReadLog(ctx, t.pool, after, floor, limit) // the log is empty, or its newest event was erased on purpose
 }
 
 func wait(ctx context.Context, changed <-chan struct{}) error {
@@ -347,9 +348,9 @@ func errStopped() error {
 
 const maxPosition = 1<<63 - 1
 
-// ReadLog reads events between two positions, after exclusive and upTo inclusive, in order. Only up
-// to a position that a Tail or a checkpoint has passed is that complete: late commits fill in behind.
-// Plan: a range scan of the primary key.
+// ReadLog reads events between two positions, after exclusive and upTo inclusive, in order. The result is only
+// complete up to a position that a Tail or a checkpoint has passed, because late commits fill gaps. Plan: a range
+// scan of the primary key.
 func ReadLog(ctx context.Context, db postgres.Queryer, after, upTo int64, limit int) ([]eventlog.Recorded, error) {
 	return postgres.Collect(ctx, db, "read the log", ScanRecorded,
 		SelectEvents+` where position > $1 and position <= $2 order by position limit $3`, after, upTo, limit)

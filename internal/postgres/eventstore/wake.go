@@ -14,36 +14,36 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// A process notifies at most once per notifyEvery, since each notification is a commit of its own, and at most
-// once per notifyUnderLoad if several appends arrived within that time.
+// A process notifies at most once per notifyEvery, because each notification is a commit of its own, and at most once
+// per notifyUnderLoad if several appends arrived within that time.
 const (
 	notifyEvery     = time.Millisecond
 	notifyUnderLoad = 4 * time.Millisecond
 	severalAppends  = 3
 
-	// listenersEvery is how often a process looks whether another one listens. One that begins to listen is notified of what
-	// was appended meanwhile as late as that.
+	// listenersEvery is the interval of checking whether another process listens. A process that starts to listen is
+	// notified of earlier appends within this time.
 	listenersEvery = 500 * time.Millisecond
 )
 
-// Wake notifies readers that events were appended: readers in this process at once, other processes
-// by one coalesced NOTIFY after the commit. A NOTIFY inside the appending transaction would
-// serialise all commits of the cluster. Notifications may be lost; readers also poll.
+// Wake notifies readers of new events: readers in this process at once, other processes by one NOTIFY for several
+// commits. A NOTIFY inside the appending transaction would serialise all commits of the cluster. Notifications may be
+// lost, so readers also poll.
 type Wake struct {
 	dsn      string
 	log      *slog.Logger
-	silence  time.Duration // of other processes, before the server is asked whether it is still there
-	dirty    chan struct{} // for other processes
-	news     chan struct{} // for the tailer of this one
-	signals  atomic.Int64  // since the last notification
+	silence  time.Duration // time without a notification after which the connection is checked
+	dirty    chan struct{} // holds a token to notify other processes
+	news     chan struct{} // holds a token to wake the tailer of this process
+	signals  atomic.Int64  // appends since the last notification
 	notifier atomic.Uint32 // backend pid of our own notifications
 	listener atomic.Uint32 // backend pid of our own LISTEN
 
 	command *pgxpool.Pool // notifies at each signal; nil = Run notifies
 }
 
-// NewWake returns a Wake on the database of dsn, which must not lead through a transaction
-// pooler. Signal works within the process at once, and between processes while Run runs.
+// NewWake returns a Wake on the database of dsn, which must not lead through a transaction pooler. Signal reaches
+// this process at once, and other processes while Run runs.
 func NewWake(dsn string, log *slog.Logger) *Wake {
 	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
 }
@@ -59,8 +59,7 @@ func NewCommandWake(pool *pgxpool.Pool) *Wake {
 // commandNotice bounds how long a command waits for the notification of others.
 const commandNotice = 2 * time.Second
 
-// Patience sets how long the listener waits without a notification before it checks the connection, by
-// default 10 s.
+// Patience sets how long the listener waits without a notification before it checks the connection, by default 10 s.
 func (w *Wake) Patience(d time.Duration) { w.silence = d }
 
 // Signal notifies readers that events were committed. It blocks in a command only. A nil Wake does nothing.
@@ -98,8 +97,8 @@ func (w *Wake) Run(ctx context.Context) error {
 
 const notifyOthers = `select pg_notify('millrace_' || current_schema(), '')`
 
-// notify tells other processes of our appends. Losing a notification in a crash costs a reader
-// its poll interval, so the connection does not wait for the disk.
+// notify notifies other processes of appends. A notification that is lost in a crash only delays a reader by its poll
+// interval, so the connection does not wait for the disk.
 func (w *Wake) notify(ctx context.Context) error {
 	conn, err := postgres.Connect(ctx, w.dsn, "notify", postgres.Silence, map[string]string{"synchronous_commit": "off"})
 	if err != nil {
@@ -141,19 +140,19 @@ func (w *Wake) notify(ctx context.Context) error {
 	}
 }
 
-// otherListeners finds a session that waits for notifications as listen does. A connection string with a name of its own
-// for all sessions hides them: then there may be one.
+// otherListeners finds a session that listens as listen does. If the connection string sets one application_name for
+// all sessions, they cannot be distinguished, and the query assumes that there is one.
 const otherListeners = `select current_setting('application_name') <> 'millrace notify' or exists (
 	select from pg_stat_activity where datname = current_database() and application_name = 'millrace listen' and pid <> $1)`
 
-// listened reports whether another process may listen. A deployment of one process needs no notifications, and each is a
-// commit.
+// listened reports whether another process may listen. A deployment of one process needs no notifications, each of
+// which is a commit.
 func (w *Wake) listened(ctx context.Context, conn *pgx.Conn) (others bool, err error) {
 	err = conn.QueryRow(ctx, otherListeners, int64(w.listener.Load())).Scan(&others)
 	return others, postgres.Classify(err, "look for listeners")
 }
 
-// awaitListener reports whether another process may listen, now or a little later.
+// awaitListener reports whether another process may listen, now or soon.
 func (w *Wake) awaitListener(ctx context.Context, conn *pgx.Conn) (bool, error) {
 	if listened, err := w.listened(ctx, conn); err != nil || listened {
 		return listened, err
@@ -164,8 +163,8 @@ func (w *Wake) awaitListener(ctx context.Context, conn *pgx.Conn) (bool, error) 
 	return w.listened(ctx, conn)
 }
 
-// listen wakes the tailer of this process at notifications of others, and once after every
-// connect for what was missed before it.
+// listen wakes the tailer of this process at notifications of other processes, and once after every connect, for
+// missed notifications.
 func (w *Wake) listen(ctx context.Context) error {
 	conn, err := postgres.Connect(ctx, w.dsn, "listen", w.silence, nil)
 	if err != nil {
@@ -187,13 +186,13 @@ func (w *Wake) listen(ctx context.Context) error {
 			if err != nil {
 				return postgres.Classify(err, "wait for notifications")
 			}
-			own = n.PID == w.notifier.Load() // we woke ourselves when we signalled
+			own = n.PID == w.notifier.Load() // this process was woken by Signal
 		}
 	}
 }
 
-// notification waits for the next notification. After a long wait it sends a query: a connection whose server is
-// gone is silent as well.
+// notification waits for the next notification. After a long wait it sends a query, because a connection to a lost
+// server is silent too.
 func (w *Wake) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notification, error) {
 	for {
 		n, err := conn.WaitForNotification(ctx)
@@ -206,19 +205,19 @@ func (w *Wake) notification(ctx context.Context, conn *pgx.Conn) (*pgconn.Notifi
 	}
 }
 
-// closeConn ends a connection of our own, politely if the server answers in time.
+// closeConn closes a connection, with a message to the server if that answers in time.
 func closeConn(ctx context.Context, conn *pgx.Conn) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
-	_ = conn.Close(ctx) // the connection is gone either way
+	_ = conn.Close(ctx) // the connection is closed either way
 }
 
 const (
-	firstRetry = 50 * time.Millisecond // a restarted local server is back in tenths of a second
+	firstRetry = 50 * time.Millisecond // a restarted local server returns in tenths of a second
 	lastRetry  = 2 * time.Second
 )
 
-// retryForever runs work until ctx ends, again after each failure, more and more slowly.
+// retryForever runs work until ctx ends, and again after each failure, with increasing pauses.
 func retryForever(ctx context.Context, log *slog.Logger, name string, work func(context.Context) error) {
 	delays := postgres.Delays(firstRetry, lastRetry)
 	for {

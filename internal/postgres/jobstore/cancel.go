@@ -17,17 +17,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// queueFullRetry is what queue_full tells a client to wait: a queue at its depth moves in seconds.
+// queueFullRetry is the Retry-After of queue_full: a full queue moves within seconds.
 const queueFullRetry = 5 * time.Second
 
-// claimKey takes an idempotency key, or an expired one again, for a job; no row means that it is in use. The key names
-// the job until the job's first answer was given.
+// claimKey claims an idempotency key, or an expired one again, for a job. It returns no row if the key is in use. The
+// key names the job until the job's first answer was given.
 const claimKey = `insert into idempotency_keys (account, operation, key, expires_at, holder)
 	values ($1, $2, $3, now() + interval '24 hours', $4)
 	on conflict (account, operation, key) do update set expires_at = excluded.expires_at, holder = excluded.holder
 	where idempotency_keys.expires_at <= now()`
 
-// claimed turns "no row written" into keyReused.
+// claimed returns keyReused if no row was written.
 func claimed(tag pgconn.CommandTag) error {
 	if tag.RowsAffected() == 1 {
 		return nil
@@ -94,7 +94,7 @@ func canceledWaiting(id job.ID, r job.CancelRequest) eventlog.Append {
 	}
 }
 
-// cancelRequested has one id per run: asking twice records it once.
+// cancelRequested has one event id per run, so that a second request records nothing.
 func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 	return eventlog.Append{
 		Stream: h.Job.Stream(), Account: r.Account, Expected: eventlog.AnyVersion,
@@ -106,7 +106,7 @@ func cancelRequested(h job.RunRef, r job.CancelRequest) eventlog.Append {
 	}
 }
 
-// unqueue takes the named jobs out of the account's queue, and returns those that were in it.
+// unqueue removes the named jobs from the account's queue, and returns those that were in it.
 func (s *Store) unqueue(ctx context.Context, tx pgx.Tx, account string, named []job.ID) ([]job.ID, error) {
 	var gone []job.RunRef
 	q := &pgx.Batch{}
@@ -154,7 +154,7 @@ func ids(in []job.ID) []string {
 	return out
 }
 
-// classifySubmit names what a failed submission ran into.
+// classifySubmit returns the error for the rule that a submission violated.
 func classifySubmit(err error) error {
 	switch err = postgres.Classify(err, "submit a job"); {
 	case fault.CodeOf(err) == fault.CodeMissingAsset, fault.CodeOf(err) == fault.CodeQueueFull, fault.CodeOf(err) == fault.CodeIdempotencyKeyReuse:

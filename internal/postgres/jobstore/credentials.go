@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Sealed returns the sealed credential of a job that has not ended; NotFound when it has none.
+// Sealed returns the encrypted credential of a job that has not ended, or NotFound if it has none.
 func (j *Store) Sealed(ctx context.Context, id job.ID) ([]byte, error) {
 	var sealed []byte
 	err := j.pool.QueryRow(ctx, `select sealed from sealed_credentials where job_id = $1`, id).Scan(&sealed)

@@ -1,7 +1,7 @@
-// Package jobstore keeps jobs in PostgreSQL: submission, admission, cancellation, end and
-// retirement, each in one transaction with its events, slots, credits and intents. An
-// account never runs more jobs than its bounds allow, and an accepted job is not lost. The
-// package also keeps idempotency keys and the node cache. Workflows run the jobs.
+// Package jobstore stores jobs in PostgreSQL: submission, admission, cancellation, end and retirement, each in one
+// transaction with its events, slots, credits and intents. It promises that an account never runs more jobs than its
+// limits allow, and that an accepted job is not lost. The package also stores idempotency keys and the node cache.
+// Workflows run the jobs.
 package jobstore
 
 import (
@@ -44,7 +44,7 @@ func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	return s
 }
 
-// kind is jobs as the admission sees them: the lowest number runs first, then the oldest.
+// kind describes jobs to the admission: the lowest number runs first, then the oldest.
 var kind = admission.Kind[job.RunRef]{
 	Name: "job", Running: "running", Queued: "queued", Place: "number", PlaceAt: "{place}::double precision", Order: "number, seq",
 	Open: `mode in ('open', 'draining') and not exists (select from job_lanes where account = '*' and mode in ('paused', 'stopped'))`,
@@ -62,15 +62,15 @@ var kind = admission.Kind[job.RunRef]{
 	},
 }
 
-// fits admits every job: how many are admitted is decided by the number of free slots.
+// fits admits every job, because the number of free slots limits the admissions.
 func fits(job.RunRef) bool { return true }
 
-// admissionState is what decides whether an account's next job may run. Its row in job_lanes is
-// locked until the transaction ends.
+// admissionState is the state that decides whether an account's next job may run. Its row in job_lanes is locked
+// until the transaction ends.
 type admissionState struct {
 	number, queued, running int64
 	gate                    gate.Gate
-	credit                  *int64 // available, in micros; nil: the account is not metered
+	credit                  *int64 // available, in micros; nil = the account is not metered
 }
 
 // lockAdmissionState locks and reads an account's admission state, and advances its counter by $2 jobs, the first of which ever
@@ -105,7 +105,7 @@ func (l admissionState) refusal(b job.Bounds, hold int64) error {
 		return credit.Insufficient()
 	}
 	if !l.admits(b.Slots) && l.queued >= int64(b.QueueDepth) {
-		return fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue holds %d jobs, its limit; try again when some have ended", l.queued).
+		return fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue has %d jobs, its limit; try again when some have ended", l.queued).
 			WithRetryAfter(queueFullRetry)
 	}
 	return nil
@@ -150,7 +150,7 @@ func (s *Store) Submit(ctx context.Context, n job.NewJob) (out job.Admission, er
 	if err != nil {
 		return job.Admission{}, classifySubmit(err)
 	}
-	if recorded { // by an earlier attempt whose answer was lost; the relay starts the job
+	if recorded { // an earlier attempt whose answer was lost recorded it; the relay starts the job
 		return s.admission(ctx, n.ID)
 	}
 	return out, nil
@@ -180,7 +180,7 @@ func admitted(id job.ID) eventlog.Event {
 	}
 }
 
-// End implements job.Store. Of concurrent calls the one that closes the stream first wins; the others change
+// End implements job.Store. Of concurrent calls, the first one that closes the stream wins; the others change
 // nothing.
 func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	prepared, err := s.events.Prepare(ending(e))
@@ -215,13 +215,13 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 	switch {
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
-	case ended: // by an earlier attempt whose answer was lost
+	case ended: // an earlier attempt whose answer was lost ended it
 		return job.Ended{Applied: true}, nil
 	case closed:
 		return job.Ended{}, nil
 	case begun:
 		return job.Ended{}, job.ErrRecordedInPart
-	case e.Bounds.Slots > 0: // the refusal is of a job that was to be admitted: the sweeper reports it
+	case e.Bounds.Slots > 0: // the refusal concerns a job to be admitted: the sweeper reports it
 		e.Bounds.Slots = 0
 		return s.End(ctx, e)
 	default:
@@ -231,7 +231,7 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 
 func endingID(e job.Ending) uuid.UUID { return job.EventID(e.ID, e.Run, "", 0, e.Type) }
 
-// fold applies freshly recorded events to a state.
+// fold applies new events to a state.
 func (s *Store) fold(j job.Job, recorded []eventlog.Recorded) (job.Job, error) {
 	return eventlog.Fold(s.events.Types(), eventlog.All(recorded), j, job.Fold)
 }

@@ -13,29 +13,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Keys keeps idempotency keys that are claimed before their operation begins.
+// Keys stores idempotency keys that are claimed before their operation begins.
 type Keys struct{ pool *pgxpool.Pool }
 
 // NewKeys returns the keys in pool's database.
 func NewKeys(pool *pgxpool.Pool) *Keys { return &Keys{pool: pool} }
 
-// reentrantClaim is claimKey for a request that is named at random. The request finds a key that it has claimed already
-// its own, and cannot claim one that revokeClaim has taken from it.
+// reentrantClaim is claimKey for a request with a random name. The request can claim its own key again, but not a key
+// that revokeClaim took from it.
 const reentrantClaim = `insert into idempotency_keys as k (account, operation, key, expires_at, holder)
 	values ($1, $2, $3, now() + interval '24 hours', $4)
 	on conflict (account, operation, key) do update set expires_at = excluded.expires_at, holder = excluded.holder
 	where k.expires_at <= now() and k.holder is distinct from $4 or k.holder = $4 and k.expires_at <> '-infinity'`
 
-// revokeClaim takes a key from a request of which it is not known whether its claim was recorded. What it leaves is
-// free for every other request, and refuses the claim should it arrive late.
+// revokeClaim takes a key from a request whose claim has an unknown outcome. Every other request may claim the key
+// afterwards, and the revoked claim is refused if it arrives late.
 const revokeClaim = `insert into idempotency_keys as k (account, operation, key, expires_at, holder)
 	values ($1, $2, $3, '-infinity', $4)
 	on conflict (account, operation, key) do update set expires_at = excluded.expires_at
 	where k.holder = $4`
 
-// Claim takes a key for 24 hours; holder is random, and names the request. A key that another request has taken is
-// Conflict, idempotency_key_reuse. A claim that was not answered is made again until it is known to be recorded. It is
-// finished also when ctx ends meanwhile: a claim that is given up could be recorded after it was undone.
+// Claim claims a key for 24 hours; holder is a random name of the request. A key that another request has claimed is
+// Conflict, idempotency_key_reuse. A claim without an answer is repeated until it is known to be recorded, even if
+// ctx ends: an abandoned claim could be recorded after it was undone.
 func (k *Keys) Claim(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), claimWithin)
 	defer cancel()
@@ -46,7 +46,7 @@ func (k *Keys) Claim(ctx context.Context, account, operation, key string, holder
 		}
 		return claimed(tag)
 	})
-	if postgres.IsAmbiguous(err) { // nothing is done under it: it must not count as used for a day
+	if postgres.IsAmbiguous(err) { // the request does nothing, so the key must not stay used for a day
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), undoWithin)
 		defer cancel()
 		err = errors.Join(err, k.Revoke(undo, account, operation, key, holder))
@@ -54,23 +54,23 @@ func (k *Keys) Claim(ctx context.Context, account, operation, key string, holder
 	return postgres.Classify(err, "claim an idempotency key")
 }
 
-// claimWithin bounds a claim, also one that is made again: a server that was killed is back by then.
+// claimWithin bounds a claim with its repetitions: a killed server is back within this time.
 const claimWithin = 20 * time.Second
 
-// undoWithin bounds the revocation of a claim that was left without an answer for long.
+// undoWithin bounds the revocation of a claim without an answer.
 const undoWithin = 2 * time.Second
 
-// Revoke takes a key from holder, also when the claim of holder has not been recorded yet.
+// Revoke takes a key from holder, even if the claim of holder has not been recorded yet.
 func (k *Keys) Revoke(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
 	_, err := postgres.Exec(ctx, k.pool, revokeClaim, account, operation, key, holder)
 	return postgres.Classify(err, "revoke the claim of an idempotency key")
 }
 
-// answerWithin is how long the first answer of a key may take once its job is recorded: writing it takes milliseconds.
+// answerWithin bounds the first answer of a key after its job is recorded: writing it takes milliseconds.
 const answerWithin = 2 * time.Second
 
-// Unanswered returns what a key was claimed for when its first answer was never given; ok is false for a key that was
-// answered. An answer that is being given is waited for.
+// Unanswered returns what a key was claimed for if its first answer was never given. ok is false for a key that was
+// answered. It waits for an answer that is being given.
 func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -90,14 +90,14 @@ func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (
 	}
 }
 
-// Answered records that the first answer of a key was given: from then on the key is refused.
+// Answered records that the first answer of a key was given. From then on the key is refused.
 func (k *Keys) Answered(ctx context.Context, account, operation, key string, made uuid.UUID) error {
 	_, err := postgres.Exec(ctx, k.pool, `update idempotency_keys set holder = null
 		where account = $1 and operation = $2 and key = $3 and holder = $4`, account, operation, key, made)
 	return postgres.Classify(err, "record the answer of an idempotency key")
 }
 
-// Check is Conflict, idempotency_key_reuse, when the key is taken.
+// Check fails with Conflict, idempotency_key_reuse, if the key is in use.
 func (k *Keys) Check(ctx context.Context, account, operation, key string) error {
 	var taken bool
 	err := k.pool.QueryRow(ctx, `select exists (select from idempotency_keys
@@ -108,7 +108,7 @@ func (k *Keys) Check(ctx context.Context, account, operation, key string) error 
 	return postgres.Classify(err, "look for an idempotency key")
 }
 
-// Release gives the key back that holder has claimed, and tries to while ctx lasts and the database is away.
+// Release releases the key that holder claimed. While the database is down, it retries until ctx ends.
 func (k *Keys) Release(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
 	for delays := postgres.Delays(postgres.FirstRetry, postgres.LongestRetry); ; {
 		_, err := postgres.Exec(ctx, k.pool, `delete from idempotency_keys where account = $1 and operation = $2 and key = $3 and holder = $4`,

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// NodeMarks name the nodes that worker processes run. They implement activities.Marks for one process.
+// NodeMarks stores which nodes worker processes run. It implements activities.Marks for one process.
 type NodeMarks struct {
 	pool       *pgxpool.Pool
 	worker     string
@@ -23,18 +23,18 @@ type NodeMarks struct {
 	left map[nodeMark]struct{}
 }
 
-// nodeMark is a mark of this process that could not be taken back yet.
+// nodeMark is a mark of this process that could not be removed yet.
 type nodeMark struct {
 	ref  job.RunRef
 	node string
 }
 
-// NewNodeMarks returns the marks of the process that gives signs of life as worker.
+// NewNodeMarks returns the marks of the process whose heartbeats have the name worker.
 func NewNodeMarks(pool *pgxpool.Pool, worker string) *NodeMarks {
 	return &NodeMarks{pool: pool, worker: worker, heartbeats: call.NewHeartbeats(time.Now), left: map[nodeMark]struct{}{}}
 }
 
-// Set marks a node as run by this process and returns how many others have left a mark at it.
+// Set marks a node as run by this process, and returns the number of other processes with a mark at it.
 func (m *NodeMarks) Set(ctx context.Context, ref job.RunRef, node string) (others int, err error) {
 	m.clearLeft(ctx)
 	m.mu.Lock()
@@ -48,7 +48,7 @@ func (m *NodeMarks) Set(ctx context.Context, ref job.RunRef, node string) (other
 	return others, postgres.Classify(err, "mark a node")
 }
 
-// Clear takes back the mark of this process. One that cannot be taken back now goes with a later call.
+// Clear removes the mark of this process. If that fails, a later call removes it.
 func (m *NodeMarks) Clear(ctx context.Context, ref job.RunRef, node string) {
 	mark := nodeMark{ref, node}
 	if m.clear(ctx, mark) != nil {
@@ -66,7 +66,7 @@ func (m *NodeMarks) clear(ctx context.Context, mark nodeMark) error {
 	return err
 }
 
-// clearLeft takes back what earlier calls could not.
+// clearLeft removes the marks that earlier calls could not remove.
 func (m *NodeMarks) clearLeft(ctx context.Context) {
 	m.mu.Lock()
 	left := m.left
@@ -81,7 +81,8 @@ func (m *NodeMarks) clearLeft(ctx context.Context) {
 	}
 }
 
-// Dead returns how many processes that left a mark at the node give no sign of life, as call.Heartbeats judges.
+// Dead returns the number of processes with a mark at the node that have stopped their heartbeats, as call.Heartbeats
+// decides.
 func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int, error) {
 	rows, err := m.pool.Query(ctx, `select m.worker, coalesce(w.seen_at, 'epoch') from node_marks m left join call_workers w on w.id = m.worker
 		where m.job_id = $1 and m.run = $2 and m.node = $3 and m.worker <> $4`, ref.Job, ref.Run, node, m.worker)
@@ -100,7 +101,7 @@ func (m *NodeMarks) Dead(ctx context.Context, ref job.RunRef, node string) (int,
 	return dead, postgres.Classify(err, "read the marks of a node")
 }
 
-// ForgetMarks removes the marks of runs that are over.
+// ForgetMarks deletes the marks of runs that have ended.
 func (s *Store) ForgetMarks(ctx context.Context) error {
 	_, err := s.pool.Exec(ctx, `delete from node_marks m
 		where not exists (select from job_slots s where s.job_id = m.job_id and s.run = m.run)`)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// NodeCache keeps what nodes of earlier jobs gave. It implements nodecache.Store.
+// NodeCache stores the results of nodes of earlier jobs. It implements nodecache.Store.
 type NodeCache struct{ pool *pgxpool.Pool }
 
 var _ nodecache.Store = (*NodeCache)(nil)
@@ -22,8 +22,8 @@ var _ nodecache.Store = (*NodeCache)(nil)
 // NewNodeCache returns the cache on pool.
 func NewNodeCache(pool *pgxpool.Pool) *NodeCache { return &NodeCache{pool: pool} }
 
-// findCached passes over entries with a file that is gone, or in the second half of its life: the job that
-// shows it again would soon show nothing. Uses are noted at most once a minute.
+// findCached skips entries with a file that was deleted or is in the second half of its life, because a job that
+// reuses it would soon lose it. Uses are recorded at most once a minute.
 const findCached = `with hits as (
 	select c.key, c.entry, c.used_at from node_cache c
 	where c.account = $1 and c.key = any($2) and c.made_at > now() - make_interval(secs => $3) and not exists (
@@ -57,14 +57,14 @@ func raw(keys []nodecache.Key) [][]byte {
 	return out
 }
 
-// Save implements nodecache.Store. It does not wait for the disk: what a crash loses runs again.
+// Save implements nodecache.Store. It does not wait for the disk: results that a crash loses are computed again.
 func (n *NodeCache) Save(ctx context.Context, account string, entries []nodecache.Entry) error {
 	var batch pgx.Batch
 	batch.Queue(`set local synchronous_commit = off`)
 	for _, e := range entries {
 		text, err := json.Marshal(e)
 		if err != nil {
-			return fmt.Errorf("encode what node cache entry %s keeps: %w", e.Key, err)
+			return fmt.Errorf("encode node cache entry %s: %w", e.Key, err)
 		}
 		batch.Queue(`insert into node_cache (account, key, entry, assets, bytes) values ($1, $2, $3, $4, $5)
 			on conflict (account, key) do update set entry = excluded.entry, assets = excluded.assets, bytes = excluded.bytes,
@@ -83,8 +83,8 @@ func assetsOf(e nodecache.Entry) []uuid.UUID {
 	return ids
 }
 
-// Evict implements nodecache.Store: entries past age go first, then those longest not used, until the rest
-// fits into most bytes.
+// Evict implements nodecache.Store: it removes entries past age, then the least recently used ones, until the rest
+// has at most most bytes.
 func (n *NodeCache) Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error) {
 	rows, err := n.pool.Query(ctx, `with ranked as (
 			select account, key, made_at, sum(bytes) filter (where made_at > now() - make_interval(secs => $2))
@@ -98,7 +98,7 @@ func (n *NodeCache) Evict(ctx context.Context, most int64, age time.Duration, li
 	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	for _, text := range texts {
 		var e nodecache.Entry
-		if json.Unmarshal([]byte(text), &e) == nil { // one that cannot be read names nothing to remove
+		if json.Unmarshal([]byte(text), &e) == nil { // an unreadable entry has no values to remove
 			values = append(values, e.Values...)
 		}
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 )
 
-// Retries returns the jobs that were made from one, oldest first.
+// Retries returns the retries of a job, oldest first.
 func (s *Store) Retries(ctx context.Context, origin job.ID) ([]job.ID, error) {
 	return postgres.Collect(ctx, s.pool, "list retries of job "+string(origin), pgx.RowTo[job.ID],
 		`select r.job_id::text from job_retries r
@@ -36,11 +36,11 @@ func (s *Store) HasSlot(ctx context.Context, id job.ID) error {
 }
 
 func errNoSlot(id job.ID) error {
-	return fault.New(fault.NotFound, fault.CodeNotRunning, "job %s holds no slot: it waits for one, or has ended", id)
+	return fault.New(fault.NotFound, fault.CodeNotRunning, "job %s has no slot: it waits for one, or has ended", id)
 }
 
-// Requeue records that an operator has a job started again that holds a slot and that nothing runs, and
-// the intent to do so. A job without a slot is NotFound: it waits for one, or has ended.
+// Requeue records that an operator restarts a job that has a slot but no workflow, and the intent to start it. A job
+// without a slot is NotFound: it waits for one, or has ended.
 func (s *Store) Requeue(ctx context.Context, id job.ID, actor, reason string) ([]outbox.Intent, error) {
 	intents, has, err := s.slots.Restart(ctx, s.pool, s.events, string(id), func(_ pgx.Tx, ref job.RunRef) (outbox.Intent, eventlog.Append, error) {
 		return intentOf(job.Start{RunRef: ref, Again: true}), requeued(ref, actor, reason), nil
@@ -59,14 +59,14 @@ func requeued(ref job.RunRef, actor, reason string) eventlog.Append {
 	}
 }
 
-// Requeued returns how often a job was started again.
+// Requeued returns how often a job was restarted.
 func (s *Store) Requeued(ctx context.Context, id job.ID) (times int, err error) {
 	err = s.pool.QueryRow(ctx, `select count(*) from events where stream = $1 and type = $2`, id.Stream(), job.TypeRequeued).Scan(&times)
 	return times, postgres.Classify(err, "count the restarts of job "+string(id))
 }
 
-// RunningAfter returns up to limit runs that have had a slot for at least age and wait for no intent, in the
-// order of their jobs' ids from behind after ("" = the first): paging sees every one, however many there are.
+// RunningAfter returns up to limit runs that have had a slot for at least age and wait for no intent, in order of
+// their jobs' ids from the first one after the given id ("" = from the start). Paging visits every run.
 func (s *Store) RunningAfter(ctx context.Context, after job.ID, age time.Duration, limit int) ([]job.RunRef, error) {
 	return s.slots.RunningAfter(ctx, s.pool, string(after), age, limit)
 }
@@ -78,13 +78,13 @@ func afterID(id job.ID) string {
 	return string(id)
 }
 
-// Orphans are rows of the job store that the log does not bear out.
+// Orphans are rows of the job store that contradict the log.
 type Orphans struct {
-	Slots  []job.RunRef // of jobs without a stream, or whose stream is closed
-	Queued []job.RunRef // waiting, though without a stream, or closed
+	Slots  []job.RunRef // slots of jobs without an open stream
+	Queued []job.RunRef // queue entries of jobs without an open stream
 }
 
-// Orphans finds them. None exist unless the database was restored in parts or changed by hand.
+// Orphans returns the orphans. There are none unless the database was restored in parts or changed by hand.
 func (s *Store) Orphans(ctx context.Context) (Orphans, error) {
 	var out Orphans
 	slots, err := s.orphans(ctx, `select j.job_id::text, j.account, j.run from job_slots j`)
@@ -102,8 +102,8 @@ func (s *Store) orphans(ctx context.Context, from string) ([]job.RunRef, error) 
 		where t.id is null or t.closed order by 1 limit 1000`)
 }
 
-// Drop deletes stray rows and recounts job_lanes. Jobs without a stream were never accepted; closed
-// ones have their end in the log. Each is recorded as dropped, by whom and why.
+// Drop deletes orphans and recounts job_lanes. Jobs without a stream were never accepted; those with a closed stream
+// have their end in the log. Each deletion is recorded with its actor and reason.
 func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string) error {
 	all := slices.Concat(orphans.Slots, orphans.Queued)
 	if len(all) == 0 {
@@ -139,10 +139,10 @@ func (s *Store) Drop(ctx context.Context, orphans Orphans, actor, reason string)
 	return nil
 }
 
-// Unplaced returns up to limit jobs, from behind after, whose stream is open and that neither hold a slot
-// nor wait: accepted, and forgotten by the job store. None exist unless the database was changed by hand.
+// Unplaced returns up to limit jobs, from the first one after the given id, whose stream is open but that have
+// neither a slot nor a queue entry. There are none unless the database was changed by hand.
 func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.RunRef, error) {
-	return postgres.Collect(ctx, s.pool, "look for forgotten jobs", kind.Scan,
+	return postgres.Collect(ctx, s.pool, "look for unplaced jobs", kind.Scan,
 		`select substr(t.id, 5), t.account, 0 from streams t
 		where t.id like 'job-%' and not t.closed and t.id > 'job-' || $1
 		  and not exists (select from job_slots j where 'job-' || j.job_id = t.id)
@@ -150,8 +150,8 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 		order by t.id limit $2`, afterID(after), limit)
 }
 
-// Replace puts a forgotten job back: a running one gets its slot and the intent to start it, a waiting
-// one its place in the queue. That is recorded, by whom and why.
+// Replace gives an unplaced job a slot and the intent to start it if it was running, or a queue entry if it was
+// waiting. It records the actor and the reason.
 func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {

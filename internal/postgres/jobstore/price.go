@@ -13,11 +13,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// The transactions that submit, end and cancel a job also reserve, settle and release its credit, so that
-// ledger and job always agree. Every transaction locks the admission state before the ledger.
+// The transactions that submit, end and cancel a job also reserve, settle and release its credit, so that ledger and
+// job always agree. Every transaction locks the admission state before the ledger.
 
-// reserve sets aside what a job may cost, where the account is metered and runs have a price, and puts the price
-// into the job's first event.
+// reserve reserves the maximum cost of a job, if the account is metered and runs have a price, and records the price
+// in the job's first event.
 func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n *job.NewJob) ([]eventlog.Append, error) {
 	if l.credit == nil || n.Price.Free() {
 		return nil, nil

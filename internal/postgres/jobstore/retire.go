@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Overdue returns jobs in one of the states that were submitted before a time, oldest first, at most
-// limit, from the one behind after. It reads the view, which may be behind: what the caller does looks again.
+// Overdue returns at most limit jobs in one of the states that were submitted before a time, oldest first, from the
+// first one after the given job. It reads the view, which may lag behind; the caller checks again.
 func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Time, after job.Overdue, limit int) ([]job.Overdue, error) {
 	return postgres.Collect(ctx, s.pool, "list jobs past their retention", func(row pgx.CollectableRow) (job.Overdue, error) {
 		var state []byte
@@ -31,8 +31,8 @@ func (s *Store) Overdue(ctx context.Context, states []job.State, before time.Tim
 		order by created_at, id limit $5`, before, after.CreatedAt, string(after.Job.ID), states, limit)
 }
 
-// ExpireWaiting ends those of an account's jobs that still wait in the queue, by job.expired, and returns
-// how many. A job that was admitted meanwhile goes on.
+// ExpireWaiting ends the jobs of an account that still wait in the queue, with job.expired, and returns their number.
+// It does not change a job that was admitted meanwhile.
 func (s *Store) ExpireWaiting(ctx context.Context, account string, ids []job.ID) (int, error) {
 	var ended int
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
@@ -71,12 +71,12 @@ func expired(id job.ID, account string) eventlog.Append {
 	}
 }
 
-// errNotEnded tells that a job is not to be retired.
+// errNotEnded means that a job cannot be retired.
 var errNotEnded = fault.New(fault.Conflict, fault.CodeJobNotOver, "the job has not ended")
 
-// Retire records that a job is past its retention, which takes it out of the views, and removes what is
-// kept beside its events. A job whose stream is open or that still holds a slot is Conflict; one that moved
-// since its events were read, too. Outputs without a deadline of their own end with it.
+// Retire records that a job is past its retention, which removes it from the views, and deletes the rows beside its
+// events. It is Conflict if the job has an open stream or a slot, or has changed since its events were read. Outputs
+// without a deadline of their own end with the job.
 func (s *Store) Retire(ctx context.Context, r job.Retirement) error {
 	var archive, document []byte
 	if !r.Archive.IsZero() {
@@ -133,8 +133,8 @@ func retirement(r job.Retirement) eventlog.Append {
 	}
 }
 
-// Prune removes the events of up to limit retired jobs from the log, once every one of the views has passed
-// the event that they were retired, and returns how many jobs. A stream that a view has halted waits.
+// Prune removes the events of up to limit retired jobs from the log, after all of the views have passed the event of
+// the retirement, and returns the number of jobs. A stream that a view has halted stays.
 func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, error) {
 	tag, err := s.pool.Exec(ctx, `
 		with seen as (
@@ -152,8 +152,8 @@ func (s *Store) Prune(ctx context.Context, views []string, limit int) (int, erro
 	return int(tag.RowsAffected()), postgres.Classify(err, "remove the events of retired jobs")
 }
 
-// ForgetArchives gives up the archives of up to limit jobs that were retired before a time, oldest first, and
-// returns of how many. Their events are gone for good then; the collector takes the blobs.
+// ForgetArchives deletes the references to the archives of up to limit jobs that were retired before a time, oldest
+// first, and returns their number. Their events are then lost; the collector removes the blobs.
 func (s *Store) ForgetArchives(ctx context.Context, before time.Time, limit int) (int, error) {
 	tag, err := s.pool.Exec(ctx, `update job_archives set archive = null, document = null, forgotten_at = now()
 		where job_id in (select job_id from job_archives where archive is not null and pruned and retired_at < $1
@@ -161,7 +161,7 @@ func (s *Store) ForgetArchives(ctx context.Context, before time.Time, limit int)
 	return int(tag.RowsAffected()), postgres.Classify(err, "forget the archives of jobs")
 }
 
-// forgotten reports whether a retired job's archive was given up.
+// forgotten reports whether a retired job's archive was deleted.
 func forgotten(ctx context.Context, db postgres.Queryer, id job.ID) (bool, error) {
 	rows, err := db.Query(ctx, `select forgotten_at is not null from job_archives where job_id = $1`, id)
 	if err != nil {
@@ -171,8 +171,8 @@ func forgotten(ctx context.Context, db postgres.Queryer, id job.ID) (bool, error
 	return len(gone) == 1 && gone[0], postgres.Classify(err, "look for the archive of job "+string(id))
 }
 
-// Events returns all events of a job. Those of a retired job come from its archive, followed by the event that
-// it was retired; when they were erased, the archive has been given up, or blobs is nil, that event alone is left.
+// Events returns all events of a job. The events of a retired job come from its archive, followed by the event of the
+// retirement. If they were erased, the archive was deleted, or blobs is nil, only that event is returned.
 func Events(ctx context.Context, db postgres.Queryer, blobs blob.Store, id job.ID) ([]eventlog.Recorded, error) {
 	all, err := eventlog.Collect(eventlog.Read(ctx, eventstore.StreamsOf(db), id.Stream(), 0))
 	if err != nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// Queued returns accounts whose jobs wait for a slot and not for an operator, at most limit, in order from
-// the one behind after.
+// Queued returns at most limit accounts, in order from the first one after the given account, whose jobs wait for a
+// slot and not for an operator.
 func (s *Store) Queued(ctx context.Context, after string, limit int) ([]string, error) {
 	return s.slots.Accounts(ctx, s.pool, after, limit)
 }
 
-// Admit gives the slots that an account has free to jobs that wait. Endings do so by themselves; this is
-// for slots that came from elsewhere, as by a change of tier or the opening of a queue.
+// Admit gives the free slots of an account to waiting jobs. The end of a job does that by itself; Admit is for slots
+// that became free otherwise, by a change of tier or the opening of a queue.
 func (s *Store) Admit(ctx context.Context, account string, bounds job.Bounds) ([]outbox.Intent, error) {
 	var l admissionState
 	look := func(q *pgx.Batch) { queueLockAdmission(q, account, 0, &l) }

@@ -1,6 +1,6 @@
-// Package livestore keeps what processes share about running jobs: the latest progress
-// of their nodes, and the addresses of live processes. All of it may be lost without harm;
-// nothing here is folded from events.
+// Package livestore stores the data about running jobs that processes share: the latest progress of their nodes, and
+// the addresses of live processes. It promises nothing about durability: its rows are not folded from events, and may
+// be lost without harm.
 package livestore
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Progress keeps the steps of running nodes. It implements stream.StepStore.
+// Progress stores the steps of running nodes. It implements stream.StepStore.
 type Progress struct{ pool *pgxpool.Pool }
 
 var _ stream.StepStore = (*Progress)(nil)
@@ -22,7 +22,7 @@ var _ stream.StepStore = (*Progress)(nil)
 // NewProgress returns the store on pool.
 func NewProgress(pool *pgxpool.Pool) *Progress { return &Progress{pool: pool} }
 
-// saveSteps also deletes a few nodes without progress for an hour: they ended.
+// saveSteps also deletes the rows of a few nodes without progress for an hour, which have ended.
 const saveSteps = `with gone as (
 		delete from node_progress where (job, node) in (
 			select job, node from node_progress where updated_at < now() - interval '1 hour' limit 1000 for update skip locked))
@@ -48,8 +48,8 @@ func (p *Progress) SaveSteps(ctx context.Context, steps []stream.NodeStep) error
 	return nil
 }
 
-// Steps returns how far the nodes of one run of a job were when last heard of. The caller has
-// checked that the job is the account's, and ignores nodes that no longer run.
+// Steps returns the last known steps of the nodes of one run of a job. The caller has checked that the job belongs to
+// the account, and ignores nodes that no longer run.
 func (p *Progress) Steps(ctx context.Context, id job.ID, run int) (map[string]stream.Step, error) {
 	rows, err := p.pool.Query(ctx, `select node, value, max, waiting from node_progress where job = $1 and run = $2`, id, run)
 	if err != nil {

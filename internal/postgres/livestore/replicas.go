@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream/peer"
 )
 
-// replicaAlive is how old a sign of life may be; processes give one every few seconds.
+// replicaAlive is the maximum age of a heartbeat; processes send one every few seconds.
 const replicaAlive = 15 * time.Second
 
 // Replicas lists the processes that serve live frames. It implements peer.Directory.
@@ -22,7 +22,7 @@ var _ peer.Directory = (*Replicas)(nil)
 // NewReplicas returns the list on pool.
 func NewReplicas(pool *pgxpool.Pool) *Replicas { return &Replicas{pool: pool} }
 
-// Announce implements peer.Directory. It also forgets processes that are long gone.
+// Announce implements peer.Directory. It also deletes processes whose heartbeats stopped long ago.
 func (r *Replicas) Announce(ctx context.Context, self peer.Replica) ([]peer.Replica, error) {
 	rows, err := r.pool.Query(ctx, `with gone as (delete from replicas where heartbeat < now() - interval '1 hour'), self as (
 			insert into replicas (id, url, heartbeat) values ($1, $2, now())
@@ -49,7 +49,7 @@ func (r *Replicas) Peers(ctx context.Context) ([]peer.Replica, error) {
 // Leave implements peer.Directory.
 func (r *Replicas) Leave(ctx context.Context, self peer.Replica) error {
 	if _, err := r.pool.Exec(ctx, `delete from replicas where id = $1`, self.ID); err != nil {
-		return fmt.Errorf("take replica %s off the list: %w", self.ID, err)
+		return fmt.Errorf("remove replica %s from the list: %w", self.ID, err)
 	}
 	return nil
 }

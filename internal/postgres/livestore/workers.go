@@ -13,20 +13,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// The pace of the signs of life of a process that works, and how old the last one may be: a killed process is missed
-// within ten seconds, and one lost sign changes nothing.
+// The interval of the heartbeats of a worker process, and the maximum age of the last one: a killed process is
+// detected within ten seconds, and a single lost heartbeat has no effect.
 const (
 	workerPace  = 4 * time.Second
 	workerAlive = 10 * time.Second
 )
 
-// leaveTimeout bounds how long a process that stops takes to take itself off the list.
+// leaveTimeout bounds the time in which a stopping process removes itself from the list.
 const leaveTimeout = 2 * time.Second
 
-// Rules are settings of a process that works and that commands elsewhere have to judge by.
+// Rules are settings of a worker process that commands elsewhere need for their checks.
 type Rules struct {
 	WebhookAllow []string `json:"webhook_allow"` // host:port pairs allowed although they are not public or not https
-	Absent       []string `json:"absent"`        // native node classes that are not served: a program that they need is missing
+	Absent       []string `json:"absent"`        // native node classes that the worker cannot run, because a program is missing
 }
 
 // Workers lists the processes that run workflows and activities.
@@ -35,14 +35,14 @@ type Workers struct{ pool *pgxpool.Pool }
 // NewWorkers returns the list on pool.
 func NewWorkers(pool *pgxpool.Pool) *Workers { return &Workers{pool: pool} }
 
-// Run keeps a process on the list until ctx ends, and then takes it off at once: what it still finishes is none of the
-// list's concern. A sign of life that cannot be given is logged; the next one follows.
+// Run keeps a process on the list until ctx ends, and then removes it at once, even if it still finishes work. An
+// error of a heartbeat is logged; the next one follows.
 func (w *Workers) Run(ctx context.Context, id string, rules Rules, log *slog.Logger) {
 	tick := time.NewTicker(workerPace)
 	defer tick.Stop()
 	for {
 		if err := w.announce(ctx, id, rules); err != nil && ctx.Err() == nil {
-			log.Warn("this worker's sign of life not recorded", "error", err)
+			log.Warn("heartbeat of this worker not recorded", "error", err)
 		}
 		select {
 		case <-tick.C:
@@ -54,7 +54,7 @@ func (w *Workers) Run(ctx context.Context, id string, rules Rules, log *slog.Log
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), leaveTimeout)
 	defer cancel()
 	if _, err := w.pool.Exec(ctx, `delete from workers where id = $1`, id); err != nil {
-		log.Warn("this worker stays on the list until its last sign of life is too old", "error", err)
+		log.Warn("this worker not removed from the list; its last heartbeat expires", "error", err)
 	}
 }
 
@@ -65,8 +65,8 @@ func (w *Workers) announce(ctx context.Context, id string, rules Rules) error {
 	return postgres.Classify(err, "announce worker "+id)
 }
 
-// Rules returns what every worker with a recent sign of life agrees on: the addresses that all of them allow, the classes
-// that any of them does not serve. It is not ok when none works, or none of a version that says so.
+// Rules returns the common rules of all workers with a recent heartbeat: the addresses that all of them allow, and
+// the classes that any of them cannot run. ok is false without such a worker, or if none has a version with rules.
 func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) {
 	rows, err := w.pool.Query(ctx, `select rules from workers
 		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, workerAlive.Seconds())
@@ -88,14 +88,14 @@ func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) 
 	return agreed, len(all) > 0, nil
 }
 
-// Workforce is who works, and what waits for them.
+// Workforce counts the workers and the jobs that wait for them.
 type Workforce struct {
-	Workers int           // processes with a recent sign of life
-	Waiting int           // jobs that have a slot and that no worker has begun
-	Oldest  time.Duration // how long the first of them has waited; 0 when none does
+	Workers int           // processes with a recent heartbeat
+	Waiting int           // jobs with a slot that no worker has started
+	Oldest  time.Duration // longest wait of these jobs; 0 if there are none
 }
 
-// String says it in words: "3 admitted jobs, no worker".
+// String returns a text such as "3 admitted jobs, no worker".
 func (f Workforce) String() string {
 	jobs, workers := fmt.Sprintf("%d admitted jobs wait", f.Waiting), fmt.Sprintf("%d workers", f.Workers)
 	switch {
@@ -109,7 +109,7 @@ func (f Workforce) String() string {
 	return workers + ", " + jobs
 }
 
-// Workforce counts processes and jobs. It reads the last event of every job with a slot.
+// Workforce counts workers and waiting jobs. It reads the last event of every job with a slot.
 func (w *Workers) Workforce(ctx context.Context) (Workforce, error) {
 	var f Workforce
 	var seconds float64

@@ -15,10 +15,10 @@ import (
 	"strings"
 )
 
-// oldest is the first major version that the tests ran on, as doctor has it.
+// oldest is the oldest supported major version, as in doctor.
 const oldest = 15
 
-// binaries are PostgreSQL's programs on this machine.
+// binaries are the programs of PostgreSQL on this machine.
 type binaries struct {
 	dir   string
 	major int
@@ -26,8 +26,8 @@ type binaries struct {
 
 func (b binaries) path(program string) string { return filepath.Join(b.dir, program) }
 
-// findBinaries returns the programs to use for the data directory: those of its version when it
-// exists, the newest ones when it is new.
+// findBinaries returns the programs for a data directory: those of its version if it exists, otherwise the newest
+// ones.
 func findBinaries(ctx context.Context, configured, data string) (binaries, error) {
 	wanted, err := dataVersion(data)
 	if err != nil {
@@ -39,7 +39,7 @@ func findBinaries(ctx context.Context, configured, data string) (binaries, error
 			found = append(found, b)
 		}
 	}
-	if ctx.Err() != nil { // a program that did not answer in time is there all the same
+	if ctx.Err() != nil { // a program that did not answer in time exists nevertheless
 		return binaries{}, fmt.Errorf("look for PostgreSQL's programs: %w", context.Cause(ctx))
 	}
 	if len(found) == 0 {
@@ -48,7 +48,7 @@ func findBinaries(ctx context.Context, configured, data string) (binaries, error
 	return choose(found, wanted, data)
 }
 
-// choose picks from the programs found, which are in order of preference.
+// choose selects one of the found programs, which are in order of preference.
 func choose(found []binaries, wanted int, data string) (binaries, error) {
 	i := slices.IndexFunc(found, func(b binaries) bool {
 		return b.major == wanted || wanted == 0 && b.major >= oldest
@@ -64,7 +64,7 @@ func choose(found []binaries, wanted int, data string) (binaries, error) {
 	}
 }
 
-// dataVersion returns the major version of a data directory, 0 when there is none yet.
+// dataVersion returns the major version of a data directory, or 0 if there is none yet.
 func dataVersion(data string) (int, error) {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -80,7 +80,7 @@ func dataVersion(data string) (int, error) {
 	return major, nil
 }
 
-// candidates are the directories to look in, best first. A configured one is the only one.
+// candidates returns the directories to search, best first. If one is configured, it is the only candidate.
 func candidates(ctx context.Context, configured string) []string {
 	if configured != "" {
 		return []string{configured}
@@ -103,7 +103,7 @@ func candidates(ctx context.Context, configured string) []string {
 // newestFirst lists the directories that match, by the version number in their path.
 func newestFirst(pattern string) []string {
 	dirs, err := filepath.Glob(pattern)
-	if err != nil { // only a malformed pattern
+	if err != nil { // only for a malformed pattern
 		return nil
 	}
 	slices.SortFunc(dirs, func(a, b string) int { return versionIn(b) - versionIn(a) })
@@ -150,12 +150,12 @@ func parseVersion(out string) (major int, ok bool) {
 
 func errMissing(configured string) error {
 	if configured != "" {
-		return fmt.Errorf("no PostgreSQL in %s: it must hold initdb and postgres", configured)
+		return fmt.Errorf("no PostgreSQL in %s: it must contain initdb and postgres", configured)
 	}
 	return fmt.Errorf("PostgreSQL is not installed: %s, or set DATABASE_URL", install(""))
 }
 
-// install is the command that installs PostgreSQL here; version "" = the usual one.
+// install returns the command that installs PostgreSQL on this machine; version "" = the usual one.
 func install(version string) string {
 	if runtime.GOOS == "darwin" {
 		if version == "" {

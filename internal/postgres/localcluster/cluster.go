@@ -1,10 +1,9 @@
 //go:build unix
 
-// Package localcluster runs a private PostgreSQL as a child of this process, from the
-// machine's own binaries. The cluster has one owner, listens on a Unix socket only,
-// in a directory nobody else may enter, and stops with its owner, however that one
-// ends. What was committed survives the crash of either. It does not restart itself
-// and knows nothing of what is stored in it.
+// Package localcluster runs a private PostgreSQL as a child of this process, with the programs of the machine. It
+// promises that the cluster has one owner, listens only on a Unix socket in a private directory, stops with its owner
+// even if that crashes, and loses no committed data in a crash. It does not restart the cluster, and does not depend
+// on the stored data.
 package localcluster
 
 import (
@@ -24,27 +23,27 @@ import (
 
 // Options tune a cluster. The zero value is right for data that matters.
 type Options struct {
-	// BinDir holds initdb and postgres; "" = look where package managers put them.
+	// BinDir contains initdb and postgres; "" = search the directories of package managers.
 	BinDir string
-	// LogFile takes the server's log; the one of the run before is kept beside it as
-	// LogFile.1. "" = postgres.log in the cluster's directory.
+	// LogFile is the server's log. The log of the previous run is kept beside it as LogFile.1. "" = postgres.log in
+	// the cluster's directory.
 	LogFile string
 	// Disposable trades crash safety for speed (no fsync): for tests only.
 	Disposable bool
-	// MaxConnections is the server's limit; 0 = 300: a Temporal may open 160 (two stores of
-	// four services, 20 each), every process of Millrace some 30.
+	// MaxConnections is the server's limit; 0 = 300. Temporal may open 160 (two stores of four services, 20 each),
+	// and every process of Millrace about 30.
 	MaxConnections int
-	// Settings are further ones, NAME=VALUE, which win over those of this package.
+	// Settings are further settings, NAME=VALUE, which override those of this package.
 	Settings []string
 }
 
-// Fixed names. The port is only part of the socket's name: nothing listens on TCP.
+// Fixed names. The port is only a part of the socket's name: the server does not listen on TCP.
 const (
 	superuser = "millrace"
 	port      = 5432
 )
 
-// Waits of a start and a stop.
+// Bounds of a start and a stop.
 const (
 	readyWait = 60 * time.Second // crash recovery of a large log takes time
 	fastWait  = 20 * time.Second // for "fast" shutdown, which ends with a checkpoint
@@ -53,7 +52,7 @@ const (
 
 // Cluster is a running private PostgreSQL.
 type Cluster struct {
-	dir     string // of everything below
+	dir     string // directory of the cluster
 	socket  string // directory of the Unix socket
 	opts    Options
 	bin     binaries
@@ -62,8 +61,8 @@ type Cluster struct {
 	process *child.Process
 }
 
-// Start runs the cluster in dir, which it creates when needed, and returns when it accepts
-// connections. Its errors are one line and name the remedy where there is one.
+// Start runs the cluster in dir, which it creates if necessary, and returns when the cluster accepts connections. Its
+// errors are one line and name the remedy if there is one.
 func Start(ctx context.Context, dir string, opts Options) (*Cluster, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -79,7 +78,7 @@ func Start(ctx context.Context, dir string, opts Options) (*Cluster, error) {
 	return c, nil
 }
 
-// prepare brings the directory to where the server can be started in it.
+// prepare makes the directory ready for the server.
 func (c *Cluster) prepare(ctx context.Context) (err error) {
 	if c.user, err = serverUser(); err != nil {
 		return err
@@ -112,8 +111,8 @@ func (c *Cluster) prepare(ctx context.Context) (err error) {
 
 func (c *Cluster) data() string { return filepath.Join(c.dir, "data") }
 
-// launch starts the server and waits until it answers. Where endOrphans does nothing, leftovers of a killed server
-// hold its shared memory for a moment, in which a new one gives up at once: it is tried again.
+// launch starts the server and waits until it answers. On systems where endOrphans does nothing, leftovers of a
+// killed server hold its shared memory for a moment, and a new server then fails at once; launch tries again.
 func (c *Cluster) launch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWait)
 	defer cancel()
@@ -154,13 +153,14 @@ func (c *Cluster) arguments() []string {
 	for _, setting := range []string{
 		"listen_addresses=", "unix_socket_permissions=0700", "max_connections=" + strconv.Itoa(connections),
 		"shared_buffers=128MB", "timezone=UTC", "log_timezone=UTC", "log_line_prefix=%m [%p] %q%d ", "logging_collector=off",
-		"log_error_verbosity=terse", // without the rows that an error was about: they are our clients'
-		"jit=off",                   // our statements are short: compiling one costs more than running it
+		"log_error_verbosity=terse", // without rows of clients in error messages
+		"jit=off",                   // statements are short: compiling one costs more than running it
 	} {
 		args = append(args, "-c", setting)
 	}
 	if runtime.GOOS == "linux" {
-		// After a crash all files are written to disk before recovery begins. One by one, thousands of them take seconds.
+		// After a crash, all files are written to disk before recovery begins. One by one, thousands of files take
+		// seconds.
 		args = append(args, "-c", "recovery_init_sync_method=syncfs")
 	}
 	if c.opts.Disposable {
@@ -172,15 +172,15 @@ func (c *Cluster) arguments() []string {
 	return args
 }
 
-// URL returns the connection string of a database of the cluster, for any PostgreSQL client.
-// The cluster is reached by path and socket permissions, without a password.
+// URL returns the connection string of a database of the cluster for any PostgreSQL client. Access is protected by
+// the path and the permissions of the socket, without a password.
 func (c *Cluster) URL(database string) string {
 	q := url.Values{"host": {c.socket}, "port": {strconv.Itoa(port)}, "sslmode": {"disable"}}
 	return (&url.URL{Scheme: "postgres", User: url.User(superuser), Path: "/" + database, RawQuery: q.Encode()}).String()
 }
 
-// Socket returns the directory of the Unix socket, the port in its name and the superuser, for
-// clients that take no connection string.
+// Socket returns the directory of the Unix socket, the port in its name and the superuser, for clients without
+// connection strings.
 func (c *Cluster) Socket() (dir string, number int, user string) { return c.socket, port, superuser }
 
 // BinDir returns the directory of PostgreSQL's programs in use.
@@ -189,16 +189,14 @@ func (c *Cluster) BinDir() string { return c.bin.dir }
 // PID returns the process id of the server.
 func (c *Cluster) PID() int { return c.process.PID() }
 
-// Done is closed when the server has ended, for whatever reason.
+// Done is closed when the server has ended, for any reason.
 func (c *Cluster) Done() <-chan struct{} { return c.process.Done() }
 
-// Err describes how the server ended, with the last thing it logged. It is valid once Done is
-// closed.
+// Err returns the reason why the server ended, with its last log line. It is valid after Done is closed.
 func (c *Cluster) Err() error { return c.died() }
 
-// Stop shuts the server down: running transactions are rolled back, what is committed is
-// flushed. A server that does not follow within 20 s, or by the end of ctx, is ended harder;
-// nothing committed is lost by that.
+// Stop shuts the server down: running transactions are rolled back, committed data is flushed. A server that does not
+// stop within 20 s, or by the end of ctx, is killed; no committed data is lost.
 func (c *Cluster) Stop(ctx context.Context) error {
 	return errors.Join(c.stopServer(ctx), c.release())
 }
@@ -219,7 +217,7 @@ func (c *Cluster) release() error {
 	return err
 }
 
-// serverEnvironment is small and fixed: settings meant for another PostgreSQL must not reach ours.
+// serverEnvironment is small and fixed, because settings for another PostgreSQL must not affect this one.
 func serverEnvironment() []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"}
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// serverUser returns whom the server runs as: this process's own user, unless that is root,
-// which PostgreSQL refuses.
+// serverUser returns the user of the server process: this process's user, unless that is root, which PostgreSQL
+// refuses.
 func serverUser() (*child.User, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil
@@ -39,7 +39,7 @@ func serverUser() (*child.User, error) {
 	return nil, errors.New("PostgreSQL does not run as root, and there is no user postgres or nobody to run it as: add one, or run as another user")
 }
 
-// traversable checks that the server's user can reach dir, which belongs to it.
+// traversable checks that the server's user can reach dir, which the user owns.
 func traversable(dir string, u child.User) error {
 	dir, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -63,7 +63,7 @@ func traversable(dir string, u child.User) error {
 func maySearch(info os.FileInfo, u child.User) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
-		return true // unknown: the server will tell
+		return true // unknown: the server reports the error
 	}
 	switch mode := info.Mode().Perm(); {
 	case stat.Uid == u.UID:
@@ -75,12 +75,12 @@ func maySearch(info os.FileInfo, u child.User) bool {
 	}
 }
 
-// maxSocketPath is the longest path of a Unix socket on Linux, less its final zero. Others allow
-// 103; PostgreSQL keeps a lock file with the longer name beside the socket.
+// maxSocketPath is the longest path of a Unix socket on Linux, without its final zero. Other systems allow 103;
+// PostgreSQL puts a lock file with a longer name beside the socket.
 const maxSocketPath = 103
 
-// makeSocketDir creates the directory of the socket: in the cluster's own where that path will do,
-// otherwise in the directory for temporary files, under a name that follows from it.
+// makeSocketDir creates the directory of the socket: in the cluster's directory if that path is short enough,
+// otherwise in the directory for temporary files, under a name derived from the path.
 func (c *Cluster) makeSocketDir() error {
 	c.socket = filepath.Join(c.dir, "run")
 	if c.checkSocket() != nil {
@@ -96,8 +96,8 @@ func (c *Cluster) makeSocketDir() error {
 	return private(c.socket, userOf(c.user))
 }
 
-// checkSocket reports why the socket cannot be where it is meant to be. A comma would make a list of
-// the path, and not every client decodes what is escaped in a connection string.
+// checkSocket returns an error if the path of the socket cannot be used. A comma would make the path a list, and some
+// clients do not decode escaped characters in a connection string.
 func (c *Cluster) checkSocket() error {
 	if n := len(c.socketFile()); n > maxSocketPath {
 		return fmt.Errorf("the path of the PostgreSQL socket is too long (%d bytes, %d are allowed): choose a shorter data directory or TMPDIR", n, maxSocketPath)
@@ -112,8 +112,8 @@ func (c *Cluster) socketFile() string {
 	return filepath.Join(c.socket, ".s.PGSQL."+strconv.Itoa(port))
 }
 
-// private checks that dir is a directory only its user can enter: under the one for temporary
-// files somebody else may have made it first.
+// private checks that dir is a directory that only its user can enter: another user may have created it in the
+// directory for temporary files.
 func private(dir string, u child.User) error {
 	info, err := os.Lstat(dir)
 	if err != nil {

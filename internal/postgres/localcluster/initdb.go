@@ -15,14 +15,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// initialize creates the data directory unless it is there. It is made under another name and
-// renamed when complete, so that an interrupted first start leaves nothing half made.
+// initialize creates the data directory unless it exists. It creates the directory under another name and renames it
+// when it is complete, so that an interrupted first start leaves no partial directory.
 func (c *Cluster) initialize(ctx context.Context) error {
 	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
 		return nil
 	}
 	if _, err := os.Stat(c.data()); err == nil {
-		return fmt.Errorf("%s is no PostgreSQL data directory (it has no PG_VERSION): restore it, or remove it to begin anew", c.data())
+		return fmt.Errorf("%s is not a PostgreSQL data directory (it has no PG_VERSION): restore it, or remove it to start over", c.data())
 	}
 	unfinished := c.data() + ".init"
 	if err := removeLeftover(ctx, unfinished); err != nil {
@@ -37,8 +37,8 @@ func (c *Cluster) initialize(ctx context.Context) error {
 	return syncDir(c.dir)
 }
 
-// removeLeftover removes what an interrupted initdb left. One that was killed a moment ago may have
-// a server of its own that still writes until it finds its input ended.
+// removeLeftover removes the files of an interrupted initdb. An initdb that was just killed may have a server that
+// still writes until it finds the end of its input.
 func removeLeftover(ctx context.Context, dir string) error {
 	for attempt := 1; ; attempt++ {
 		err := os.RemoveAll(dir)
@@ -73,7 +73,7 @@ func (c *Cluster) initdb(ctx context.Context, dir string) error {
 	return fmt.Errorf("create the PostgreSQL data: initdb: %w", err)
 }
 
-// makeDir creates dir, private to the user of the server.
+// makeDir creates dir, private to the server's user.
 func (c *Cluster) makeDir(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return fmt.Errorf("PostgreSQL data: %w", err)
@@ -84,7 +84,7 @@ func (c *Cluster) makeDir(dir string) error {
 	if c.user == nil {
 		return nil
 	}
-	// Not following a symbolic link, which under a shared directory may be anybody's.
+	// Lchown does not follow a symbolic link, which another user may have created in a shared directory.
 	if err := os.Lchown(dir, int(c.user.UID), int(c.user.GID)); err != nil {
 		return fmt.Errorf("PostgreSQL data: %w", err)
 	}
@@ -100,7 +100,7 @@ func syncDir(dir string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// userOf returns the identity of the running process, or of user when it is not nil.
+// userOf returns user, or the identity of this process if user is nil.
 func userOf(user *child.User) child.User {
 	if user != nil {
 		return *user

@@ -11,10 +11,9 @@ import (
 	"time"
 )
 
-// endOrphans kills the processes that a killed server left in the data directory. They hold its shared memory, without
-// which no server starts there, and one in the middle of a long statement would go on for as long as that takes. The
-// caller has the lock of the directory and its server has ended, so that nobody waits for what they do; crash recovery
-// rolls it back.
+// endOrphans kills the processes that a killed server left in the data directory. They hold its shared memory,
+// without which no server can start, and a long statement would keep one running. The caller has the lock of the
+// directory and its server has ended, so the work of the processes is not needed; crash recovery rolls it back.
 func endOrphans(ctx context.Context, data string) error {
 	data, err := filepath.EvalSymlinks(data)
 	if err != nil {
@@ -29,17 +28,17 @@ func endOrphans(ctx context.Context, data string) error {
 		}
 		for _, pid := range orphans {
 			if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-				return fmt.Errorf("end a process of the PostgreSQL left behind (process %d): %w", pid, err)
+				return fmt.Errorf("end a process of a killed PostgreSQL (process %d): %w", pid, err)
 			}
 		}
 		if !pause(ctx, 2*time.Millisecond) {
-			return fmt.Errorf("processes of the PostgreSQL left behind do not end: %v", orphans)
+			return fmt.Errorf("processes of a killed PostgreSQL do not end: %v", orphans)
 		}
 	}
 }
 
-// workingIn returns the processes named postgres whose working directory is dir, as every process of a server has.
-// A process that has ended and was not waited for has none any more.
+// workingIn returns the processes named postgres whose working directory is dir, which every process of the server
+// has. A zombie process has no working directory.
 func workingIn(dir string) ([]int, error) {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
@@ -54,7 +53,7 @@ func workingIn(dir string) ([]int, error) {
 		process := filepath.Join("/proc", e.Name())
 		cwd, err := os.Readlink(filepath.Join(process, "cwd"))
 		if err != nil || cwd != dir {
-			continue // another user's, or ended
+			continue // the process belongs to another user, or has ended
 		}
 		if program, err := os.Readlink(filepath.Join(process, "exe")); err == nil && filepath.Base(program) == "postgres" {
 			pids = append(pids, pid)

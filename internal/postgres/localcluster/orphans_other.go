@@ -4,6 +4,6 @@ package localcluster
 
 import "context"
 
-// endOrphans does nothing: the processes of a killed server end when they next wait for anything, and until then the
-// start of a new one is repeated.
+// endOrphans does nothing: the processes of a killed server end when they next wait, and launch repeats the start
+// until then.
 func endOrphans(context.Context, string) error { return nil }

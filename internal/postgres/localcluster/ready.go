@@ -16,10 +16,10 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// diedError says that the server ended while it was being started or in use.
+// diedError means that the server ended during its start or use.
 type diedError struct {
 	status error
-	last   string // line of the log
+	last   string // last line of the log
 	file   string
 }
 
@@ -66,7 +66,7 @@ func ping(ctx context.Context, dsn string) error {
 	return conn.Close(ctx)
 }
 
-// CreateDatabase makes sure that the database is there.
+// CreateDatabase creates the database unless it exists.
 func (c *Cluster) CreateDatabase(ctx context.Context, name string) error {
 	conn, err := pgx.Connect(ctx, c.URL("postgres"))
 	if err != nil {
@@ -93,8 +93,8 @@ func (c *Cluster) logFile() string {
 	return filepath.Join(c.dir, "postgres.log")
 }
 
-// openLog begins a new log and keeps the one before, so that the two together stay bounded by
-// two runs and the reason of a crash outlives the restart.
+// openLog starts a new log and keeps the previous one, so that the logs are bounded by two runs and the reason of a
+// crash survives the restart.
 func (c *Cluster) openLog() (*os.File, error) {
 	name := c.logFile()
 	if err := os.Rename(name, name+".1"); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -111,7 +111,7 @@ func (c *Cluster) died() error {
 	return &diedError{status: c.process.Err(), last: lastComplaint(c.logFile()), file: c.logFile()}
 }
 
-// tailBytes is how much of a log is searched for the reason of an end.
+// tailBytes bounds the part of a log that is searched for the reason of an end.
 const tailBytes = 16 << 10
 
 // lastComplaint returns the last FATAL, PANIC or error line of a log, without its prefix, or "".

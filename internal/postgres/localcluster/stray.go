@@ -16,8 +16,8 @@ import (
 	"time"
 )
 
-// stopStray ends a server that an owner who is gone left behind on the data directory. Nobody
-// else can own it: we hold the lock.
+// stopStray stops a server that a killed owner left on the data directory. The server has no other owner, because the
+// caller has the lock of the directory.
 func stopStray(ctx context.Context, data string) error {
 	pid, err := strayPID(data)
 	if err != nil || pid == 0 || !serves(ctx, pid, data) {
@@ -28,13 +28,13 @@ func stopStray(ctx context.Context, data string) error {
 		grace  time.Duration
 	}{{syscall.SIGINT, fastWait}, {syscall.SIGQUIT, quitWait}, {syscall.SIGKILL, quitWait}} {
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
-			return fmt.Errorf("stop the PostgreSQL left behind (process %d): %w", pid, err)
+			return fmt.Errorf("stop a PostgreSQL without an owner (process %d): %w", pid, err)
 		}
 		if gone(ctx, pid, data, step.grace) {
 			return nil
 		}
 	}
-	return fmt.Errorf("the PostgreSQL left behind (process %d) does not stop", pid)
+	return fmt.Errorf("a PostgreSQL without an owner (process %d) does not stop", pid)
 }
 
 // gone waits until the process no longer serves data.
@@ -49,7 +49,7 @@ func gone(ctx context.Context, pid int, data string, grace time.Duration) bool {
 	return true
 }
 
-// strayPID returns the process id in the server's own pid file, 0 when there is none.
+// strayPID returns the process id in the server's pid file, or 0 if there is none.
 func strayPID(data string) (int, error) {
 	f, err := os.Open(filepath.Join(data, "postmaster.pid"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -61,7 +61,7 @@ func strayPID(data string) (int, error) {
 	defer f.Close() // read only
 	line, err := bufio.NewReader(f).ReadString('\n')
 	if err != nil {
-		return 0, nil // cut short by a crash: the server itself clears it away
+		return 0, nil // truncated by a crash: the server removes the file
 	}
 	pid, err := strconv.Atoi(strings.TrimSpace(line))
 	if err != nil || pid <= 1 {
@@ -70,7 +70,7 @@ func strayPID(data string) (int, error) {
 	return pid, nil
 }
 
-// serves reports whether the process is a server of the data directory: process ids are reused.
+// serves reports whether the process is a server of the data directory, because process ids are reused.
 func serves(ctx context.Context, pid int, data string) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return false

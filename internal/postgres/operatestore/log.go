@@ -14,17 +14,17 @@ func (s *Store) Head(ctx context.Context) (head int64, err error) {
 	return head, postgres.Classify(err, "read the head of the log")
 }
 
-// JobsBehind reports whether the view of that name lacks events of jobs up to a position.
+// JobsBehind reports whether a view lacks events of jobs up to a position.
 func (s *Store) JobsBehind(ctx context.Context, view string, head int64) (behind bool, err error) {
 	err = s.pool.QueryRow(ctx, `select exists (select from events where stream like 'job-%' and position <= $2
 		and position > (select coalesce(max(position), 0) from checkpoints where name = $1))`, view, head).Scan(&behind)
-	return behind, postgres.Classify(err, "look how far the view of jobs is")
+	return behind, postgres.Classify(err, "compare the view of jobs with the log")
 }
 
 // StreamsSQL reads a range of the primary key.
 const StreamsSQL = `select id from streams where id >= $1 and id <= $2 order by id limit 2`
 
-// Streams returns the first two streams whose ids are between from and to, both included.
+// Streams returns the first two streams whose ids are between from and to, both inclusive.
 func (s *Store) Streams(ctx context.Context, from, to string) ([]string, error) {
 	return postgres.Collect(ctx, s.pool, "look for a stream", pgx.RowTo[string],
 		StreamsSQL, from, to)

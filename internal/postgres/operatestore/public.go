@@ -17,8 +17,8 @@ var chosenSQL = map[string]string{
 	"asset": `select asset_id::text from asset_public_ids where public_id >= $1::uuid and public_id <= $2::uuid order by 1 limit 2`,
 }
 
-// Chosen returns the ids of the first two jobs or assets, of whichever account, for which a client chose a public id
-// between from and to, both included. A database that is not migrated yet has none.
+// Chosen returns the ids of the first two jobs or assets, of any account, whose clients chose a public id between
+// from and to, both inclusive. A database that is not migrated yet has none.
 func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, error) {
 	sql, ok := chosenSQL[noun]
 	if !ok {
@@ -39,7 +39,7 @@ func (s *Store) Chosen(ctx context.Context, noun, from, to string) ([]string, er
 // undefinedTable is the code of PostgreSQL's error for a table that does not exist.
 const undefinedTable = "42P01"
 
-// PublicIDs returns the public ids of those of the jobs whose clients chose one.
+// PublicIDs returns the public ids of the jobs whose clients chose one.
 func (s *Store) PublicIDs(ctx context.Context, ids []job.ID) (map[job.ID]job.PublicID, error) {
 	rows, err := s.pool.Query(ctx, `select job_id::text, public_id::text from job_public_ids where job_id = any($1::uuid[])`, ids)
 	if err != nil {

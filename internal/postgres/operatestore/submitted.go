@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Submitted selects jobs by what the log says of them.
+// Submitted selects jobs by their events in the log.
 type Submitted struct {
 	Account string    // id; "" = all
 	Class   string    // of a node that ran or failed; "" = any
@@ -19,13 +19,13 @@ type Submitted struct {
 	Limit   int
 }
 
-// Submission is where the log has the submission of a job.
+// Submission is the stream and the position of a job's submission.
 type Submission struct {
 	Stream   string
 	Position int64
 }
 
-// submittedSQL reads the log backwards by its primary key. It names no column and no table but those of the first schema.
+// submittedSQL reads the log backwards by its primary key. It uses only columns and tables of the first schema.
 const submittedSQL = `select stream, position from events s
 	where version = 1 and type like 'job.submitted.%' and position >= $1 and recorded_at >= $2
 		and ($3 = '' or account = $3) and ($4 = 0 or position < $4)

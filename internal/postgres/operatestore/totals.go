@@ -13,12 +13,12 @@ import (
 // Totals are sums over the whole deployment.
 type Totals struct {
 	Head    int64 // position of the log's last event
-	Intents int64 // that wait in the outbox
-	Bytes   int64 // of the files of all accounts, as they see them
-	Blobs   int64 // of what is stored for them: equal bytes once
+	Intents int64 // intents that wait in the outbox
+	Bytes   int64 // size of the files of all accounts
+	Blobs   int64 // size of the stored blobs of these files; equal bytes count once
 }
 
-// Totals returns the sums of now.
+// Totals returns the current sums.
 func (s *Store) Totals(ctx context.Context) (Totals, error) {
 	var t Totals
 	err := s.pool.QueryRow(ctx, `select (select coalesce(max(position), 0) from events), (select count(*) from outbox),
@@ -27,15 +27,15 @@ func (s *Store) Totals(ctx context.Context) (Totals, error) {
 	return t, postgres.Classify(err, "read totals")
 }
 
-// Queue is how many jobs of an account wait and run.
+// Queue contains the numbers of waiting and running jobs of an account.
 type Queue struct {
 	Account, Tier   string
 	Queued, Running int64
-	Oldest          time.Duration // age of the job that has waited longest; 0 when none waits
+	Oldest          time.Duration // age of the job that has waited longest; 0 if none waits
 }
 
-// Queues lists accounts with jobs, the deepest queues first. The age is that of the first event of the job that came
-// first.
+// Queues lists accounts with jobs, the deepest queues first. The age is that of the first event of the first job in
+// the queue.
 func (s *Store) Queues(ctx context.Context, limit int) ([]Queue, error) {
 	return postgres.Collect(ctx, s.pool, "read queues", func(row pgx.CollectableRow) (Queue, error) {
 		var q Queue

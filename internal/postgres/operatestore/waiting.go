@@ -12,15 +12,15 @@ import (
 
 // Intents describes the outbox by its oldest intent.
 type Intents struct {
-	Waiting  int64 // 0: the outbox is empty, and the rest means nothing
+	Waiting  int64 // 0 = the outbox is empty, and the other fields have no meaning
 	Workflow string
 	Attempts int
 	Error    string // of the last attempt
 	Age      time.Duration
 }
 
-// Intents returns how many intents wait, and the oldest of them. Intents have no time of their own: one that starts a
-// job is as old as its slot, any other is as late as it is overdue.
+// Intents returns the number of waiting intents, and the oldest of them. Intents have no time of their own: one that
+// starts a job is as old as its slot, any other one as old as it is overdue.
 func (s *Store) Intents(ctx context.Context) (Intents, error) {
 	var i Intents
 	err := s.pool.QueryRow(ctx, `select (select count(*) from outbox), o.workflow_id, o.attempts, coalesce(o.last_error, ''),
@@ -33,16 +33,16 @@ func (s *Store) Intents(ctx context.Context) (Intents, error) {
 	return i, postgres.Classify(err, "read the outbox")
 }
 
-// JobsWithSlotFor returns the ids of jobs that have had a slot for at least age, the oldest first.
+// JobsWithSlotFor returns the ids of jobs that have had a slot for at least age, oldest first.
 func (s *Store) JobsWithSlotFor(ctx context.Context, age time.Duration) ([]string, error) {
 	return postgres.Collect(ctx, s.pool, "read slots", pgx.RowTo[string],
 		`select job_id::text from job_slots where admitted_at <= now() - $1::interval order by admitted_at`, age)
 }
 
-// SilentJob is a job that runs and has recorded nothing for a while.
+// SilentJob is a running job that has recorded no event for a while.
 type SilentJob struct {
 	Job  string
-	Last string // type of its last event; "" = it has none
+	Last string // type of its last event, or ""
 	For  time.Duration
 }
 
@@ -53,7 +53,7 @@ const silentSQL = `select s.job_id::text, coalesce(e.type, ''), extract(epoch fr
 	where greatest(s.admitted_at, e.recorded_at) <= now() - $1::interval
 	order by greatest(s.admitted_at, e.recorded_at) limit $2`
 
-// SilentJobs returns jobs that have a slot and have recorded nothing for at least age, the most silent first.
+// SilentJobs returns jobs with a slot that have recorded no event for at least age, the most silent first.
 func (s *Store) SilentJobs(ctx context.Context, age time.Duration, limit int) ([]SilentJob, error) {
 	return postgres.Collect(ctx, s.pool, "look for silent jobs", func(row pgx.CollectableRow) (SilentJob, error) {
 		var j SilentJob
@@ -74,8 +74,9 @@ const newestSQL = `select distinct hash from (select hash from files
 		where ctid >= (select format('(%s,0)', greatest(pg_relation_size('files') / current_setting('block_size')::bigint - $2, 0))::tid)
 		order by created_at desc limit $1) f`
 
-// NewestHashes returns the hashes of the newest files, each once, of at most limit files. Of a large table it looks at the
-// last pages only, where new rows are unless others have left space before them: no index has files by their time.
+// NewestHashes returns the hashes of the newest files without duplicates, of at most limit files. Of a large table it
+// reads only the last pages, which have the new rows unless earlier pages have free space: there is no index of files
+// by time.
 func (s *Store) NewestHashes(ctx context.Context, limit int) ([][]byte, error) {
 	return postgres.Collect(ctx, s.pool, "read the newest files", pgx.RowTo[[]byte], newestSQL, limit, newestPages)
 }

@@ -1,6 +1,6 @@
-// Package outboxstore keeps the outbox in PostgreSQL: the intents that a transaction records
-// together with its events, for a relay to deliver. The intents of one workflow are claimed
-// in order, and each by one relay at a time.
+// Package outboxstore stores the outbox in PostgreSQL: the intents that a transaction records together with its
+// events, for a relay to deliver. It promises that the intents of one workflow are claimed in order, and each by one
+// relay at a time.
 package outboxstore
 
 import (
@@ -14,11 +14,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// grace is how long a fresh intent is left to the process that wrote it before a relay may claim it.
+// grace is how long a new intent is reserved for the process that wrote it before a relay may claim it.
 const grace = 5 * time.Second
 
-// clockSet is longer than any delay of an intent: an intent due later was leased before the database's clock was
-// set back.
+// clockSet is longer than any delay of an intent: an intent that is due later was leased before the database's clock
+// was set back.
 const clockSet = 5 * time.Minute
 
 // Store is the table of intents. It implements outbox.Store.
@@ -44,7 +44,7 @@ func Put(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Inte
 	return intents, nil
 }
 
-// Claim implements outbox.Store: the head of each workflow's intents, if due, leased.
+// Claim implements outbox.Store: it leases the oldest intent of each workflow, if that is due.
 func (o *Store) Claim(ctx context.Context, limit int, lease time.Duration) ([]outbox.Intent, error) {
 	rows, err := o.pool.Query(ctx, `
 		update outbox set due_at = now() + $2::interval, attempts = attempts + 1

@@ -1,9 +1,8 @@
 //go:build unix
 
-// Package pgtest gives tests real PostgreSQL databases: one private server per test
-// process, started when first asked for and gone with the process, and one fresh
-// database per test. MILLRACE_TEST_DATABASE_URL, a postgres:// URL of a user who may
-// create databases, replaces the private server.
+// Package pgtest provides tests with real PostgreSQL databases: one private server per test process, started at the
+// first use and stopped with the process, and one new database per test. MILLRACE_TEST_DATABASE_URL, a postgres://
+// URL of a user who may create databases, replaces the private server.
 package pgtest
 
 import (
@@ -27,21 +26,21 @@ import (
 // Env names a server to use instead of a private one.
 const Env = "MILLRACE_TEST_DATABASE_URL"
 
-// prefix is that of every database made here, followed by the second it was made.
+// prefix begins the name of every test database, followed by the second in which it was made.
 const prefix = "mrtest_"
 
-// server is where the databases of this process are made.
+// server is the server on which this process makes its databases.
 type server struct {
-	dsn string // with some database of it
-	// These are kept for as long as the process lives: the locks of the directory, which tell other
-	// processes that it has an owner, would be given back with them.
+	dsn string // connection string of one of its databases
+	// These fields are kept as long as the process lives, because closing them would release the locks by which other
+	// processes recognise that the directory has an owner.
 	private *localcluster.Cluster
 	dir     *scratch.Dir
 }
 
 // shared is the server of this process.
 var shared = sync.OnceValues(func() (server, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // far more than it takes, also on a busy machine
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute) // far above the usual time, even on a busy machine
 	defer cancel()
 	if dsn := os.Getenv(Env); dsn != "" {
 		return server{dsn: dsn}, sweepDatabases(ctx, dsn)
@@ -49,8 +48,8 @@ var shared = sync.OnceValues(func() (server, error) {
 	return startPrivate(ctx)
 })
 
-// Server returns the connection string of the server's maintenance database, for what is not
-// about one database.
+// Server returns the connection string of the server's maintenance database, for tests that need no database of their
+// own.
 func Server(t testing.TB) string {
 	t.Helper()
 	s, err := shared()
@@ -60,8 +59,8 @@ func Server(t testing.TB) string {
 	return s.dsn
 }
 
-// Address returns the server's parts, for programs that take no connection string: a host name
-// or the directory of a Unix socket, the port, and whom to log in as.
+// Address returns the parts of the server's address, for programs without connection strings: a host name or the
+// directory of a Unix socket, the port, and the user and password.
 func Address(t testing.TB) (host string, port int, user, password string) {
 	t.Helper()
 	c, err := pgx.ParseConfig(Server(t))
