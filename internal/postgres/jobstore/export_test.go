@@ -5,9 +5,19 @@ import (
 	"errors"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres/committer"
+	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
+
+// NewBounded is New with batches of at most so many submissions and ends.
+func NewBounded(pool *pgxpool.Pool, events *eventstore.Store, most int) *Store {
+	s := New(pool, events)
+	s.changes = committer.New(committer.Options{Count: most}, s.commit)
+	return s
+}
 
 // Joining returns how many submissions and ends of an account wait to be committed together.
 func (s *Store) Joining(account string) int { return s.changes.Waiting(account) }
