@@ -1,6 +1,6 @@
-// Package app is the composition root: it builds each role of the service from its parts, and runs a process of one or more
-// roles until it is stopped or fails for good. It is the only package that knows every implementation; commands and
-// operators' services are handed what they need from here.
+// Package app is the composition root: it builds each role of the service from its parts, and runs a process of one
+// or more roles until it is stopped or fails permanently. It is the only package that imports every implementation;
+// commands and operators' services get their dependencies from here.
 package app
 
 import (

@@ -23,7 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
-// openBlobs opens the store of files: a bucket where one is configured, else the data directory.
+// openBlobs opens the store of files: the bucket, if one is configured, otherwise the data directory.
 func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	b := in.cfg.Bucket
 	if b.Name == "" {
@@ -35,7 +35,7 @@ func (in *Instance) openBlobs(ctx context.Context) (blob.Store, error) {
 	})
 }
 
-// linkKeys derives the keys of links to files: that of the secret key signs, those of former ones are
+// linkKeys derives the keys of links to files. The present secret key signs links; links signed with former keys are
 // still accepted.
 func (in *Instance) linkKeys() ([]signedurl.Key, error) {
 	roots, err := in.secretKeys()
@@ -48,13 +48,13 @@ func (in *Instance) linkKeys() ([]signedurl.Key, error) {
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(derived) // names the key and says nothing about it
+		sum := sha256.Sum256(derived) // identifies the key without revealing it
 		keys[i] = signedurl.Key{ID: hex.EncodeToString(sum[:4]), Secret: derived}
 	}
 	return keys, nil
 }
 
-// secretKeys are the secret key and those before it, the present one first.
+// secretKeys returns the secret keys, the present one first.
 func (in *Instance) secretKeys() ([]*secret.Key, error) {
 	roots := []*secret.Key{in.key}
 	for text := range strings.SplitSeq(in.cfg.FormerKeys, ",") {
@@ -70,7 +70,7 @@ func (in *Instance) secretKeys() ([]*secret.Key, error) {
 	return roots, nil
 }
 
-// ExistingBlobs opens the blob store, but makes none.
+// ExistingBlobs opens the blob store if it exists, and never creates one.
 func ExistingBlobs(ctx context.Context, cfg config.Config, pool *postgres.Pool) (blob.Store, error) {
 	if _, err := os.Stat(blobDir(cfg)); cfg.Bucket.Name == "" && errors.Is(err, fs.ErrNotExist) {
 		return nil, operate.ErrNoDataDir

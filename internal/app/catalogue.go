@@ -9,14 +9,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
-// catalogue keeps, for editors, what the ComfyUI servers offer besides their classes.
+// catalogue keeps, for editors, the lists that ComfyUI servers offer besides their classes.
 func (in *Instance) catalogue(ctx context.Context, group *errgroup.Group) *catalogue.Catalogue {
 	c := catalogue.New(in.Members, catalogue.Options{Web: in.cfg.Servers.Web, Log: in.log})
 	group.Go(func() error { return c.Run(ctx) })
 	return c
 }
 
-// Members returns the servers that can be driven.
+// Members returns the supported servers.
 func (in *Instance) Members() []catalogue.Member {
 	var members []catalogue.Member
 	for _, s := range in.servers.Servers() {
@@ -24,7 +24,7 @@ func (in *Instance) Members() []catalogue.Member {
 			continue
 		}
 		client, _, err := in.servers.Server(s.ID)
-		if err != nil { // removed in between, or its headers cannot be opened, which the look at it tells
+		if err != nil { // the server was removed, or its headers cannot be decrypted, which the probe of the server reports
 			continue
 		}
 		members = append(members, catalogue.Member{Address: s.URL, Server: client})

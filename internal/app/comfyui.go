@@ -20,14 +20,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
-// openServers makes the pool of ComfyUI servers. A database without their tables, as one that a command finds before it
-// is migrated, has none.
+// openServers makes the pool of ComfyUI servers. If the database has no tables for them, because it is not migrated
+// yet, the pool is empty.
 func (in *Instance) openServers(ctx context.Context) error {
 	store := serverstore.New(in.pool, in.events)
 	in.servers = placement.New(store, in.dialServer, in.classes, in.name, placement.Options{Silence: in.cfg.Servers.Silence, Log: in.log})
 	for _, fixed := range in.fixedServers() {
 		if len(in.roles) == 0 {
-			break // a command registers nothing
+			break // commands register no servers
 		}
 		if _, err := store.Register(ctx, fixed, nil); err != nil {
 			return fmt.Errorf("register the server %s: %w", fixed.URL, err)
@@ -39,14 +39,14 @@ func (in *Instance) openServers(ctx context.Context) error {
 	return nil
 }
 
-// fixedServers are the servers of the configuration. One that cannot be used is registered all the same, to be listed with
-// the reason.
+// fixedServers returns the servers of the configuration. A server that cannot be used is registered all the same, so
+// that it is listed with the reason.
 func (in *Instance) fixedServers() []server.Registration {
 	var all []server.Registration
 	for _, text := range in.cfg.Servers.Fixed {
 		r, err := server.ParseFixed(text)
 		if err != nil {
-			in.log.Error("configured ComfyUI server cannot be used", "server", server.Unnamed(text), "error", err)
+			in.log.Error("configured ComfyUI server is not valid", "server", server.Unnamed(text), "error", err)
 			r = server.UnusableFixed(text)
 		}
 		all = append(all, r)
@@ -77,7 +77,7 @@ func (in *Instance) dialServer(s *server.Server) (comfyui.Server, error) {
 	return comfyui.New(s.URL, comfyui.Options{Header: header, Silence: in.cfg.Servers.Silence})
 }
 
-// startServers keeps the picture of the servers, and looks at them where work is done.
+// startServers keeps the view of the servers current, and probes them in processes that run jobs.
 func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.servers.Run(ctx) })
 	group.Go(func() error {
@@ -87,7 +87,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 				case server.TypeRegistered, server.TypeDrained, server.TypeResumed, server.TypeRemoved, server.TypeExpired:
 					in.servers.Notify()
 					in.servers.Freed()
-				case job.TypeSegmentEnded: // in another process, which has freed its place there
+				case job.TypeSegmentEnded: // in another process, which has freed its slot on the server
 					in.servers.Freed()
 				}
 			}
@@ -103,7 +103,7 @@ func (in *Instance) startServers(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// OperatedServers is what operators do to servers.
+// OperatedServers returns the operators' service for servers.
 func (in *Instance) OperatedServers() (*servers.Service, error) {
 	sealer, err := in.key.Sealer()
 	if err != nil {
@@ -112,7 +112,7 @@ func (in *Instance) OperatedServers() (*servers.Service, error) {
 	return &servers.Service{Pool: in.pool, Store: serverstore.New(in.pool, in.events), Seal: sealer}, nil
 }
 
-// segments are what the parts of graphs on servers run through.
+// segments returns the parts with which segments of graphs run on servers.
 func (in *Instance) segments() (*activities.Segments, error) {
 	s := activities.NewSegments(in.servers, driving.New(driving.Options{
 		MaxOutput: in.cfg.Servers.MaxOutput, MaxPixels: in.cfg.MaxPixels, Sounds: in.ffmpeg,
@@ -125,5 +125,5 @@ func (in *Instance) segments() (*activities.Segments, error) {
 	return s, err
 }
 
-// segmentStop bounds letting go of segments when a worker stops: the servers go on by themselves.
+// segmentStop bounds the time for detaching from segments when a worker stops. The servers continue to run them.
 const segmentStop = 5 * time.Second

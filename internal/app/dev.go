@@ -14,15 +14,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack"
 )
 
-// Dev runs the private servers and all roles until ctx ends or something fails for good.
+// Dev runs the private servers and all roles until ctx ends or one of them fails permanently.
 func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer) error {
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	if err := checkEditor(cfg); err != nil { // before the servers are started for nothing
+	if err := checkEditor(cfg); err != nil { // fail before the servers are started
 		return err
 	}
-	probe, err := Listen(cfg.Addr) // before the servers are started for nothing
+	probe, err := Listen(cfg.Addr) // fail before the servers are started
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 		cfg.Temporal = cfg.Temporal.Private()
 	}
 	cfg.DatabaseURL, cfg.TemporalAddress = stack.DatabaseURL, stack.TemporalAddress
-	cfg = fetchEditor(ctx, cfg, log) // after the servers, which make the data directory so that they may enter it
+	cfg = fetchEditor(ctx, cfg, log) // the servers must make the data directory first, with their permissions
 	simulator, err := withSimulator(&cfg, log)
 	if err != nil {
 		return err
@@ -78,9 +78,9 @@ func Dev(ctx context.Context, cfg config.Config, log *slog.Logger, out io.Writer
 	return stopped(asked, group.Wait(), log)
 }
 
-// uiPassword is what Temporal's Web UI asks for: it shows the workflows of all accounts, so it is the operator's. Without
-// authentication none is asked for; in mode keys, where no credential is the operator's but the admin token, the UI is
-// closed without one.
+// uiPassword returns the password of Temporal's Web UI. The UI shows the workflows of all accounts, so the password
+// is the operator's credential. Without authentication there is no password. In mode keys, the admin token is the
+// only operator's credential; without an admin token the UI is not served.
 func uiPassword(cfg config.Config) (password string, open bool) {
 	switch {
 	case cfg.Auth == account.ModeNone:
@@ -93,7 +93,7 @@ func uiPassword(cfg config.Config) (password string, open bool) {
 	return "", false
 }
 
-// banner tells a new user where everything is, with a request to paste.
+// banner prints the addresses of all parts for a new user, with a request to paste.
 func banner(out io.Writer, cfg config.Config, base, ui string) {
 	credential := ""
 	if cfg.Auth != account.ModeNone {
@@ -124,5 +124,5 @@ A partner model, simulated (millrace models lists all):
   curl -s%[4]s %[1]s/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}'
 
 Ctrl-C stops everything; nothing accepted is lost.
-`, base, cmp.Or(ui, "-"), cfg.DataDir, credential, page) // a closed terminal is no reason to stop
+`, base, cmp.Or(ui, "-"), cfg.DataDir, credential, page) // a closed terminal must not stop the process
 }

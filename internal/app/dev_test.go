@@ -36,7 +36,7 @@ func TestTheBannerCanBePasted(t *testing.T) {
 	require.Contains(t, out.String(), `curl -s -H "X-API-Key: $KEY"`)
 }
 
-// Temporal's Web UI shows the workflows of all accounts: no account's own key opens it.
+// Temporal's Web UI shows the workflows of all accounts, so the key of an account does not open it.
 func TestTheWebUIAsksForAnOperatorsCredential(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
 
-// fetchEditor replaces config.EditorAuto by the directory of the published editor, none where it cannot be fetched.
+// fetchEditor replaces config.EditorAuto by the directory of the published editor, or by "" if the editor cannot be
+// fetched.
 func fetchEditor(ctx context.Context, cfg config.Config, log *slog.Logger) config.Config {
 	if cfg.Editor == config.EditorAuto {
 		f := published.Fetcher{Dir: filepath.Join(cfg.DataDir, "editor"), Index: cfg.EditorIndex, Release: published.Pinned}
@@ -23,10 +24,11 @@ func fetchEditor(ctx context.Context, cfg config.Config, log *slog.Logger) confi
 	return cfg
 }
 
-// openEditor opens the files of the web editor, which shows pictures of the service and of some other origins; nil without one.
+// openEditor opens the files of the web editor, or returns nil. The editor may show pictures of the service and of
+// some other origins.
 func openEditor(cfg config.Config, media ...string) (*editor.Dir, error) {
 	if cfg.Editor == "" || cfg.Editor == config.EditorAuto {
-		return nil, nil // a deployment need not have one, and one that is fetched is there later
+		return nil, nil // the editor is optional, and a fetched one is available later
 	}
 	files, err := editor.Open(cfg.Editor, media...)
 	if err != nil {
@@ -35,7 +37,7 @@ func openEditor(cfg config.Config, media ...string) (*editor.Dir, error) {
 	return files, nil
 }
 
-// checkEditor fails when there is no editor where one should be.
+// checkEditor fails if the configured directory has no editor.
 func checkEditor(cfg config.Config) error {
 	files, err := openEditor(cfg)
 	if files == nil {
@@ -44,7 +46,7 @@ func checkEditor(cfg config.Config) error {
 	return files.Close()
 }
 
-// editor is what the API serves as an editor, nil without one; its directory stays open as long as the process.
+// editor returns the editor that the API serves, or nil. Its directory stays open as long as the process runs.
 func (in *Instance) editor(sealer edge.Sealer, media []string) (*api.Editor, error) {
 	files, err := openEditor(in.cfg, media...)
 	if files == nil {
@@ -53,7 +55,7 @@ func (in *Instance) editor(sealer edge.Sealer, media []string) (*api.Editor, err
 	return &api.Editor{Files: files, Sealer: sealer}, nil
 }
 
-// media returns the origins of files beside the service's own: that of the bucket, where files are in one.
+// media returns the origins of files besides the service's own: that of the bucket, if files are in a bucket.
 func (in *Instance) media(ctx context.Context) ([]string, error) {
 	p, ok := in.blobs.(blob.Presigner)
 	if !ok {

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
 
-// packageIndex stands in for PyPI with one release of the editor.
+// packageIndex simulates PyPI with one release of the editor.
 func packageIndex(t *testing.T) (address string, release published.Release) {
 	t.Helper()
 	var archive bytes.Buffer
@@ -62,7 +62,7 @@ func TestAutoServesTheFetchedEditor(t *testing.T) {
 	require.NoError(t, checkEditor(got))
 }
 
-// The index has another archive under the name of the pinned one.
+// The index serves another archive under the name of the pinned one.
 func TestTheServiceStartsWithoutAnEditorThatIsNotThePinnedOne(t *testing.T) {
 	t.Parallel()
 	cfg, log, out := autoEditor(t)

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// chooser finds the files of an export; the API and the worker ask the same one.
+// chooser returns the service that finds the files of an export, for the API and the worker.
 func (in *Instance) chooser() export.Chooser {
 	return export.Chooser{
 		Jobs: jobs.NewReader(in.pool, in.types), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
@@ -38,7 +38,7 @@ func (in *Instance) downloadRecords() *assetstore.Downloads {
 	return assetstore.NewDownloads(in.pool, in.events, in.sealers)
 }
 
-// startExports packs and fetches what was accepted, and looks after what nothing packs or fetches.
+// startExports runs accepted exports and downloads, and revives those that lost their workflow.
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
@@ -51,11 +51,12 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return packer.Run(ctx) })
 }
 
-// downloads fetches what accounts asked for, through the guard that keeps clients from addresses inside.
+// downloads returns the service that fetches addresses for accounts, through the guard that refuses internal
+// addresses.
 func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
 		Records: in.downloadRecords(), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,
-		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files take their time
+		Fetch: outbound.New(outbound.Options{}).Sources(outbound.Bounds{Bytes: in.cfg.MaxUpload, Total: time.Hour}), // large files need a long time
 		Fits:  in.storage.Fits, Bus: in.bus, Log: in.log,
 	}
 }

@@ -26,8 +26,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
 
-// Temporal keeps the errors of activities for as long as its histories, and shows them in its Web UI. They hold no words of
-// a database.
+// Temporal stores the errors of activities with its histories, and shows them in its Web UI. They contain no messages
+// of the database.
 func TestHistoriesHoldNoWordsOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporaltest.Namespace(t)

@@ -47,7 +47,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/usage"
 )
 
-// handler builds the API and starts what follows the log for it.
+// handler builds the API and starts the readers of the log that it needs.
 func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Handler, error) {
 	auth, err := in.authenticator()
 	if err != nil {
@@ -118,8 +118,8 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	})
 }
 
-// operates returns how the console knows the operators' credential; nil where the admin API is not served on the address
-// of the console, since its credential is for the other one.
+// operates returns the check of the operators' credential for the console. It returns nil if the admin API has an
+// address of its own, since the credential belongs to that address.
 func (in *Instance) operates() func(secret string) bool {
 	if in.cfg.AdminToken == "" || in.cfg.AdminAddr != "" {
 		return nil
@@ -131,15 +131,15 @@ func (in *Instance) operates() func(secret string) bool {
 	}
 }
 
-// price is what runs of metered accounts cost.
+// price returns the price of runs of metered accounts.
 func (in *Instance) price() job.Price {
 	p := in.cfg.Prices
 	p.Reserve = cmp.Or(p.Reserve, 60*p.NodeSecond)
 	return job.Price{Run: p.Run, NodeSecond: p.NodeSecond, Reserve: p.Reserve}
 }
 
-// allowedHosts are the names that mode none answers to beside loopback ones: any, once the operator
-// has allowed it to serve others.
+// allowedHosts returns the names, besides loopback ones, to which mode none answers. If the operator has allowed
+// other addresses, it answers to any name.
 func (in *Instance) allowedHosts() []string {
 	if in.cfg.AllowWide {
 		return []string{"*"}
@@ -158,7 +158,8 @@ func (in *Instance) authenticator() (edge.Authenticator, error) {
 	return account.Anyone{}, nil
 }
 
-// signer makes links to content; its key is derived, so all replicas accept each other's links.
+// signer makes links to content. Its key is derived from the secret key, so that all replicas accept each other's
+// links.
 func (in *Instance) signer() (*signedurl.Signer, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
@@ -167,12 +168,12 @@ func (in *Instance) signer() (*signedurl.Signer, error) {
 	return signedurl.New(keys, signedurl.Options{})
 }
 
-// readiness tells whether a submission made now would be accepted and kept.
+// readiness reports whether a submission would now be accepted and stored.
 type readiness struct{ in *Instance }
 
 const (
 	checkTimeout = 2 * time.Second
-	// spaceRetry is the Retry-After of a refusal for want of space: somebody, or the sweep, must make it first.
+	// spaceRetry is the Retry-After when disk space is missing: an operator, or the sweep, must free space first.
 	spaceRetry = time.Minute
 )
 
@@ -196,8 +197,7 @@ func part(name string, required bool, err error) about.Part {
 	return p
 }
 
-// writable fails for a database that is away, and for one that takes nothing: a standby, or one that its
-// operator has made read-only.
+// writable fails if the database does not answer or refuses writes, because it is a standby or was made read-only.
 func (r readiness) writable(ctx context.Context) error {
 	readOnly, err := operatestore.New(r.in.pool).ReadOnly(ctx)
 	if err == nil && readOnly {
@@ -206,8 +206,8 @@ func (r readiness) writable(ctx context.Context) error {
 	return err
 }
 
-// CheckSpace implements edge.Space: what is accepted needs space for its outputs, and the database beside it for
-// its events, so nothing more is taken when the disk is nearly full.
+// CheckSpace implements edge.Space. Accepted work needs space for its outputs and, if the database is on the same
+// disk, for its events, so new work is refused when the disk is nearly full.
 func (r readiness) CheckSpace() error {
 	err := freeSpace(r.in.cfg.DataDir, r.in.cfg.DiskReserve)
 	if err == nil {
@@ -221,7 +221,7 @@ func (r readiness) temporal(ctx context.Context) error {
 	return err
 }
 
-// workers looks for a process that works.
+// workers checks that a worker process runs.
 func (r readiness) workers(ctx context.Context) about.Part {
 	force, err := livestore.NewWorkers(r.in.pool).Workforce(ctx)
 	p := part("workers", false, err)
@@ -231,14 +231,14 @@ func (r readiness) workers(ctx context.Context) about.Part {
 	return p
 }
 
-// freeSpace fails when less than reserve bytes are free on the disk of dir.
+// freeSpace fails if fewer than reserve bytes are free on the disk of dir.
 func freeSpace(dir string, reserve int64) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(filepath.Clean(dir), &st); err != nil {
 		return err
 	}
 	if free := int64(st.Bavail) * int64(st.Bsize); free < reserve { //nolint:unconvert // far from the bounds; other platforms have other types
-		return fmt.Errorf("%d bytes free in %s, %d are kept in reserve", free, dir, reserve)
+		return fmt.Errorf("%d bytes are free in %s, less than the reserve of %d bytes", free, dir, reserve)
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ type Instance struct {
 	cfg      config.Config
 	log      *slog.Logger
 	roles    []Role
-	name     string // of this process in events
+	name     string // name of this process in events
 	worker   string // name of this process among all workers
 	pool     *postgres.Pool
 	types    *eventlog.Registry
@@ -62,7 +62,7 @@ type Instance struct {
 	events   *eventstore.Store
 	jobs     *jobstore.Store
 	key      *secret.Key
-	sealers  secret.Sealers // of what outlives a key: webhooks and downloads
+	sealers  secret.Sealers // encrypt data that outlives a key: webhooks and downloads
 	blobs    blob.Store
 	values   blob.Store
 	files    *files.Service
@@ -70,28 +70,28 @@ type Instance struct {
 	ffmpeg   *ffmpeg.Tool // nil = it is not installed
 	client   client.Client
 	relay    *outbox.Relay
-	hub      *stream.Hub // of the watchers of this process
+	hub      *stream.Hub // fan-out to the watching clients of this process
 	bus      stream.Bus
 	tiers    Tiers
-	traces   *telemetry.Provider // nil: nothing is exported
+	traces   *telemetry.Provider // nil: no traces are exported
 	catalog  *catalog.Catalog
-	verifier *webtoken.Verifier // of tokens; nil until one is needed
+	verifier *webtoken.Verifier // verifies tokens; nil until it is needed
 	credits  *accountstore.Credits
 	recent   *accountstore.Recent
 	callEnds *call.Watch
 	calls    *callstore.Store
-	models   *modelcall.Activities // nil in a process that does not work
-	service  *call.Service         // nil in a process that neither serves nor works
+	models   *modelcall.Activities // nil in a process without the role worker
+	service  *call.Service         // nil in a process that has neither the role api nor worker
 	sent     webhook.Counts
 	storage  *accountstore.Storage
-	graphs   *graph.Handover // nil: this process does not both accept jobs and run them
+	graphs   *graph.Handover // nil unless this process both accepts and runs jobs
 	servers  *placement.Pool
 
-	payloads   converter.DataConverter // of what Temporal stores
+	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }
 
-// Open connects the parts. Nothing runs yet.
+// Open connects the parts. It starts nothing.
 func Open(ctx context.Context, cfg config.Config, log *slog.Logger, roles []Role) (*Instance, error) {
 	in := &Instance{cfg: cfg, log: log, roles: roles, hub: stream.NewHub(stream.HubOptions{}), tiers: Tiers{Cfg: cfg}}
 	for _, step := range []func(context.Context) error{in.openLog, in.openStores, in.openServers, in.openTemporal, in.openModels, in.openSender} {
@@ -138,11 +138,12 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 // poolSize serves the requests and activities of one process; more connections only queue inside PostgreSQL.
 const poolSize = 24
 
-// statementSilence bounds how long a statement of the service waits for a word of the server. None takes nearly
-// as long; a connection of which only our end is left would otherwise be waited for for ever.
+// statementSilence bounds how long a statement of the service waits for a byte of the server. No statement takes
+// nearly as long; without the bound, a statement on a connection whose other end is gone would wait for ever.
 const statementSilence = time.Minute
 
-// outboxPoll is the interval between two looks for intents that no process delivered at once, while something happens.
+// outboxPoll is the interval between two searches for intents that no process has delivered at once, while the
+// service is busy.
 const outboxPoll = time.Second
 
 func (in *Instance) openStores(ctx context.Context) (err error) {
@@ -185,8 +186,8 @@ func (in *Instance) secretKey() (*secret.Key, error) {
 	return secret.LoadOrCreate(secretFile(in.cfg))
 }
 
-// openTemporal makes the client. It connects when first used, so that the API serves while the
-// engine is away.
+// openTemporal makes the client. The client connects when it is first used, so that the API serves while Temporal is
+// down.
 func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	traced, err := in.openTraces(ctx)
 	if err != nil {
@@ -212,7 +213,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	return nil
 }
 
-// Close gives back what open has taken.
+// Close releases everything that Open has opened.
 func (in *Instance) Close() {
 	in.closeTraces()
 	if in.client != nil {
@@ -229,7 +230,7 @@ func (in *Instance) sources() job.Sources {
 	return job.Sources{Events: in.events, Registry: in.types, Blobs: in.blobs}
 }
 
-// start runs what every role needs, then the roles.
+// start starts the parts that every role needs, and then the roles.
 func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.wake.Run(ctx) })
 	group.Go(func() error { return in.tail.Run(ctx) })
@@ -251,7 +252,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	}
 }
 
-// graphActivities are the activities of graph runs, with what they need.
+// graphActivities returns the activities of graph runs, with their dependencies.
 func (in *Instance) graphActivities(stops *activities.Stops, partners *activities.Partners, segments *activities.Segments) *activities.Graph {
 	return activities.NewGraph(activities.Deps{
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
@@ -263,6 +264,6 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 }
 
 const (
-	valueMemory = 256 << 20 // bytes of recent values kept beside the store
+	valueMemory = 256 << 20 // bytes of recent values that are also kept in memory
 	maxValue    = 16 << 30  // bytes of one stored value: far above the pixel cap times 16
 )

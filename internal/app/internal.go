@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream/peer"
 )
 
-// openBus connects live frames: within this process when it is all there is, and otherwise with the
-// other processes over the internal address, which also answers health checks.
+// openBus connects live frames: within this process if it has all roles, and otherwise with the other processes, over
+// the internal address. This address also answers health checks.
 func (in *Instance) openBus(ctx context.Context, group *errgroup.Group) error {
 	var inner stream.Bus = stream.NewLocal()
 	if in.cfg.InternalAddr != "" {
@@ -60,7 +60,7 @@ func (in *Instance) openPeers(ctx context.Context, group *errgroup.Group) (*peer
 	return bus, nil
 }
 
-// advertised is where peers reach the internal address. A wildcard address is known to them by the
+// advertised returns the URL at which other processes reach the internal address. For a wildcard address it uses the
 // name of this host.
 func (in *Instance) advertised(addr net.Addr) string {
 	if in.cfg.AdvertiseURL != "" {
@@ -75,13 +75,13 @@ func (in *Instance) advertised(addr net.Addr) string {
 	return "http://" + net.JoinHostPort(host, port)
 }
 
-// internalHandler serves processes, not clients: it asks for no credential but the peers' secret.
+// internalHandler serves other processes, not clients. The only credential is the secret that all processes share.
 func (in *Instance) internalHandler(bus *peer.Bus) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle(peer.Path, bus.Handler())
 	profiles(mux)
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, `{"status":"ok"}`) //nolint:errcheck // the client left
+		fmt.Fprintln(w, `{"status":"ok"}`) //nolint:errcheck // the client may have disconnected
 	})
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		status, parts := http.StatusOK, readiness{in}.Check(r.Context())
@@ -92,12 +92,13 @@ func (in *Instance) internalHandler(bus *peer.Bus) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		json.NewEncoder(w).Encode(parts) //nolint:errcheck // the client left
+		json.NewEncoder(w).Encode(parts) //nolint:errcheck // the client may have disconnected
 	})
 	return mux
 }
 
-// profiles serves the profiles of the Go runtime, which show memory and code: to operators, never to clients.
+// profiles serves the profiles of the Go runtime, which reveal memory and code. They are served to operators, never
+// to clients.
 func profiles(mux *http.ServeMux) {
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)

@@ -16,7 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/app"
 )
 
-// A request whose length is said in two ways is refused, and its connection ends: what is behind it is not read as another.
+// A request with two different lengths is refused, and its connection is closed: the rest is not read as another
+// request.
 func TestAmbiguousFramingIsRefusedByEveryServer(t *testing.T) {
 	t.Parallel()
 	l, err := app.Listen("127.0.0.1:0")

@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lazyCollection is the heap growth between two collections while memory is plenty. A service of small
-// jobs has a small live heap, and would otherwise spend a good part of its time collecting it.
+// lazyCollection is the heap growth between two garbage collections while memory is plentiful. A service of small
+// jobs has a small live heap and would otherwise spend much of its time on collections.
 const lazyCollection = 200
 
-// tuneMemory lets the collector be lazy below half of the machine's memory and eager towards it, so
-// that pictures in flight cannot pile up. GOGC and GOMEMLIMIT win.
+// tuneMemory makes garbage collections rare below half of the machine's memory and frequent near its limit, so that
+// pictures in memory cannot pile up. GOGC and GOMEMLIMIT take precedence.
 func tuneMemory() {
 	var info unix.Sysinfo_t
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" || unix.Sysinfo(&info) != nil {

@@ -2,5 +2,5 @@
 
 package app
 
-// tuneMemory leaves the collector as it is where the machine's memory is not known.
+// tuneMemory does nothing, because the size of the machine's memory is not known.
 func tuneMemory() {}

@@ -9,15 +9,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
 )
 
-// openMetrics builds the metrics of this process. What is counted from the log is served by the
-// projectors alone: several of them count the same.
+// openMetrics builds the metrics of this process. Only projectors serve the metrics that are counted from the log;
+// several projectors count the same events.
 func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
 	m := metrics.New()
 	m.Read(&metrics.Database{Pool: in.pool, Storage: in.storage}, in.log)
-	m.Gauge("millrace_watching_accounts", "Accounts with a WebSocket or an event stream open on this process.", func() float64 {
+	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
 		return float64(len(in.hub.Accounts()))
 	})
-	m.Gauge("millrace_watchers", "WebSockets and event streams that are open on this process.", func() float64 {
+	m.Gauge("millrace_watchers", "Open WebSockets and event streams on this process.", func() float64 {
 		open := 0
 		for _, id := range in.hub.Accounts() {
 			open += in.hub.Watched(id)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/app"
 )
 
-// named are the metrics in an expression; added is what a histogram adds to its name.
+// named matches the metrics in an expression; added matches the suffixes that histograms add.
 var (
 	named = regexp.MustCompile(`millrace_[a-z_]+`)
 	added = regexp.MustCompile(`_(bucket|sum|count)$`)
@@ -30,7 +30,7 @@ func requireServed(t *testing.T, expression string) {
 	}
 }
 
-// Alerts that are shipped ask for metrics that are served, and say what to do.
+// The shipped alerts query existing metrics, and contain a remedy.
 func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
@@ -54,7 +54,7 @@ func TestShippedAlertsAskForMetricsThatExist(t *testing.T) {
 	}
 }
 
-// What an operator has to do something about at once has an alert by its name.
+// Each problem that needs an operator at once has an alert of its own.
 func TestShippedAlertsNameTemporalAndTheDisk(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../deploy/prometheus/alerts.yml")
@@ -69,7 +69,7 @@ func TestShippedAlertsNameTemporalAndTheDisk(t *testing.T) {
 	}
 }
 
-// docs/admin-api.md has every metric, and none that is not.
+// docs/admin-api.md lists every metric and no other names.
 func TestEveryMetricIsDocumented(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../docs/admin-api.md")

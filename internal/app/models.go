@@ -45,10 +45,10 @@ func (in *Instance) openModels(context.Context) (err error) {
 	return nil
 }
 
-// catalogPace is how often the catalog's directories are looked at.
+// catalogPace is the interval between two checks of the catalog's directories.
 const catalogPace = 2 * time.Second
 
-// watchCatalog takes over changes of the catalog's files; wrong ones are reported and change nothing.
+// watchCatalog applies changes of the catalog's files. Files with mistakes are reported and change nothing.
 func (in *Instance) watchCatalog(ctx context.Context) error {
 	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
 		if err != nil {
@@ -56,7 +56,7 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 			return
 		}
 		if err := in.extendClasses(s); err != nil {
-			in.log.Error("node classes of the changed catalog not registered; the previous ones stay", "error", err)
+			in.log.Error("node class registration of the changed catalog failed; the previous classes stay in force", "error", err)
 			return
 		}
 		in.log.Info("catalog changed", "models", len(s.Models()))
@@ -64,14 +64,14 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 	return nil
 }
 
-// callService accepts model calls for the API, and tells those who wait of their end.
+// callService accepts model calls for the API, and notifies waiting requests of their end.
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
 		Credits: in.recent, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
-	if in.models != nil { // this process dispatches, too
+	if in.models != nil { // this process also dispatches calls
 		deps.Sender = in.models
 	}
 	return call.NewService(deps)
@@ -101,7 +101,7 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	return l, nil
 }
 
-// openSender makes what dispatches calls, in a process that works.
+// openSender makes the part that dispatches calls, in a process with the role worker.
 func (in *Instance) openSender(context.Context) error {
 	if !in.has(Worker) {
 		return nil
@@ -120,7 +120,7 @@ func (in *Instance) openSender(context.Context) error {
 	return nil
 }
 
-// hosting copies assets of answers.
+// hosting returns the part that copies assets of answers.
 func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
@@ -137,7 +137,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 	}, nil
 }
 
-// startModels runs model calls, and looks after those that nothing runs any more.
+// startModels runs model calls, and revives those that lost their workflow.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
 	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
 )
 
-// nodeCache is what nodes of earlier jobs gave, nil where none is to be kept.
+// nodeCache returns the cache of results of nodes, or nil if it is switched off.
 func (in *Instance) nodeCache() *nodecache.Cache {
 	if in.cfg.NodeCache == 0 {
 		return nil
@@ -21,7 +21,7 @@ func (in *Instance) nodeCache() *nodecache.Cache {
 	}
 }
 
-// shortenEvery is how often the cache is brought within its bounds.
+// shortenEvery is the interval between two evictions.
 const shortenEvery = time.Minute
 
 // startCache keeps the node cache of graph runs within its bounds.

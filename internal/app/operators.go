@@ -31,8 +31,8 @@ import (
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
-// serveOperators serves metrics and the admin API where the configuration has them. What it returns is
-// public with the admin API in front, where that has no address of its own.
+// serveOperators serves metrics and the admin API as configured. If the admin API has no address of its own, the
+// returned handler serves it in front of public.
 func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, public http.Handler) (http.Handler, error) {
 	if in.cfg.AdminToken == "" && in.cfg.MetricsAddr == "" && !in.cfg.Collector.TakesMetrics() {
 		return public, nil
@@ -64,7 +64,7 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 		return public, in.serveAt(ctx, group, in.cfg.AdminAddr, operators)
 	}
 	if public == nil {
-		return nil, nil // a process without the API serves nothing on its address
+		return nil, nil // a process without the role api has no public address
 	}
 	mux := http.NewServeMux()
 	mux.Handle(admin.Prefix+"/", operators)
@@ -72,7 +72,7 @@ func (in *Instance) serveOperators(ctx context.Context, group *errgroup.Group, p
 	return mux, nil
 }
 
-// withCodec serves the codec of payloads to operators, beside what next serves.
+// withCodec serves the codec of payloads to operators, in addition to next.
 func (in *Instance) withCodec(next http.Handler) (http.Handler, error) {
 	keys, err := TemporalKeys(in.cfg)
 	if err != nil || keys == nil {
@@ -93,12 +93,12 @@ func (in *Instance) serveAt(ctx context.Context, group *errgroup.Group, addr str
 	return nil
 }
 
-// doctor examines the deployment from this process.
+// doctor examines the deployment from within this process.
 func (in *Instance) doctor() doctor.Served {
 	return doctor.Served{Config: in.cfg, Pool: in.pool, Blobs: in.histories().Blobs, Servers: serverstore.New(in.pool, in.events), Client: in.client}
 }
 
-// Operations returns those of a process; service accepts the retries.
+// Operations returns the operators' services of a process; service accepts retries.
 func (in *Instance) Operations(service *job.Service) *jobs.Service {
 	return &jobs.Service{
 		Pool: in.pool, Types: in.types, Events: in.events, Jobs: in.jobs, Notify: in.relay.Notify,
@@ -106,7 +106,7 @@ func (in *Instance) Operations(service *job.Service) *jobs.Service {
 	}
 }
 
-// adminHandler serves operators over HTTP.
+// adminHandler returns the handler of the admin API.
 func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	service, err := in.JobService()
 	if err != nil {
@@ -131,7 +131,7 @@ func (in *Instance) adminHandler(metrics http.Handler) (http.Handler, error) {
 	}, in.cfg.AdminToken)
 }
 
-// histories is that of a process of the service.
+// histories returns the reader of job histories of a process of the service.
 func (in *Instance) histories() jobs.Histories {
 	return jobs.Histories{Pool: in.pool, Blobs: func(context.Context) (blob.Store, error) { return in.blobs, nil }}
 }
@@ -147,7 +147,7 @@ func (in *Instance) OperatedWebhooks() (*operatewebhooks.Service, error) {
 	}, nil
 }
 
-// operatedPages returns what operators see and change in the console.
+// operatedPages returns the operators' services for pages of the console.
 func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
 	hooks, err := in.OperatedWebhooks()
 	if err != nil {

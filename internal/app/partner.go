@@ -34,7 +34,7 @@ func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 	return in.classes.Extend(append(classes, originals...)...)
 }
 
-// partners are what nodes of partner models run through.
+// partners returns the parts with which nodes of partner models run.
 func (in *Instance) partners() (*activities.Partners, error) {
 	keys, err := in.linkKeys()
 	if err != nil {
@@ -56,7 +56,7 @@ func (in *Instance) partners() (*activities.Partners, error) {
 	return p, err
 }
 
-// jobCredentials opens the credentials of running jobs.
+// jobCredentials returns the service that decrypts the credentials of running jobs.
 func (in *Instance) jobCredentials() (*credentials.Running, error) {
 	auth, err := in.authenticator()
 	if err != nil {
@@ -66,7 +66,7 @@ func (in *Instance) jobCredentials() (*credentials.Running, error) {
 	return &credentials.Running{Jobs: in.jobs, Sealer: sealer, Keys: auth, Mode: in.cfg.Auth, Chosen: in.cfg.Servers.ComfyOrg}, err
 }
 
-// credentials check submissions with partner nodes; nil without accounts.
+// credentials returns the check of submissions with partner nodes, or nil if there are no accounts.
 func (in *Instance) credentials() (job.Credentials, error) {
 	if in.cfg.Auth != account.ModeKeys {
 		return nil, nil // job.Service takes it for "none needed"
@@ -75,8 +75,8 @@ func (in *Instance) credentials() (job.Credentials, error) {
 	return credentials.Submitted{Keys: auth}, err
 }
 
-// answerContent opens what addresses in answers point to: our own copies by their links, everything else
-// at the provider.
+// answerContent opens the files to which addresses in answers point: copies of this service by their links, all
+// others at the provider.
 type answerContent struct {
 	catalog *catalog.Catalog
 	fetch   *outbound.Client
@@ -94,7 +94,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 		return node.ModelAnswer{ContentType: grant.ContentType, Content: r}, nil
 	}
 	m, ok := a.catalog.Find(model, "")
-	if !ok { // it has left the catalog
+	if !ok { // the model has left the catalog
 		m = &catalog.Model{}
 	}
 	content, err := provider.Fetch(ctx, a.fetch, m, providerKeys, address)
@@ -104,7 +104,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 	return node.ModelAnswer{ContentType: content.ContentType, Content: content}, nil
 }
 
-// granted reports whether an address is a link of our own making, and what it leads to.
+// granted reports whether an address is a link that this service has signed, and returns its target.
 func (a answerContent) granted(address string) (signedurl.Grant, bool) {
 	u, err := url.Parse(address)
 	if err != nil {

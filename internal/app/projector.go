@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 )
 
-// startProjector keeps the views up to date.
+// startProjector runs the projections that keep the views up to date.
 func (in *Instance) startProjector(ctx context.Context, group *errgroup.Group) {
 	checkpoints := eventstore.NewCheckpoints(in.pool, in.cfg.SessionURL(), in.log)
 	group.Go(func() error { return checkpoints.Run(ctx) })

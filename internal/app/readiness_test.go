@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
-// What makes /readyz 503 is what refuses a submission.
+// /readyz is 503 for the same reasons for which submissions are refused.
 func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 	t.Parallel()
 	require.NoError(t, app.RoomIn(t.TempDir(), 1))
@@ -29,7 +29,7 @@ func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 	require.ErrorContains(t, app.Writable(t.Context(), pool), "read-only")
 }
 
-// /readyz says at once that nobody works, and how many jobs wait for it.
+// /readyz reports at once that no worker runs, and how many jobs wait for one.
 func TestReadinessMissesWorkers(t *testing.T) {
 	t.Parallel()
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// modelRouter are the parts of the API that serve models.
+// modelRouter holds the parts of the API that serve models.
 func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 	tokens, err := in.tokens()
 	if err != nil {
@@ -34,7 +34,7 @@ func (in *Instance) offers() router.Offers {
 	return router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
 }
 
-// tokens checks JSON Web Tokens; nil when none is accepted.
+// tokens returns the verifier of JSON Web Tokens, or nil if no tokens are accepted.
 func (in *Instance) tokens() (edge.Authenticator, error) {
 	if !in.cfg.Tokens.Accepted() {
 		return nil, nil // the API takes it for "none"
@@ -56,18 +56,18 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 	return verifier, nil
 }
 
-// onlyLocal is the one account of the modes none and token.
+// onlyLocal is the only account in the modes none and token.
 type onlyLocal struct{}
 
 // AccountOf implements webtoken.Accounts.
 func (onlyLocal) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
 	if n.Text != account.LocalID {
-		return account.Account{}, fault.New(fault.NotFound, "", "there is only the local account")
+		return account.Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
 	}
 	return account.Account{ID: account.LocalID, Tier: account.TierLocal, Active: true}, nil
 }
 
-// keysOrTokens checks the credentials of accounts: API keys, and tokens where any are accepted.
+// keysOrTokens checks the credentials of accounts: API keys and, if they are accepted, tokens.
 func (in *Instance) keysOrTokens() (edge.Authenticator, error) {
 	keys := account.NewKeys(accountstore.New(in.pool))
 	tokens, err := in.tokens()

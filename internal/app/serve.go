@@ -38,7 +38,7 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 		return err
 	}
 	defer in.Close()
-	// The listener comes first, so that a taken port is found before anything runs.
+	// The listener opens first, so that a taken port is reported before anything is started.
 	var listener net.Listener
 	if slices.Contains(roles, API) {
 		if listener, err = Listen(cfg.Addr); err != nil {
@@ -69,14 +69,14 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	return stopped(asked, group.Wait(), log)
 }
 
-// stopped is how a process ends: cleanly when it was asked to, whatever its parts ran into while they
-// were stopped, and with its first error otherwise.
+// stopped returns the result of a process: nil if it was asked to stop, whatever errors its parts had while stopping,
+// and otherwise the first error.
 func stopped(asked context.Context, err error, log *slog.Logger) error {
 	if asked.Err() == nil {
 		return err
 	}
 	if ignoreStop(err) != nil {
-		log.Warn("shutdown failed in part", "error", err)
+		log.Warn("errors during shutdown", "error", err)
 	}
 	return nil
 }
@@ -88,7 +88,7 @@ func ignoreStop(err error) error {
 	return err
 }
 
-// Listen listens on HOST:PORT; its error names the remedy.
+// Listen listens on HOST:PORT. Its error names the remedy.
 func Listen(addr string) (net.Listener, error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
@@ -97,8 +97,8 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// headerTimeout bounds how long a client may take to say what it wants; bodyTimeout, how long the body may take that
-// a route does not read by bounds of its own. Streams have theirs.
+// headerTimeout bounds the time in which a client must send the header of a request. bodyTimeout bounds the time for
+// the body, unless a route has bounds of its own. Streams have theirs.
 const (
 	headerTimeout = 15 * time.Second
 	bodyTimeout   = time.Minute
@@ -119,7 +119,7 @@ func serveHTTP(ctx context.Context, l net.Listener, handler http.Handler, grace 
 	end, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := srv.Shutdown(end); err != nil {
-		return srv.Close() // streams that outlast the grace are cut; their clients reconnect
+		return srv.Close() // streams that are still open are closed; their clients reconnect
 	}
 	return nil
 }

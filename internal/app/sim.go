@@ -18,7 +18,7 @@ func Simulate(ctx context.Context, l net.Listener, opts sim.Options) error {
 	simulator := sim.New(opts)
 	defer simulator.Close()
 	server := &http.Server{Handler: simulator, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(opts.Log.Handler(), slog.LevelDebug)}
-	stopped := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // nothing of it is kept
+	stopped := context.AfterFunc(ctx, func() { server.Close() }) //nolint:errcheck // the server has no state
 	defer stopped()
 	if err := server.Serve(l); err != nil && !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("provider simulator: %w", err)
@@ -26,8 +26,8 @@ func Simulate(ctx context.Context, l net.Listener, opts sim.Options) error {
 	return nil
 }
 
-// withSimulator starts a simulator for local mode, on a loopback port of its own, unless the
-// configuration names one; run serves it.
+// withSimulator starts a simulator for local mode, on a loopback port of its own, unless the configuration names one.
+// run serves it.
 func withSimulator(cfg *config.Config, log *slog.Logger) (run func(context.Context) error, err error) {
 	if cfg.Router.Simulator != "" {
 		return func(context.Context) error { return nil }, nil

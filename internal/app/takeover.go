@@ -7,8 +7,8 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// privateMark ends the names of the workers that use the private servers in a data directory. One process at a time has
-// the lock of the directory, so that all others of these names have ended.
+// privateMark is the suffix of the names of workers that use the private servers of a data directory. One process at
+// a time has the lock of the directory, so all other workers with such names have ended.
 func privateMark(dir string) string {
 	if dir == "" {
 		return ""
@@ -16,8 +16,8 @@ func privateMark(dir string) string {
 	return "@" + dir
 }
 
-// takeOver has the work of the processes that used our private servers before go on at once, where it would otherwise
-// wait until their silence tells that they are gone.
+// takeOver makes the work of earlier processes on the private servers continue at once. Otherwise, it would wait
+// until their heartbeats expire.
 func (in *Instance) takeOver(ctx context.Context) {
 	mark := privateMark(in.cfg.PrivateServers)
 	if mark == "" {

@@ -15,22 +15,22 @@ import (
 	"github.com/millrace-dev/millrace/worker/payload"
 )
 
-// namespace is the namespace of the process.
+// namespace returns the namespace of the process.
 func (in *Instance) namespace() namespace.Namespace {
 	return namespace.Namespace{Client: in.client, Name: in.cfg.TemporalNamespace, Retention: in.cfg.JobRetention}
 }
 
-// deployment is the version that the workers of the process run.
+// deployment returns the version that the workers of the process run.
 func (in *Instance) deployment() worker.Deployment {
 	return worker.Deployment{Name: in.cfg.Temporal.Deployment, BuildID: in.cfg.Temporal.BuildID}
 }
 
-// TemporalKeys returns the key ring that encrypts payloads; nil = they are in the clear.
+// TemporalKeys returns the key ring that encrypts payloads; nil means that payloads are not encrypted.
 func TemporalKeys(cfg config.Config) (*payload.Ring, error) {
 	return payload.Load(cfg.Temporal.Keys, cfg.Temporal.KeysFile)
 }
 
-// TemporalOptions returns the options of a client of Temporal, those of the service and of the commands alike.
+// TemporalOptions returns the options of Temporal clients, for the service and for commands.
 func TemporalOptions(cfg config.Config, log *slog.Logger) (client.Options, error) {
 	t := cfg.Temporal
 	options, err := dial.Settings{

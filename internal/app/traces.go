@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// openTraces exports traces if a collector is configured, and returns what the engine's client needs for
-// workflows and activities to be part of them.
+// openTraces exports traces if a collector is configured, and returns the interceptors that add workflows and
+// activities to the traces.
 func (in *Instance) openTraces(ctx context.Context) ([]interceptor.ClientInterceptor, error) {
 	if !in.cfg.Collector.TakesTraces() {
 		return nil, nil
@@ -44,11 +44,11 @@ func (in *Instance) closeTraces() {
 	ctx, cancel := context.WithTimeout(context.Background(), tracesGrace)
 	defer cancel()
 	if err := in.traces.Shutdown(ctx); err != nil {
-		in.log.Warn("the last traces were not exported", "error", err)
+		in.log.Warn("export of the last traces failed", "error", err)
 	}
 }
 
-// tracedRequests has spans made of requests, where traces are exported.
+// tracedRequests records a span for each request, if traces are exported.
 func (in *Instance) tracedRequests(h http.Handler) http.Handler {
 	if in.traces == nil || h == nil {
 		return h
@@ -56,11 +56,11 @@ func (in *Instance) tracedRequests(h http.Handler) http.Handler {
 	return in.traces.Requests(h)
 }
 
-// traced puts what follows below the span of the request that began a stream: its first event names it.
+// traced returns ctx with the span of the request that began a stream, which the stream's first event names.
 func (in *Instance) traced(ctx context.Context, stream string) context.Context {
 	first, err := in.events.ReadStream(ctx, stream, 0, 1)
 	if err != nil || len(first) == 0 {
-		return ctx // the workflow then has a trace of its own
+		return ctx // the workflow gets a trace of its own
 	}
 	return telemetry.Within(ctx, first[0].Meta.RequestID)
 }

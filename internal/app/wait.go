@@ -19,14 +19,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// The pace at which a process asks again for a server that it needs and that does not answer yet.
+// The intervals at which a process retries a required server that does not answer yet.
 const (
 	firstDelay   = 100 * time.Millisecond
 	longestDelay = 5 * time.Second
 )
 
-// retry calls attempt until it succeeds, ctx ends, or it fails with a backoff.Permanent error. Each failure in between is
-// handed to report.
+// retry calls attempt until it succeeds, ctx ends, or it fails with a backoff.Permanent error. report is called with
+// each other error.
 func retry(ctx context.Context, attempt func() error, report func(err error)) error {
 	delays := backoff.NewExponentialBackOff()
 	delays.InitialInterval, delays.MaxInterval = firstDelay, longestDelay
@@ -36,8 +36,8 @@ func retry(ctx context.Context, attempt func() error, report func(err error)) er
 	return err
 }
 
-// migrate brings the database to this version, and waits for one that is starting up or recovering. Any other failure is
-// final: a wrong address is reported at once.
+// migrate migrates the database to this version, and waits for a database that is starting up or recovering. Any
+// other error is final, so that a wrong address is reported at once.
 func migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	return retry(ctx, func() error {
 		err := postgres.MigrateFor(ctx, cfg.SessionURL(), cfg.DirectURL != "", func(format string, args ...any) {
@@ -50,10 +50,11 @@ func migrate(ctx context.Context, cfg config.Config, log *slog.Logger) error {
 	}, func(err error) { log.Warn("waiting for PostgreSQL, which is starting up", "error", err) })
 }
 
-// engineTimeout bounds one question to Temporal.
+// engineTimeout bounds one request to Temporal.
 const engineTimeout = 5 * time.Second
 
-// awaitTemporal returns once Temporal answers and has the namespace: a worker that starts first must not give up.
+// awaitTemporal returns when Temporal answers and has the namespace. It does not fail while either is missing,
+// because a worker may start first.
 func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *slog.Logger) error {
 	return retry(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, engineTimeout)
@@ -64,25 +65,25 @@ func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *
 		err := knowNamespace(ctx, c.WorkflowService(), namespace)
 		var absent *serviceerror.NamespaceNotFound
 		if errors.As(err, &absent) {
-			return fmt.Errorf("there is no namespace %s yet: %w", namespace, err)
+			return fmt.Errorf("namespace %s does not exist yet: %w", namespace, err)
 		}
 		return err
 	}, func(err error) { log.Warn("waiting for Temporal", "namespace", namespace, "error", err) })
 }
 
-// knowNamespace returns no error when Temporal has the namespace and its services know it. Each of them reads the list of
+// knowNamespace returns nil if Temporal and its services have the namespace. Each service reads the list of
 // namespaces every few seconds; until then it refuses polls and starts, which would end the worker.
 func knowNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace string) error {
 	if _, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
 		return err
 	}
-	_, err := service.DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{ // asks the frontend and matching
+	_, err := service.DescribeTaskQueue(ctx, &workflowservice.DescribeTaskQueueRequest{ // reaches the frontend and matching
 		Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: "namespace-check"}, TaskQueueType: enums.TASK_QUEUE_TYPE_WORKFLOW,
 	})
 	if err != nil {
 		return err
 	}
-	_, err = service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{ // asks history
+	_, err = service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{ // reaches history
 		Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: "namespace-check"},
 	})
 	var none *serviceerror.NotFound

@@ -25,7 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
 )
 
-// A PostgreSQL that recovers from a crash refuses connections with a code of its own for as long as that takes.
+// While PostgreSQL recovers from a crash, it refuses connections with a special code.
 func TestServeWaitsForAPostgreSQLThatIsRecovering(t *testing.T) {
 	t.Parallel()
 	dsn, refused := recovering(t, pgtest.Database(t), 3)
@@ -44,7 +44,7 @@ func TestServeDoesNotWaitForAWrongAddress(t *testing.T) {
 	require.NoError(t, ctx.Err())
 }
 
-// recovering is a server in front of that of dsn, which refuses the first connections as one that is starting up.
+// recovering is a server in front of dsn that refuses the first connections like a PostgreSQL that is starting up.
 func recovering(t *testing.T, dsn string, times int32) (string, *atomic.Int32) {
 	t.Helper()
 	cfg, err := pgx.ParseConfig(dsn)
@@ -82,7 +82,7 @@ func recovering(t *testing.T, dsn string, times int32) (string, *atomic.Int32) {
 	return u.String(), refused
 }
 
-// refuse answers a start-up message as a server does that is not ready.
+// refuse answers a start-up message like a server that is not ready.
 func refuse(conn net.Conn) {
 	defer conn.Close()
 	var length [4]byte
@@ -125,7 +125,7 @@ func TestAWorkerWaitsForANamespaceThatIsNotThereYet(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// A whole process that works is not ended by a namespace that is made after its start, and polls once it is there.
+// A worker process that starts before its namespace exists does not fail, and polls as soon as the namespace exists.
 func TestServeOfAWorkerWaitsForItsNamespace(t *testing.T) {
 	t.Parallel()
 	const namespace = "made-after-serve"
@@ -164,7 +164,7 @@ func TestServeOfAWorkerWaitsForItsNamespace(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// saying sends on a channel, unless it is full, for each record with a message.
+// saying returns a handler that sends on a channel, unless it is full, for each log record with a message.
 type saying struct {
 	message string
 	logged  chan<- struct{}
@@ -184,7 +184,7 @@ func (s saying) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// signalling sends on a channel for each record that is logged.
+// signalling is a log handler that sends on a channel for each record.
 type signalling struct {
 	slog.Handler
 	logged chan<- struct{}

@@ -14,14 +14,14 @@ import (
 	"github.com/millrace-dev/millrace/projections/webhooks"
 )
 
-// webhookService carries out commands on endpoints.
+// webhookService returns the service for endpoints.
 func (in *Instance) webhookService() (*webhook.Service, error) {
 	return webhook.NewService(webhook.Deps{
 		Reader: webhooks.NewReader(in.pool, in.types), Store: webhookstore.New(in.pool, in.events), Sealer: in.sealers, Allow: in.cfg.Webhooks.Allow,
 	}), nil
 }
 
-// reseal seals with the present key what a former one has sealed, so that the former one can be taken away.
+// reseal encrypts secrets of former keys with the present key, so that the former keys can be removed.
 func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error {
 	if in.cfg.FormerKeys == "" {
 		return nil
@@ -40,16 +40,16 @@ func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error 
 			return err
 		}
 		if n > 0 {
-			in.log.Info("webhook secrets resealed with the current key", "account", account, "count", n)
+			in.log.Info("webhook secrets encrypted again with the current key", "account", account, "count", n)
 		}
 	}
 	return nil
 }
 
-// webhookDial is shorter than an attempt, so that an address that drops packets says so itself.
+// webhookDial is shorter than the timeout of an attempt, so that an address that drops packets is reported as such.
 const webhookDial = 5 * time.Second
 
-// startWebhooks makes the deliveries that the projector has queued. The workflow engine has no part in it.
+// startWebhooks sends the deliveries that the projector has queued. It does not use Temporal.
 func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		service, err := in.webhookService()
@@ -57,7 +57,7 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 			return err
 		}
 		if err := in.reseal(ctx, service); err != nil && ctx.Err() == nil {
-			in.log.Warn("webhook secrets not resealed; the next start will", "error", err)
+			in.log.Warn("encryption of webhook secrets with the current key failed; the next start will retry", "error", err)
 		}
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})
 		defer wire.Close()
@@ -75,5 +75,5 @@ func (in *Instance) meterWebhooks(m *metrics.Metrics) {
 	if !in.has(Worker) {
 		return
 	}
-	m.Counters("millrace_webhook_attempts_total", "Attempts at deliveries, by how they ended: delivered, retried, dead.", "outcome", in.sent.Read)
+	m.Counters("millrace_webhook_attempts_total", "Attempts at deliveries, by outcome: delivered, retried, dead.", "outcome", in.sent.Read)
 }

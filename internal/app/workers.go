@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// startWorker runs the Temporal worker and what follows the log for it.
+// startWorker runs the Temporal worker and the readers of the log that it needs.
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
 	sweeper := worker.Sweeper{
@@ -33,7 +33,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
 			if err := sweeper.Open(ctx, worker.OpenedQueues(events)); err != nil && ctx.Err() == nil {
-				in.log.Warn("opened queues not admitted; the next sweep will", "error", err)
+				in.log.Warn("admission after a queue was opened failed; the next sweep will retry", "error", err)
 			}
 		})
 	})
@@ -75,7 +75,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	})
 }
 
-// assetWorker ingests uploads and sweeps what has expired.
+// assetWorker ingests uploads and removes what has expired.
 func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	records := assetstore.New(in.pool, in.events)
 	var scanner upkeep.Scanner = scan.Content{Blobs: in.blobs}
@@ -97,7 +97,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	return worker.NewAssets(in.client, ingest, retention, worker.AssetOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()}), nil
 }
 
-// follow shows events to see as soon as they are in the log, from now on.
+// follow passes events to see as soon as they are in the log, beginning with the next one.
 func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) error {
 	position, err := in.tail.Settled(ctx)
 	for err == nil {
@@ -108,12 +108,12 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 		}
 	}
 	if ctx.Err() != nil || fault.Is(err, fault.Unavailable) {
-		return nil //nolint:nilerr // the process stops, and the tail with it
+		return nil //nolint:nilerr // the process is stopping
 	}
 	return err
 }
 
-// Tiers answers what accounts may use, from the configuration.
+// Tiers returns the rights of accounts, according to the configuration.
 type Tiers struct {
 	Cfg      config.Config
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
@@ -145,7 +145,7 @@ func (t Tiers) Bounds(ctx context.Context, id string) (job.Bounds, error) {
 	return job.Bounds{Slots: t.Cfg.TierSlots.Of(tier, t.Cfg.Slots), QueueDepth: t.Cfg.QueueDepth}, nil
 }
 
-// rules are the settings of this process that commands elsewhere judge by.
+// rules returns the settings of this process that commands on other machines need.
 func (in *Instance) rules() (livestore.Rules, error) {
 	absent, err := standard.Absent(in.ffmpeg)
 	return livestore.Rules{WebhookAllow: in.cfg.Webhooks.Allow, Absent: absent}, err

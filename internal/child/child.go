@@ -1,8 +1,9 @@
 //go:build unix
 
-// Package child runs a program that must not outlive this process. On Linux the kernel signals the child when its parent
-// dies for whatever reason; on other systems a shell watches for the parent's end and sends the signal. The child leads a
-// process group of its own, so that a Ctrl-C in the terminal reaches only the parent, which stops its children in order.
+// Package child runs a program that must not outlive this process. On Linux the kernel signals the child when its
+// parent dies for any reason; on other systems a shell waits for the parent's end and sends the signal. The child
+// leads a process group of its own, so that a Ctrl-C in the terminal reaches only the parent, which stops its
+// children in order.
 package child
 
 import (
@@ -75,7 +76,7 @@ func Output(ctx context.Context, c Command) ([]byte, error) {
 		return nil, err
 	}
 	release := context.AfterFunc(ctx, func() {
-		p.Signal(syscall.SIGTERM) //nolint:errcheck // it has ended, or its end tells
+		p.Signal(syscall.SIGTERM) //nolint:errcheck // if the signal fails, the child has ended
 	})
 	defer release()
 	out, err := io.ReadAll(r)
@@ -147,7 +148,7 @@ func ignoreExit(err error) error {
 
 func (p *Process) untether() {
 	if p.tether != nil {
-		p.tether.Close() //nolint:errcheck // a pipe without a reader has nothing to lose
+		p.tether.Close() //nolint:errcheck // closing a pipe cannot lose data here
 	}
 }
 

@@ -4,7 +4,7 @@ package child
 
 import "syscall"
 
-// attributes have no signal at the parent's death here: guard sends it.
+// attributes sets no signal at the parent's death, which this system does not support; guard sends it.
 func attributes(syscall.Signal) *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
 
 func guard(pid int, orphan syscall.Signal) (release func(), err error) {

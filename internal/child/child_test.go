@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// parentMode tells the re-executed test binary to be the parent that is killed.
+// parentMode makes the re-executed test binary act as the parent that is killed.
 const parentMode = "MILLRACE_TEST_CHILD_PARENT"
 
 func TestMain(m *testing.M) {
@@ -52,7 +52,7 @@ func beParent(c child.Command) {
 	select {}
 }
 
-// beRunner runs a command that prints its process id, in a goroutine among others that end their threads.
+// beRunner runs a command that prints its process id, in a goroutine among others whose threads end.
 func beRunner() {
 	for range 20 {
 		go runtime.LockOSThread() // ends with the lock, and so ends the thread
@@ -63,7 +63,7 @@ func beRunner() {
 	os.Exit(1)
 }
 
-// beWatcher starts a process that does not watch its parent and leaves watching to the shell.
+// beWatcher starts a process that does not watch its parent; the shell watches instead.
 func beWatcher() {
 	cmd := exec.Command("sleep", "3600")
 	if err := cmd.Start(); err != nil {

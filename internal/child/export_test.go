@@ -2,5 +2,5 @@
 
 package child
 
-// Watch is what takes the kernel's place on other systems than Linux.
+// Watch does the kernel's work on systems other than Linux.
 var Watch = watch

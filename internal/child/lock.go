@@ -11,7 +11,7 @@ import (
 	"syscall"
 )
 
-// Lock is the exclusive right to something on this machine. It ends with the process.
+// Lock is the exclusive right to a resource of this machine. It ends with the process.
 type Lock struct{ file *os.File }
 
 // LockedError reports that another process has a lock.

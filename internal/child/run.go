@@ -9,9 +9,9 @@ import (
 	"syscall"
 )
 
-// Run runs a command as its own method Run does, and lets it be killed when this process dies for whatever reason. Without
-// this, a command that works on a file would go on while another process starts the same work again. Only the command itself
-// is killed, so a script should exec the program that it starts.
+// Run runs a command like the method Run of the command, and has it killed when this process dies for any reason.
+// Otherwise, a command that works on a file would continue while another process starts the same work again. Only the
+// command itself is killed, so a script should exec the program that it starts.
 //
 // The kernel kills the command when the thread that started it ends, and Go may end a thread at any time. The calling
 // goroutine is therefore locked to its thread until the command has ended.

@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// watch sends the signal to the process when this process dies, on systems whose kernel does not: a shell reads from a pipe
-// that only this process can write to, and so notices its end. release must be called when the process has ended, before
-// its id can be reused.
+// watch sends the signal to the process when this process dies, on systems whose kernel does not: a shell reads from
+// a pipe that only this process can write to, and so notices the end of this process. release must be called when the
+// watched process has ended, before its id can be reused.
 func watch(pid int, sig syscall.Signal) (release func(), err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -28,6 +28,6 @@ func watch(pid int, sig syscall.Signal) (release func(), err error) {
 	return func() {
 		cmd.Process.Kill() //nolint:errcheck // the shell may have ended
 		cmd.Wait()         //nolint:errcheck // killed
-		w.Close()          //nolint:errcheck // a pipe without a reader has nothing to lose
+		w.Close()          //nolint:errcheck // closing a pipe cannot lose data here
 	}, nil
 }

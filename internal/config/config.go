@@ -1,6 +1,6 @@
-// Package config is the one typed configuration of every role. It is read from the
-// environment, overridden by flags, and checked whole, with all problems reported at
-// once. Only internal/app, the command line and the doctor read it; other packages receive their own options.
+// Package config is the typed configuration of every role. It is read from the environment, overridden by flags, and
+// checked as a whole: all problems are reported at once. Only internal/app reads it; other packages get their own
+// options.
 package config
 
 import (
@@ -24,16 +24,16 @@ import (
 
 // Config holds all settings of a process.
 type Config struct {
-	Roles             string       // MILLRACE_ROLES, of a process of `serve`, comma list
+	Roles             string       // MILLRACE_ROLES, roles of a `serve` process, comma list
 	Addr              string       // MILLRACE_ADDR, listen address
 	Editor            string       // MILLRACE_EDITOR, directory of an unpacked web editor that is served beside the API; EditorAuto fetches one; "" = none
 	EditorIndex       string       // MILLRACE_EDITOR_INDEX, address of the simple package index that EditorAuto asks; "" = PyPI
 	PublicURL         string       // MILLRACE_PUBLIC_URL, base of absolute URLs; "" = from the request
 	Auth              account.Mode // MILLRACE_AUTH
 	Token             string       // MILLRACE_TOKEN
-	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, mode none on other than loopback
+	AllowWide         bool         // MILLRACE_ALLOW_UNAUTHENTICATED, allow mode none on an address that is not loopback
 	Proxies           []netip.Prefix
-	Origins           []string // MILLRACE_ALLOWED_ORIGINS, of web pages elsewhere that may call the API
+	Origins           []string // MILLRACE_ALLOWED_ORIGINS, origins of web pages that may call the API
 	InternalAddr      string   // MILLRACE_INTERNAL_ADDR, health checks and peers; "" = none
 	AdvertiseURL      string   // MILLRACE_ADVERTISE_URL, where peers reach it; "" = from the host name
 	DataDir           string   // MILLRACE_DATA
@@ -49,66 +49,67 @@ type Config struct {
 	Collector         Collector
 	SecretKey         string // MILLRACE_SECRET_KEY, 32 bytes in hex; "" = a generated file in the data dir
 
-	Slots       int           // MILLRACE_SLOTS, jobs of the local account that run at once
-	TierSlots   account.Slots // MILLRACE_TIER_SLOTS, jobs that run at once by tier; absent ones have their default
-	QueueDepth  int           // MILLRACE_QUEUE_DEPTH, jobs of one account that wait
+	Slots       int           // MILLRACE_SLOTS, jobs of the local account that run at the same time
+	TierSlots   account.Slots // MILLRACE_TIER_SLOTS, jobs that run at the same time, by tier; missing tiers have their default
+	QueueDepth  int           // MILLRACE_QUEUE_DEPTH, waiting jobs of one account
 	MaxNodes    int           // MILLRACE_MAX_NODES, nodes of one graph
-	NodeCache   int64         // MILLRACE_NODE_CACHE, bytes of results of nodes that later jobs use again; 0 = none
-	CacheAge    time.Duration // MILLRACE_NODE_CACHE_AGE, after which a result is not used again
-	CacheFrom   time.Duration // MILLRACE_NODE_CACHE_FROM, run time from which what a node hands on is kept, not only what it shows
-	MaxPixels   int64         // MILLRACE_MAX_PIXELS, of any one value: width × height × batch
-	NodeTimeout time.Duration // MILLRACE_NODE_TIMEOUT, for the run of one node; 0 = none
+	NodeCache   int64         // MILLRACE_NODE_CACHE, bytes of results of nodes for later jobs; 0 = no cache
+	CacheAge    time.Duration // MILLRACE_NODE_CACHE_AGE, age at which a result is no longer used
+	CacheFrom   time.Duration // MILLRACE_NODE_CACHE_FROM, run time from which the outputs of a node are cached, not only its UI output
+	MaxPixels   int64         // MILLRACE_MAX_PIXELS, pixels of one value: width × height × batch
+	NodeTimeout time.Duration // MILLRACE_NODE_TIMEOUT, time limit of one node; 0 = no limit
 	MaxBody     int64         // MILLRACE_MAX_BODY, bytes of a JSON request body
 	MaxUpload   int64         // MILLRACE_MAX_UPLOAD, bytes of an uploaded file
 
-	Bucket         Bucket        // where blobs are kept; without a name they are files in the data dir
+	Bucket         Bucket        // the bucket for blobs; without a name, blobs are files in the data directory
 	Router         Router        // the model router
 	Tokens         Tokens        // JSON Web Tokens
 	Webhooks       Webhooks      // messages to accounts
 	Servers        Servers       // ComfyUI servers
-	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, of uploads that ask for none; 0 = for ever
-	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links they signed stay good
+	AssetRetention time.Duration // MILLRACE_ASSET_RETENTION, retention of uploads without one of their own; 0 = for ever
+	FormerKeys     string        // MILLRACE_FORMER_SECRET_KEYS, comma list; links signed with them stay valid
 
-	Prices Prices // of runs of metered accounts
+	Prices Prices // prices of runs of metered accounts
 
 	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
-	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, events of a job past its retention are not archived
-	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, of the events of retired jobs, from their archiving; 0 = for ever
-	Exports       Exports       // archives that accounts have made of their files
-	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may keep unless it has a limit of its own, 0 = no limit
-	DiskReserve   int64         // MILLRACE_DISK_RESERVE, bytes free on the disk of DataDir below which nothing new is accepted
-	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may stop in the middle of an upload
+	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, erase the events of a job past its retention instead of archiving them
+	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, retention of the archived events of retired jobs; 0 = for ever
+	Exports       Exports       // archives of an account's files
+	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may store, unless it has a limit of its own; 0 = no limit
+	DiskReserve   int64         // MILLRACE_DISK_RESERVE, free bytes on the disk of DataDir below which new work is refused
+	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may send nothing in the middle of an upload
 	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
-	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, for one file
+	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, time limit for one file
 	FFmpeg        string        // MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
 	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
 	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
-	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status in the raw vocabulary of newer clients
+	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status uses the raw states that newer clients expect
 	RouteByClient bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
-	RuntimeNames  bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types in the names of the self-hosted runtime
+	RuntimeNames  bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types have the names of the self-hosted runtime
 
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
-	StopAfter time.Duration // MILLRACE_STOP_AFTER, grace of a clean stop
+	StopAfter time.Duration // MILLRACE_STOP_AFTER, time limit of a clean stop
 
 	PrivateServers  string // of `dev`: the data directory of the private servers that it runs, "" = another's are used
-	UIWrites        bool   // of `dev`: Temporal's Web UI may change workflows
+	UIWrites        bool   // in `dev`, Temporal's Web UI may change workflows
 	UIAddr          string // of `dev`: listen address of Temporal's Web UI, on loopback; "" = the usual one, or another that is free
-	NoWorkflowCache bool   // MILLRACE_NO_WORKFLOW_CACHE, replay every workflow task from its history; for tests
+	NoWorkflowCache bool   // MILLRACE_NO_WORKFLOW_CACHE, every workflow task replays its history; for tests
 }
 
 // Exports bound archives.
 type Exports struct {
-	Files int           // MILLRACE_EXPORT_FILES, in one archive
-	Bytes int64         // MILLRACE_EXPORT_BYTES, of the files of one archive together
-	Keep  time.Duration // MILLRACE_EXPORT_RETENTION, how long an archive lives
+	Files int           // MILLRACE_EXPORT_FILES, files of one archive
+	Bytes int64         // MILLRACE_EXPORT_BYTES, total bytes of the files of one archive
+	Keep  time.Duration // MILLRACE_EXPORT_RETENTION, retention of an archive
 }
 
-// Prices are what runs cost accounts that have a ledger, in micros of a US dollar; all zero = runs are free.
+// Prices are the prices of runs for accounts that have a ledger, in millionths of a US dollar. If all are zero, runs
+// are free.
 type Prices struct {
-	Run        int64 // MILLRACE_PRICE_RUN, of a run that succeeds
-	NodeSecond int64 // MILLRACE_PRICE_NODE_SECOND, of each second in which a node ran
-	Reserve    int64 // MILLRACE_PRICE_RESERVE, reserved for the seconds of one run; 0 = those of a minute
+	Run        int64 // MILLRACE_PRICE_RUN, price of a run that succeeds
+	NodeSecond int64 // MILLRACE_PRICE_NODE_SECOND, price of each second in which a node ran
+	Reserve    int64 // MILLRACE_PRICE_RESERVE, amount reserved for the seconds of one run; 0 = the price of one minute
 }
 
 func dollars(env string, field func(*Config) *int64) setting {
@@ -127,11 +128,11 @@ func dollars(env string, field func(*Config) *int64) setting {
 type Bucket struct {
 	Endpoint  string // MILLRACE_BUCKET_ENDPOINT, host[:port]
 	Name      string // MILLRACE_BUCKET; "" = no bucket
-	Prefix    string // MILLRACE_BUCKET_PREFIX, of every key
+	Prefix    string // MILLRACE_BUCKET_PREFIX, prefix of every key
 	Region    string // MILLRACE_BUCKET_REGION
 	AccessKey string // MILLRACE_BUCKET_ACCESS_KEY
 	SecretKey string // MILLRACE_BUCKET_SECRET_KEY
-	Insecure  bool   // MILLRACE_BUCKET_INSECURE, plain HTTP
+	Insecure  bool   // MILLRACE_BUCKET_INSECURE, use plain HTTP
 	Encrypt   string // MILLRACE_BUCKET_ENCRYPTION, by the service: sse-s3 or sse-kms; "" = as the bucket is set up
 	KMSKey    string // MILLRACE_BUCKET_KMS_KEY, id of the key of sse-kms; "" = the service's own
 }
@@ -158,7 +159,7 @@ func Default() Config {
 	}
 }
 
-// defaultDataDir is the user's data directory; root, as a service has it, uses /var/lib.
+// defaultDataDir returns the user's data directory. For root, which services often run as, it is below /var/lib.
 func defaultDataDir() string {
 	if os.Geteuid() == 0 && runtime.GOOS == "linux" {
 		return "/var/lib/millrace"
@@ -205,7 +206,7 @@ func duration(env string, field func(*Config) *time.Duration) setting {
 	}}
 }
 
-// durationOrNone is a duration; 0 means none.
+// durationOrNone parses a duration; 0 means no limit.
 func durationOrNone(env string, field func(*Config) *time.Duration) setting {
 	return setting{env, func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
@@ -301,7 +302,7 @@ var generalSettings = []setting{
 	duration("MILLRACE_SCANNER_TIMEOUT", func(c *Config) *time.Duration { return &c.ScanTimeout }),
 	{"MILLRACE_JOB_FACTS", func(c *Config, v string) error {
 		if v != "archive" && v != "erase" {
-			return fmt.Errorf("MILLRACE_JOB_FACTS is archive or erase, not %q", v)
+			return fmt.Errorf("MILLRACE_JOB_FACTS takes archive or erase, not %q", v)
 		}
 		c.EraseJobs = v == "erase"
 		return nil
@@ -336,7 +337,7 @@ func (c *Config) parseTrustedProxies(list string) error {
 	return nil
 }
 
-// read returns the setting's value from its variable, or from a file when it is a secret.
+// read returns the setting's value from its variable or, for a secret, from a file.
 func (s setting) read(lookup func(string) (string, bool)) (string, bool, error) {
 	if slices.Contains(secrets, s.env) {
 		return ReadSecret(lookup, s.env)
@@ -345,8 +346,8 @@ func (s setting) read(lookup func(string) (string, bool)) (string, bool, error) 
 	return v, ok, nil
 }
 
-// Load returns the defaults overridden by the environment that lookup reads (os.LookupEnv), and by the files that it
-// names for secrets.
+// Load returns the defaults, overridden by the environment that lookup reads (os.LookupEnv) and by the files of
+// secrets to which the environment refers.
 func Load(lookup func(string) (string, bool)) (Config, error) {
 	c := Default()
 	var problems []error
@@ -385,11 +386,11 @@ func (c Config) Warnings() []string {
 	return all
 }
 
-// EditorAuto in place of the editor's directory fetches the published editor into the data directory.
+// EditorAuto, in place of the editor's directory, makes local mode fetch the published editor into the data directory.
 const EditorAuto = "auto"
 
-// ValueGrace is the age at which a stored value is considered left over from a crashed job. It is longer than any
-// run; a run that still needs the value computes it again. The node cache uses no value that old.
+// ValueGrace is the age at which a stored value counts as left over from a crashed job. It is longer than any run; a
+// run that still needs the value computes it again. The node cache never uses a value of this age.
 const ValueGrace = 72 * time.Hour
 
 func (c Config) checkAuth() error {
@@ -404,10 +405,10 @@ func (c Config) checkAuth() error {
 			return fmt.Errorf("refusing to serve %s without authentication: use --auth token or keys, bind to 127.0.0.1, or pass --allow-unauthenticated", c.Addr)
 		}
 		if slices.Contains(c.Origins, AnyOrigin) {
-			return errors.New("MILLRACE_ALLOWED_ORIGINS=* needs --auth token or keys: without, any page that a browser here shows could run jobs; name the pages' origins")
+			return errors.New("MILLRACE_ALLOWED_ORIGINS=* needs --auth token or keys: without authentication, any page in a browser on this machine could run jobs; list the pages' origins instead")
 		}
 	default:
-		return fmt.Errorf("auth mode %q is not one of none, token, keys", c.Auth)
+		return fmt.Errorf("auth mode must be none, token or keys, not %q", c.Auth)
 	}
 	return nil
 }
@@ -424,13 +425,13 @@ func (c Config) loopback() bool {
 func (c Config) checkURLs() error {
 	var problems []error
 	if _, _, err := net.SplitHostPort(c.Addr); err != nil {
-		problems = append(problems, fmt.Errorf("address %q is not HOST:PORT", c.Addr))
+		problems = append(problems, fmt.Errorf("address must be HOST:PORT, not %q", c.Addr))
 	}
 	if u, err := url.Parse(c.PublicURL); c.PublicURL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, fmt.Errorf("public URL %q is not an absolute http or https URL", c.PublicURL))
+		problems = append(problems, fmt.Errorf("public URL must be an absolute http or https URL, not %q", c.PublicURL))
 	}
 	if u, err := url.Parse(c.EditorIndex); c.EditorIndex != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		problems = append(problems, fmt.Errorf("the package index %q (MILLRACE_EDITOR_INDEX) is not an absolute http or https URL", c.EditorIndex))
+		problems = append(problems, fmt.Errorf("MILLRACE_EDITOR_INDEX must be an absolute http or https URL, not %q", c.EditorIndex))
 	}
 	return errors.Join(problems...)
 }
@@ -466,11 +467,11 @@ func (c Config) checkBounds() error {
 		{"MILLRACE_ROUTER_BACKLOG", int64(c.Router.Backlog)},
 	} {
 		if b.value < 0 {
-			problems = append(problems, fmt.Errorf("%s must not be negative, as %d is", b.name, b.value))
+			problems = append(problems, fmt.Errorf("%s must be at least 0, not %d", b.name, b.value))
 		}
 	}
 	if c.NodeTimeout < 0 {
-		problems = append(problems, fmt.Errorf("node timeout must be 0, for no bound, or above, not %s", c.NodeTimeout))
+		problems = append(problems, fmt.Errorf("node timeout must be 0 (no limit) or positive, not %s", c.NodeTimeout))
 	}
 	if c.DataDir == "" {
 		problems = append(problems, errors.New("no data directory: give --data DIR, or MILLRACE_DATA"))
@@ -481,5 +482,6 @@ func (c Config) checkBounds() error {
 	return errors.Join(problems...)
 }
 
-// SessionURL is the database for what needs a session of its own: listening, locks of a session, migrations.
+// SessionURL returns the URL of the database for work that needs a session of its own: listening, session locks,
+// migrations.
 func (c Config) SessionURL() string { return cmp.Or(c.DirectURL, c.DatabaseURL) }

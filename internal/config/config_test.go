@@ -46,7 +46,7 @@ func TestValidate(t *testing.T) {
 		"mode none on every address": {func(c *config.Config) { c.Addr = "0.0.0.0:8188" }, "without authentication"},
 		"mode none on a name":        {func(c *config.Config) { c.Addr = "example.org:80" }, "without authentication"},
 		"mode token without one":     {func(c *config.Config) { c.Auth = account.ModeToken }, "MILLRACE_TOKEN"},
-		"unknown mode":               {func(c *config.Config) { c.Auth = "some" }, "none, token, keys"},
+		"unknown mode":               {func(c *config.Config) { c.Auth = "some" }, "none, token or keys"},
 		"address without port":       {func(c *config.Config) { c.Addr = "127.0.0.1"; c.Auth = account.ModeKeys }, "HOST:PORT"},
 		"relative public URL":        {func(c *config.Config) { c.PublicURL = "/jobs" }, "absolute"},
 		"results older than values":  {func(c *config.Config) { c.CacheAge = config.ValueGrace }, "MILLRACE_NODE_CACHE_AGE"},
@@ -66,7 +66,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// MILLRACE_NODE_TIMEOUT=0s is no bound, as its documentation says.
+// MILLRACE_NODE_TIMEOUT=0s means no limit, as documented.
 func TestNoBoundOnTheTimeOfANodeCanBeAskedFor(t *testing.T) {
 	t.Parallel()
 	for _, none := range []string{"0", "0s"} {
@@ -111,7 +111,7 @@ func TestPricesAreDollars(t *testing.T) {
 	require.Zero(t, config.Default().Prices)
 }
 
-// The example file is what people copy: it names every variable and none that does not exist.
+// Users copy the example file: it names every variable and no unknown one.
 func TestTheExampleFileIsComplete(t *testing.T) {
 	t.Parallel()
 	raw, err := os.ReadFile("../../.env.example")

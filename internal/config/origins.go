@@ -9,7 +9,8 @@ import (
 // AnyOrigin is the value of MILLRACE_ALLOWED_ORIGINS that allows all web pages.
 const AnyOrigin = "*"
 
-// allow reads origins as browsers write them: a scheme and a host in lower case, and a port unless it is the scheme's.
+// allow parses origins as browsers write them: a scheme and a host in lower case, and a port unless it is the
+// scheme's default.
 func (c *Config) allow(list string) error {
 	for part := range strings.SplitSeq(list, ",") {
 		origin := strings.TrimSpace(part)

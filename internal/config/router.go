@@ -13,25 +13,25 @@ import (
 
 // Router is the configuration of the model router.
 type Router struct {
-	Disabled   bool              // MILLRACE_ROUTER_DISABLED, no account may use the router
+	Disabled   bool              // MILLRACE_ROUTER_DISABLED, the router is off for all accounts
 	Catalog    []string          // MILLRACE_CATALOG, comma list of directories with catalog files
-	Bases      map[string]string // MILLRACE_PROVIDER_URLS, PROVIDER=URL comma list: addresses in place of the catalog's, allowed even if not public
+	Bases      map[string]string // MILLRACE_PROVIDER_URLS, PROVIDER=URL comma list: addresses that replace the catalog's, even if not public
 	Simulator  string            // MILLRACE_SIMULATOR, address of the provider simulator that serves sim/*; "" = none
 	Concurrent []call.Step       // MILLRACE_ROUTER_CONCURRENCY, calls in flight by lifetime spend
 	Local      int               // MILLRACE_ROUTER_LOCAL_CONCURRENCY, calls of the local account in flight
-	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, committed to an account's calls in flight; 0 = none
-	Ceilings   map[string]int64  // MILLRACE_ROUTER_PRICE_CEILINGS, MODEL=DOLLARS comma list, USD millionths: held for calls whose price the catalog does not know
-	Fallback   bool              // MILLRACE_ROUTER_FALLBACK, another server of a model takes over unless the caller says fallback_provider=false
-	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per time; none = not limited
-	Backlog    int               // MILLRACE_ROUTER_BACKLOG, queued requests of one account that wait
+	Ceiling    int64             // MILLRACE_ROUTER_SPEND_CEILING in US dollars, limit of an account's reserved credit for calls in flight; 0 = no limit
+	Ceilings   map[string]int64  // MILLRACE_ROUTER_PRICE_CEILINGS, MODEL=DOLLARS comma list, USD millionths: reserved for calls whose price the catalog does not know
+	Fallback   bool              // MILLRACE_ROUTER_FALLBACK, another server of a model takes over, unless the request has fallback_provider=false
+	Windows    []call.Window     // MILLRACE_ROUTER_WINDOWS, calls per period; empty = no limit
+	Backlog    int               // MILLRACE_ROUTER_BACKLOG, waiting queued requests of one account
 	QueueFor   time.Duration     // MILLRACE_ROUTER_QUEUE_FOR, how long a queued request waits for a slot
 	MaxBody    int64             // MILLRACE_ROUTER_MAX_BODY, bytes of a model's input
 	Bodies     int64             // MILLRACE_ROUTER_BODIES, bytes of all models' inputs that one process reads at once; 0 = 8 times MaxBody
 	Deadline   time.Duration     // MILLRACE_ROUTER_DEADLINE, how long a run keeps its connection open
 }
 
-// defaultRouter gives every account of a deployment the same number of calls in flight, whatever it has spent: whoever runs
-// the service knows their accounts. 20 lets the partner nodes of a graph call at once.
+// defaultRouter gives every account of a deployment the same number of calls in flight, whatever it has spent. 20
+// calls let the partner nodes of a graph run at the same time.
 func defaultRouter() Router {
 	return Router{
 		Concurrent: []call.Step{{Spent: 0, Concurrent: 20}},

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// FileSuffix ends the name of a variable that holds the path of a file in place of a secret: MILLRACE_TOKEN_FILE
-// instead of MILLRACE_TOKEN.
+// FileSuffix is the suffix of a variable that holds the path of a file with a secret: MILLRACE_TOKEN_FILE instead of
+// MILLRACE_TOKEN.
 const FileSuffix = "_FILE"
 
 // secrets are the settings whose value may be in a file.
@@ -21,8 +21,9 @@ var secrets = []string{
 // Secrets returns the names of the settings whose value may be in a file.
 func Secrets() []string { return slices.Clone(secrets) }
 
-// ReadSecret returns the value of the variable name, or the content of the file that name with FileSuffix names, without
-// surrounding white space. Both at once, and a file that cannot be read or is empty, are errors that name the remedy.
+// ReadSecret returns the value of the variable name, or the content, without surrounding white space, of the file to
+// which the variable name + FileSuffix refers. If both are set, or the file cannot be read or is empty, the error
+// names the remedy.
 func ReadSecret(lookup func(string) (string, bool), name string) (string, bool, error) {
 	value, set := lookup(name)
 	path, inFile := lookup(name + FileSuffix)
@@ -42,8 +43,8 @@ func ReadSecret(lookup func(string) (string, bool), name string) (string, bool, 
 	return value, true, nil
 }
 
-// Credentials returns a lookup that reads the files of secrets, too, each time that it is asked: a file that changed is
-// in force at once. A file that cannot be read counts as no value; CheckCredentials reports it at the start.
+// Credentials returns a lookup that also reads the files of secrets. It reads a file each time, so that a changed
+// file is in force at once. A file that cannot be read counts as no value; CheckCredentials reports it at the start.
 func Credentials(lookup func(string) (string, bool)) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		value, set, err := ReadSecret(lookup, name)
@@ -51,7 +52,7 @@ func Credentials(lookup func(string) (string, bool)) func(string) (string, bool)
 	}
 }
 
-// CheckCredentials reports those of the variables whose value cannot be read.
+// CheckCredentials reports the variables whose value cannot be read.
 func CheckCredentials(lookup func(string) (string, bool), names []string) error {
 	var problems []error
 	for _, name := range names {

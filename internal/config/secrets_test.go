@@ -17,7 +17,7 @@ func write(t *testing.T, content string) string {
 	return path
 }
 
-// Every secret may come from a file, as orchestrators mount them; a trailing newline is not part of it.
+// Every secret may come from a file, as orchestrators mount it. A trailing newline is not part of the secret.
 func TestSecretsAreReadFromFiles(t *testing.T) {
 	t.Parallel()
 	for _, name := range config.Secrets() {
@@ -44,7 +44,7 @@ func TestASecretFileThatIsWrongNamesTheRemedy(t *testing.T) {
 	}
 }
 
-// The key of a provider that changes in its file is the one of the next request.
+// If the file with a provider's key changes, the next request uses the new key.
 func TestCredentialsOfProvidersFollowTheirFiles(t *testing.T) {
 	t.Parallel()
 	path := write(t, "first\n")

@@ -10,11 +10,11 @@ import (
 
 // Servers is the configuration of ComfyUI servers.
 type Servers struct {
-	Fixed     []string      // MILLRACE_COMFYUI, separated by spaces: URL[,label=x]… of servers that are registered at the start
-	Silence   time.Duration // MILLRACE_COMFYUI_SILENCE, without a sign of life, after which a server counts as lost
+	Fixed     []string      // MILLRACE_COMFYUI, separated by spaces: URL[,label=x]… of servers to register at the start
+	Silence   time.Duration // MILLRACE_COMFYUI_SILENCE, how long a server may send nothing before it counts as lost
 	Web       string        // MILLRACE_COMFYUI_WEB, address of the server whose web files of custom nodes an editor loads; "" = none
-	ComfyOrg  []string      // MILLRACE_COMFYUI_CREDENTIALS, separated by spaces: addresses of the servers that are given credentials of Comfy.org
-	MaxOutput int64         // MILLRACE_MAX_OUTPUT, bytes of one file that is taken from a server
+	ComfyOrg  []string      // MILLRACE_COMFYUI_CREDENTIALS, separated by spaces: addresses of the servers that receive credentials of Comfy.org
+	MaxOutput int64         // MILLRACE_MAX_OUTPUT, maximum bytes of one output file of a server
 }
 
 func defaultServers() Servers { return Servers{Silence: 30 * time.Second, MaxOutput: 4 << 30} }

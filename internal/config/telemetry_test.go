@@ -8,7 +8,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 )
 
-// Nothing is exported unless a collector is named, and each signal can be left out.
+// No signal is exported unless a collector is configured, and each signal can be switched off.
 func TestWhatIsExportedToACollector(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {

@@ -2,10 +2,10 @@ package config
 
 import "errors"
 
-// Temporal says how a Temporal elsewhere is reached. The names of the variables are those of Temporal's own tools, where
-// these have one.
+// Temporal configures the connection to an external Temporal. The variables have the names that Temporal's own tools
+// use, if there are such names.
 type Temporal struct {
-	TLS        bool   // TEMPORAL_TLS, whether to use TLS where no setting below implies it
+	TLS        bool   // TEMPORAL_TLS, use TLS even if no setting below implies it
 	CA         string // TEMPORAL_TLS_SERVER_CA_CERT_PATH, file of the CAs of the server; "" = those of the system
 	Cert       string // TEMPORAL_TLS_CLIENT_CERT_PATH, file of the client's certificate; "" = none
 	Key        string // TEMPORAL_TLS_CLIENT_KEY_PATH, file of its key
@@ -14,8 +14,8 @@ type Temporal struct {
 	APIKeyFile string // TEMPORAL_API_KEY_FILE, file of the API key
 
 	Keys       string // MILLRACE_TEMPORAL_KEYS, ID:KEY comma list that encrypts what histories hold; "" = they are in the clear
-	KeysFile   string // MILLRACE_TEMPORAL_KEYS_FILE, file of the same, a key a line
-	Deployment string // MILLRACE_DEPLOYMENT, name of the workers of the service, where they have versions
+	KeysFile   string // MILLRACE_TEMPORAL_KEYS_FILE, file with the same keys, one on each line
+	Deployment string // MILLRACE_DEPLOYMENT, name of the deployment of the workers, if they have versions
 	BuildID    string // MILLRACE_BUILD_ID, version of the workers of this process; "" = they have none
 
 	UIOrigin string // MILLRACE_TEMPORAL_UI_ORIGIN, origin of the Web UI that may have payloads decrypted; "" = none
@@ -36,7 +36,7 @@ var temporalSettings = []setting{
 	text("MILLRACE_TEMPORAL_UI_ORIGIN", func(c *Config) *string { return &c.Temporal.UIOrigin }),
 }
 
-// Private returns the settings for the private server of local mode, which speaks plain text and asks for no credential.
+// Private returns the settings for the private server of local mode, which uses plain text and needs no credential.
 func (t Temporal) Private() Temporal {
 	return Temporal{Keys: t.Keys, KeysFile: t.KeysFile, UIOrigin: t.UIOrigin, Deployment: t.Deployment, BuildID: t.BuildID}
 }

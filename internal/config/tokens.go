@@ -8,16 +8,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
 
-// Tokens configures the JSON Web Tokens that the model router accepts. Without a secret and a JWKS it accepts none.
+// Tokens configures the JSON Web Tokens that the model router accepts. Without a secret or a JWKS it accepts none.
 type Tokens struct {
-	Secret   string        // MILLRACE_JWT_SECRET, of HS256, at least 32 bytes
+	Secret   string        // MILLRACE_JWT_SECRET, secret of HS256, at least 32 bytes
 	JWKS     string        // MILLRACE_JWT_JWKS, address of the issuer's public keys, for RS256, ES256 and EdDSA
 	Issuer   string        // MILLRACE_JWT_ISSUER, that iss must be; "" = any
 	Audience string        // MILLRACE_JWT_AUDIENCE, that aud must contain; "" = any
 	Claim    string        // MILLRACE_JWT_CLAIM, that is the id or name of the account; "a.b" = b within a
 	Tier     string        // MILLRACE_JWT_TIER_CLAIM, that is the account's tier; "" = tokens say none
 	Scopes   string        // MILLRACE_JWT_SCOPES_CLAIM, that lists read and write; "" = every token has both
-	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, whether tokens without nbf are refused
+	Begins   bool          // MILLRACE_JWT_REQUIRE_NBF, refuse tokens without nbf
 	Create   account.Tier  // MILLRACE_JWT_CREATE, tier of accounts that are created when a token first names them; "" = accounts are not created
 	Skew     time.Duration // MILLRACE_JWT_SKEW, the tolerated difference of clocks
 }
@@ -40,7 +40,7 @@ var tokenSettings = []setting{
 	duration("MILLRACE_JWT_SKEW", func(c *Config) *time.Duration { return &c.Tokens.Skew }),
 }
 
-// Accepted reports whether tokens are accepted at all.
+// Accepted reports whether tokens are accepted.
 func (t Tokens) Accepted() bool { return t.Secret != "" || t.JWKS != "" }
 
 // Options converts t to the options of package webtoken.

@@ -12,7 +12,7 @@ import (
 
 // Webhooks is the configuration of messages to accounts.
 type Webhooks struct {
-	Allow  []string // MILLRACE_WEBHOOK_ALLOW, host:port comma list of endpoints that may be reached although not public or not https
+	Allow  []string // MILLRACE_WEBHOOK_ALLOW, host:port comma list of endpoints that are allowed although they are not public or not https
 	Policy webhook.Policy
 }
 

@@ -7,18 +7,18 @@ import (
 	"path/filepath"
 )
 
-// Addresses is what a running `millrace dev` leaves in its data directory, so that other commands
-// find its private servers.
+// Addresses is the content of the file that a running `millrace dev` writes into its data directory, so that other
+// commands find its private servers.
 type Addresses struct {
 	DatabaseURL     string `json:"database_url"`
 	TemporalAddress string `json:"temporal_address"`
-	Simulator       string `json:"simulator,omitempty"` // of providers: its models are node classes, too
+	Simulator       string `json:"simulator,omitempty"` // simulator of providers; its models are node classes, too
 }
 
-// AddressFile returns the file in a data directory that names the servers of the millrace dev that runs on it.
+// AddressFile returns the path of the file with the addresses of the millrace dev that uses a data directory.
 func AddressFile(dir string) string { return filepath.Join(dir, "addresses.json") }
 
-// Leave writes the file in a data directory for its owner only; the returned function takes it away.
+// Leave writes the file into a data directory, readable only by its owner. The returned function removes the file.
 func (a Addresses) Leave(dir string) (func(), error) {
 	raw, err := json.Marshal(a)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// Starts that arrive while PostgreSQL is down wait for it: they are sent without the retries of an SDK.
+// Starts that arrive while PostgreSQL is down wait for it. The test sends them without the retries of an SDK.
 func TestWorkflowsStartWhilePostgresIsRestarted(t *testing.T) {
 	t.Parallel()
 	s := start(t, options(t, tempDir(t)))
@@ -46,10 +46,10 @@ func TestWorkflowsStartWhilePostgresIsRestarted(t *testing.T) {
 		}
 		eventually(t, func(context.Context) error { return replaced(s, postgres, 0) })
 	}
-	// A write of the server's own that the kill cut off leaves its shard unknown for a moment.
+	// If the kill interrupted a write of the server, the state of a shard is unknown for a moment.
 	require.LessOrEqual(t, refused, maxRefused, "requests that the outages refused")
 }
 
-// maxRefused is far less than the requests of one outage that would be refused if they did not wait for PostgreSQL: those
-// are as many as fit into the outage.
+// maxRefused is far below the number of requests of one outage that would be refused if Temporal did not wait for
+// PostgreSQL.
 const maxRefused = 3

@@ -20,7 +20,7 @@ func pingPostgres(ctx context.Context, dsn string) error {
 	return conn.Close(ctx)
 }
 
-// postgresBin returns the directory of the programs that the tests' own server runs from.
+// postgresBin returns the directory of PostgreSQL's programs that the tests use.
 func postgresBin(t *testing.T) string {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), pgtest.Server(t))

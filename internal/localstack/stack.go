@@ -51,8 +51,8 @@ type Options struct {
 
 // Stack is a set of running servers.
 type Stack struct {
-	DataDir         string // of the private servers, absolute
-	DatabaseURL     string // of Millrace's own database
+	DataDir         string // data directory of the private servers, absolute
+	DatabaseURL     string // URL of Millrace's own database
 	TemporalAddress string // HOST:PORT
 	UIURL           string // of Temporal's Web UI, "" = none
 
@@ -60,11 +60,11 @@ type Stack struct {
 	lock   *child.Lock
 	state  state
 	failed chan error
-	ui     *ui                // nil without one
+	ui     *ui                // nil without a UI
 	cancel context.CancelFunc // ends supervision
-	group  sync.WaitGroup     // of supervision
+	group  sync.WaitGroup     // goroutines of supervision
 
-	mutex    sync.Mutex // guards the two below, which a restart replaces
+	mutex    sync.Mutex // guards the two fields below, which a restart replaces
 	cluster  *localcluster.Cluster
 	temporal *temporal.Server
 }
@@ -103,7 +103,7 @@ func (s *Stack) start(ctx context.Context) (err error) {
 		return fmt.Errorf("data directory: %w", err)
 	}
 	s.DataDir = s.opts.DataDir
-	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // fail before a server is started in vain
+	if s.opts.TemporalAddress == "" && s.opts.TemporalBinary == "" { // fail before a server is started
 		if s.opts.TemporalBinary, err = temporal.FindBinary(); err != nil {
 			return err
 		}
@@ -136,7 +136,7 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 	return s.cluster.CreateDatabase(ctx, database)
 }
 
-// launchPostgres starts PostgreSQL; the programs are looked for the first time only.
+// launchPostgres starts PostgreSQL. It searches for the programs only the first time.
 func (s *Stack) launchPostgres(ctx context.Context) error {
 	if c := s.postgres(); c != nil {
 		s.opts.PostgresBin = c.BinDir()
@@ -153,8 +153,8 @@ func (s *Stack) launchPostgres(ctx context.Context) error {
 	return nil
 }
 
-// startTemporal chooses the addresses, preferably those of the last run, and starts the private Temporal. If
-// Temporal exits at once it is restarted, because another process may have taken one of its ports meanwhile.
+// startTemporal chooses the addresses, preferably those of the last run, and starts the private Temporal. If Temporal
+// exits at once, it is restarted with other addresses, because another process may have taken one of its ports.
 func (s *Stack) startTemporal(ctx context.Context) error {
 	if s.opts.TemporalAddress != "" {
 		return nil
@@ -178,7 +178,7 @@ func (s *Stack) startTemporal(ctx context.Context) error {
 	}
 }
 
-// openUI starts to serve the Web UI, once, at the first chosen address.
+// openUI begins to serve the Web UI, once, at the first chosen address.
 func (s *Stack) openUI() (err error) {
 	if s.opts.NoUI || s.ui != nil {
 		return nil
@@ -208,7 +208,7 @@ func (s *Stack) logFile(name string) string {
 	return filepath.Join(s.opts.DataDir, logsIn, name+".log")
 }
 
-// Failed delivers an error when a server cannot be kept running; the others go on until Close.
+// Failed delivers an error when a server cannot be kept running. The other servers continue until Close.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
 func (s *Stack) postgres() *localcluster.Cluster {
@@ -230,8 +230,8 @@ func (s *Stack) PIDs() (postgres, temporal int) {
 	return postgres, temporal
 }
 
-// Close stops the servers in order and unlocks the data directory. When ctx ends it stops them by force, without
-// loss of data.
+// Close stops the servers in order and unlocks the data directory. When ctx ends, it kills them, without loss of
+// data.
 func (s *Stack) Close(ctx context.Context) error {
 	s.cancel()
 	s.group.Wait()
@@ -253,7 +253,7 @@ func (s *Stack) Close(ctx context.Context) error {
 func openDataDir(dir string) (*child.Lock, error) {
 	mode := os.FileMode(0o700)
 	if os.Geteuid() == 0 {
-		mode = 0o711 // root's PostgreSQL runs as another user, who must pass through
+		mode = 0o711 // root's PostgreSQL runs as another user, who must be able to enter
 	}
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return nil, fmt.Errorf("data directory: %w", err)

@@ -28,7 +28,7 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// parentDir tells the re-executed test binary to run a stack in this directory.
+// parentDir makes the re-executed test binary run a stack in this directory.
 const parentDir = "MILLRACE_TEST_STACK_DIR"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// runStack starts a stack, says so, and waits to be killed.
+// runStack starts a stack, reports that it runs, and waits to be killed.
 func runStack(dir string) {
 	s, err := localstack.Start(context.Background(), localstack.Options{DataDir: dir, TemporalBinary: os.Getenv("MILLRACE_TEMPORAL_BIN")})
 	if err != nil {
@@ -58,8 +58,8 @@ func tempDir(t *testing.T) string {
 	return filepath.Join(dir.Path, "data")
 }
 
-// options are those of a stack in dir, which remembers addresses of its own: the tests run side by
-// side, and perhaps beside another Temporal.
+// options returns the options of a stack in dir with addresses of its own, because tests run concurrently, perhaps
+// next to another Temporal.
 func options(t *testing.T, dir string) localstack.Options {
 	t.Helper()
 	frontend, err := ports.Address()
@@ -96,7 +96,8 @@ func describe(ctx context.Context, address string) error {
 	return err
 }
 
-// namespace returns the id of the namespace of the tests, which a Temporal on new databases would make anew.
+// namespace returns the id of the namespace of the tests. A Temporal with new databases would create the namespace
+// with another id.
 func namespace(ctx context.Context, address string) (string, error) {
 	c, err := client.DialContext(ctx, client.Options{HostPort: address, Namespace: "jobs", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -115,7 +116,7 @@ func namespaceID(t *testing.T, address string) string {
 	return id
 }
 
-// served is nil once there is a page at an address.
+// served returns nil once an address serves a page.
 func served(url string) error {
 	response, err := http.Get(url)
 	if err != nil {
@@ -128,10 +129,10 @@ func served(url string) error {
 	return nil
 }
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 5 * time.Minute
 
-// eventually repeats the attempt, a little later each time, until it succeeds.
+// eventually repeats the attempt, with growing pauses, until it succeeds.
 func eventually(t *testing.T, attempt func(context.Context) error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -154,7 +155,7 @@ func TestStartStopAndWarmStart(t *testing.T) {
 	opts := options(t, tempDir(t))
 	s := start(t, opts)
 	usable(t, s)
-	eventually(t, func(context.Context) error { return served(s.UIURL) }) // a start does not wait for it
+	eventually(t, func(context.Context) error { return served(s.UIURL) }) // the start does not wait for the UI
 	before := namespaceID(t, s.TemporalAddress)
 	begin := time.Now()
 	require.NoError(t, s.Close(t.Context()))
@@ -168,7 +169,8 @@ func TestStartStopAndWarmStart(t *testing.T) {
 	usable(t, again)
 }
 
-// A page elsewhere may make its own name lead to this machine: what it then asks for carries that name.
+// A page of another site may make its own host name resolve to this machine. Its requests then have that name as
+// their Host.
 func TestTheWebUIAnswersThisMachineOnly(t *testing.T) {
 	t.Parallel()
 	opts := options(t, tempDir(t))
@@ -236,7 +238,7 @@ func TestTemporalWaitsForPostgres(t *testing.T) {
 	for ofTemporal, ofPostgres := 0, 0; ofPostgres < 4; {
 		switch name := <-attempts; name {
 		case "Temporal":
-			ofTemporal++ // the second is when it was found dead before PostgreSQL was
+			ofTemporal++ // the second if its end was noticed before that of PostgreSQL
 			require.LessOrEqual(t, ofTemporal, 2, "it must not be tried without its database")
 		default:
 			ofPostgres++
@@ -247,7 +249,7 @@ func TestTemporalWaitsForPostgres(t *testing.T) {
 	eventually(t, func(ctx context.Context) error { return describe(ctx, s.TemporalAddress) })
 }
 
-// attemptHandler tells which servers are started again.
+// attemptHandler records which servers are restarted.
 type attemptHandler struct {
 	slog.Handler
 	attempts chan<- string
@@ -283,7 +285,7 @@ func TestServerThatCannotBeStartedAgainIsReported(t *testing.T) {
 	require.NoError(t, pingPostgres(t.Context(), s.DatabaseURL), "the other server goes on")
 }
 
-// replaced is nil once one of the two processes is another one.
+// replaced returns nil once one of the two processes has been replaced.
 func replaced(s *localstack.Stack, postgres, temporal int) error {
 	p, q := s.PIDs()
 	if p == postgres && (temporal == 0 || q == temporal) {
@@ -309,14 +311,14 @@ func TestNothingOutlivesAKilledParent(t *testing.T) {
 
 	require.NoError(t, parent.Process.Kill())
 	require.Error(t, parent.Wait())
-	s := start(t, opts) // at once
+	s := start(t, opts) // immediately after the kill
 	require.Equal(t, address, s.TemporalAddress)
 	usable(t, s)
 	require.False(t, running(t, postgres), "PostgreSQL outlived its parent")
 	require.False(t, running(t, temporal), "Temporal outlived its parent")
 }
 
-// running reports whether the process exists and is no zombie.
+// running reports whether the process exists and is not a zombie.
 func running(t *testing.T, pid int) bool {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "ps", "-o", "stat=", "-p", fmt.Sprint(pid)).Output()
@@ -326,7 +328,7 @@ func running(t *testing.T, pid int) bool {
 func TestSecondInstanceIsRefusedWithTheFirstOnesPID(t *testing.T) {
 	t.Parallel()
 	opts := options(t, tempDir(t))
-	opts.TemporalAddress = "127.0.0.1:1" // not dialled: PostgreSQL alone is quicker
+	opts.TemporalAddress = "127.0.0.1:1" // not dialled: a stack of PostgreSQL alone starts faster
 	start(t, opts)
 	_, err := localstack.Start(t.Context(), opts)
 	require.ErrorContains(t, err, fmt.Sprintf("in use by another Millrace (process %d)", os.Getpid()))
@@ -369,7 +371,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestMissingTemporalIsRefusedWithTheRemedy(t *testing.T) {
-	t.Setenv("MILLRACE_TEMPORAL_BIN", "") // and nothing is beside a test binary
+	t.Setenv("MILLRACE_TEMPORAL_BIN", "") // no program is next to a test binary
 	dir := tempDir(t)
 	_, err := localstack.Start(t.Context(), localstack.Options{DataDir: dir})
 	require.ErrorContains(t, err, "run `make build`")

@@ -14,7 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 )
 
-// dataVersion is the version of the directory's layout. A change that older programs cannot read raises it.
+// dataVersion is the version of the directory's layout. It is incremented with each change that older programs cannot
+// read.
 const dataVersion = 1
 
 // checkVersion writes the version into a new directory and refuses the directory of a newer program.
@@ -32,12 +33,12 @@ func checkVersion(dir string) error {
 		return fmt.Errorf("data directory: %s is damaged: %w", name, err)
 	}
 	if version > dataVersion {
-		return fmt.Errorf("%s was written by a newer Millrace (data version %d, this one knows %d): upgrade Millrace, or choose another data directory", dir, version, dataVersion)
+		return fmt.Errorf("%s was written by a newer Millrace (data version %d; this one supports %d): upgrade Millrace, or choose another data directory", dir, version, dataVersion)
 	}
 	return nil
 }
 
-// state is saved by one run for the next one.
+// state is saved by one run for the next.
 type state struct {
 	Temporal string `json:"temporal"` // address of the frontend
 	UI       string `json:"ui"`       // address of the Web UI

@@ -10,15 +10,15 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// The back-off of restarts. A server that ran is restarted at once, however often it was killed before. One that cannot
-// run is given up after about eleven seconds plus the duration of the attempts.
+// The back-off of restarts. A server that ran for a while is restarted at once, however often it was killed. A server
+// that cannot run is given up after about eleven seconds plus the duration of the attempts.
 const (
 	firstWait   = 200 * time.Millisecond
 	longestWait = 5 * time.Second
 	maxFailures = 8
 
-	postgresCheck = 20 * time.Millisecond // how often a Temporal that waits for PostgreSQL looks for it
-	healthy       = 2 * time.Second       // a server that exits later has run, and earlier failures are forgotten
+	postgresCheck = 20 * time.Millisecond // interval at which a waiting Temporal checks for PostgreSQL
+	healthy       = 2 * time.Second       // a server that exits later counts as having run, which resets the number of failures
 )
 
 // server is a running child.
@@ -57,7 +57,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 				return
 			}
 			s.opts.Log.Warn("server exited; restarting it", "server", name, "error", err, "attempt", failures)
-			if failures > 1 && !pause(ctx, delays.NextBackOff()) { // the first time at once
+			if failures > 1 && !pause(ctx, delays.NextBackOff()) { // restart at once the first time
 				return
 			}
 			next, restartErr := restart(ctx)
@@ -72,7 +72,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 	}
 }
 
-// restartPostgres cleans up after the dead server and starts it in the same directory.
+// restartPostgres cleans up after the dead server and starts a new one in the same directory.
 func (s *Stack) restartPostgres(ctx context.Context) (server, error) {
 	if err := s.postgres().Stop(ctx); err != nil {
 		return nil, err
@@ -94,8 +94,8 @@ func (s *Stack) restartTemporal(ctx context.Context) (server, error) {
 	return s.temporal, nil
 }
 
-// awaitPostgres returns when the private PostgreSQL is believed to run. If PostgreSQL is given up, that is reported
-// and ends ctx.
+// awaitPostgres returns when the private PostgreSQL should be running. If PostgreSQL is given up, awaitPostgres
+// reports it and ends ctx.
 func (s *Stack) awaitPostgres(ctx context.Context) error {
 	for {
 		select {
@@ -112,7 +112,7 @@ func (s *Stack) awaitPostgres(ctx context.Context) error {
 func (s *Stack) giveUp(err error) {
 	select {
 	case s.failed <- err:
-	default: // the first one is enough to end the process
+	default: // the first error is enough to end the process
 		s.opts.Log.Error("server restart failed too often", "error", err)
 	}
 }

@@ -17,16 +17,16 @@ import (
 // uiHeaderTimeout bounds how long a browser may take to send a request to the Web UI.
 const uiHeaderTimeout = 15 * time.Second
 
-// ui is the Web UI of the private Temporal: the UI itself listens on a socket in a directory that only this user enters,
-// and the guard in front of it on a loopback address.
+// ui is the Web UI of the private Temporal. The UI itself listens on a socket in a directory that only this user can
+// enter; the guard in front of it listens on a loopback address.
 type ui struct {
-	dir    string // of the socket
+	dir    string // directory of the socket
 	server *http.Server
 }
 
 func (u *ui) socket() string { return filepath.Join(u.dir, "ui.sock") }
 
-// address returns the address on which the Temporal server must serve its UI; "" = none.
+// address returns the address on which the Temporal server must serve its UI, or "".
 func (u *ui) address() string {
 	if u == nil {
 		return ""
@@ -34,7 +34,7 @@ func (u *ui) address() string {
 	return "unix:" + u.socket()
 }
 
-// CheckUIAddress refuses an address of Temporal's Web UI that is taken, or that other machines reach.
+// CheckUIAddress refuses an address for Temporal's Web UI that is taken or that other machines can reach.
 func CheckUIAddress(addr string) error {
 	if addr == "" {
 		return nil

@@ -17,10 +17,10 @@ import (
 type Bounds struct {
 	Bytes int64         // default 1 GiB
 	Total time.Duration // from the request to the last byte; default 10 min
-	Stall time.Duration // without a byte; default 30 s
+	Stall time.Duration // longest time without a byte; default 30 s
 }
 
-// Defaults of Bounds: a film of a few minutes at a slow provider still fits.
+// Defaults of Bounds. A film of a few minutes from a slow provider fits.
 const (
 	defaultBytes = 1 << 30
 	defaultTotal = 10 * time.Minute
@@ -38,7 +38,7 @@ var ErrTruncated = errors.New("the answer ended before its declared length")
 type Content struct {
 	io.ReadCloser
 	ContentType string
-	Size        int64 // as declared, -1 = unknown
+	Size        int64 // the declared size; -1 = unknown
 }
 
 // Fetch downloads the content of an address. It follows at most five redirects, each checked like the
@@ -48,14 +48,14 @@ type Content struct {
 func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []string) (*Content, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	b = b.filled()
 	ctx, watch := Watch(ctx, b.Total, b.Stall)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		watch.Stop()
-		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
+		return nil, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	resp, err := c.follow(allow).Do(req)
 	if err != nil {
@@ -99,7 +99,7 @@ func classified(err error) error {
 	return fault.Wrap(err, fault.Unavailable, fault.CodeFetchFailed, "the address cannot be fetched")
 }
 
-// bounded is an answer's body under its bounds.
+// bounded is the body of an answer, under its bounds.
 type bounded struct {
 	body     io.ReadCloser
 	watch    *Watcher
@@ -138,8 +138,8 @@ func (b *bounded) Close() error {
 
 // Causes of a Watcher.
 var (
-	ErrStalled = errors.New("no byte came for too long")
-	ErrSlow    = errors.New("it took too long")
+	ErrStalled = errors.New("no byte arrived for too long")
+	ErrSlow    = errors.New("the answer took too long")
 )
 
 // Watcher cancels an exchange that takes too long or makes no progress. Stop releases it.

@@ -1,8 +1,7 @@
-// Package outbound makes all requests to addresses that a third party chose: partner providers and
-// the assets that their results link to. It connects only to public addresses. The check is made when
-// the connection is dialled, after name resolution, so that no name, redirect or DNS rebinding reaches
-// the internal network. The caller's Bounds limit sizes and times. An operator allows other addresses
-// by exact host and port.
+// Package outbound makes all requests to addresses that a third party chose: partner providers and the assets to
+// which their results link. It connects only to public addresses. The check is made when the connection is dialled,
+// after name resolution, so that no name, redirect or DNS rebinding reaches the internal network. The caller's Bounds
+// limit sizes and times. An operator can allow other addresses by exact host and port.
 package outbound
 
 import (
@@ -24,7 +23,7 @@ import (
 // ErrRefused is wrapped by every error of an address that the guard refused: nothing was sent.
 var ErrRefused = errors.New("the address is not public")
 
-// Options are the tunables of a Client. The zero value works.
+// Options configure a Client. The zero value works.
 type Options struct {
 	DialTimeout time.Duration // default 10 s
 	Resolver    *net.Resolver // default the system's
@@ -38,12 +37,12 @@ type Client struct {
 	agent  string
 }
 
-// Numbers of the transports.
+// Limits of the transports.
 const (
 	dialTimeout    = 10 * time.Second
 	tlsTimeout     = 10 * time.Second
-	idleTimeout    = 60 * time.Second // under the 75 s after which common servers close
-	maxIdlePerHost = 64               // calls to one provider at once that reuse connections
+	idleTimeout    = 60 * time.Second // below the 75 s after which common servers close a connection
+	maxIdlePerHost = 64               // idle connections to one provider that are kept
 	maxHeaderBytes = 64 << 10         // of a response
 	maxRedirects   = 5
 )
@@ -68,7 +67,7 @@ func transport(d *net.Dialer) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
-		DisableCompression:     true, // answers pass byte for byte
+		DisableCompression:     true, // answers are passed on byte for byte
 	}
 }
 
@@ -129,9 +128,9 @@ var embedded = []struct {
 	{netip.MustParsePrefix("2002::/16"), 2},     // 6to4
 }
 
-// Public reports whether an address belongs to the public internet: no loopback, private,
-// link-local, shared, multicast, documentation or reserved one, in either family, nor an IPv6
-// address that embeds such an IPv4 one.
+// Public reports whether an address belongs to the public internet. It returns false for loopback, private,
+// link-local, shared, multicast, documentation and reserved addresses of either family, and for IPv6 addresses that
+// embed such an IPv4 address.
 func Public(a netip.Addr) bool {
 	if a.Zone() != "" {
 		return false
@@ -184,8 +183,8 @@ func errRedirects() error {
 	return fault.New(fault.Unavailable, fault.CodeTooManyRedirects, "more than %d redirects", maxRedirects)
 }
 
-// HTTP returns a client of the standard library whose requests go through the guard, redirects
-// included, for libraries that want one.
+// HTTP returns a client of the standard library whose requests, including redirects, go through the guard. It is for
+// libraries that need such a client.
 func (c *Client) HTTP(allow []string, timeout time.Duration) *http.Client {
 	client := c.follow(allow)
 	client.Timeout = timeout

@@ -55,12 +55,12 @@ func TestPrivateAddressIsRefusedAndNeverReached(t *testing.T) {
 	require.Zero(t, reached.Load())
 }
 
-// resolver answers every name with the given addresses in turn: a name that changes its mind.
+// resolver answers every name with the given addresses in turn, like a name whose address changes.
 func resolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
-	t.Cleanup(func() { conn.Close() }) // the test is over
+	t.Cleanup(func() { conn.Close() }) // closes at the end of the test
 	var asked atomic.Int32
 	go func() {
 		buffer := make([]byte, 1500)
@@ -107,7 +107,7 @@ func TestPrivateAddressIsRefusedAtEveryResolution(t *testing.T) {
 	server := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached.Add(1) }))
 	t.Cleanup(server.Close)
 	port := server.URL[strings.LastIndex(server.URL, ":"):]
-	// Public at first (an address that answers nobody), then inside.
+	// The first address is public (but answers nobody), the second internal.
 	c := outbound.New(outbound.Options{Resolver: resolver(t, "240.0.0.1", "127.0.0.1"), DialTimeout: 2 * time.Second})
 	t.Cleanup(c.Close)
 	for range 3 {
@@ -117,7 +117,7 @@ func TestPrivateAddressIsRefusedAtEveryResolution(t *testing.T) {
 	require.Zero(t, reached.Load())
 }
 
-// allowed returns a server, a client and the allowance to reach it.
+// allowed returns a server, a client and the option that allows the server's address.
 func allowed(t *testing.T, h http.HandlerFunc) (string, *outbound.Client, []string) {
 	t.Helper()
 	server := httptest.NewServer(h)

@@ -9,19 +9,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// SourceFault returns the failure of an exchange with an address that a client named, as that client learns it: Invalid,
-// with a code that says what is wrong with the source. Content that is too large is the caller's to report.
+// SourceFault converts an error of an exchange with an address that a client chose to the error that the client gets:
+// Invalid, with a code for the problem of the source. Content that is too large is left to the caller.
 func SourceFault(err error) error {
 	var status StatusError
 	switch {
-	case fault.CodeOf(err) == fault.CodeNameNotAllowed: // answered like a name that does not exist
+	case fault.CodeOf(err) == fault.CodeNameNotAllowed: // the same answer as for a name that does not exist
 		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
 	case fault.CodeOf(err) == fault.CodeAddressNotAllowed:
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported, "this address is not fetched: only public https addresses are")
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnsupported, "the address cannot be fetched: only public https addresses are supported")
 	case errors.As(err, &status):
 		return sourceStatusFault(int(status), err)
 	case errors.Is(err, ErrSlow), errors.Is(err, ErrStalled), errors.Is(err, context.DeadlineExceeded):
-		return fault.Wrap(err, fault.Invalid, fault.CodeSourceTimeout, "the source took too long")
+		return fault.Wrap(err, fault.Invalid, fault.CodeSourceTimeout, "the source did not answer in time")
 	}
 	return fault.Wrap(err, fault.Invalid, fault.CodeSourceUnreachable, "the source cannot be reached")
 }
@@ -40,11 +40,11 @@ func sourceStatusFault(status int, err error) error {
 	case status >= http.StatusInternalServerError:
 		code = fault.CodeSourceServerError
 	}
-	return fault.Wrap(err, fault.Invalid, code, "the source answered %d", status)
+	return fault.Wrap(err, fault.Invalid, code, "the source answered with status %d", status)
 }
 
-// Sources returns what fetches addresses that clients name, within b: Fetch, whose failures, and those of reading the
-// content, are what the client learns. The hosts of allow are reached although they are not public.
+// Sources returns a Fetcher for addresses that clients choose, bounded by b. Its errors, including those of reading
+// the content, are suitable for clients. The hosts in allow may be reached although they are not public.
 func (c *Client) Sources(b Bounds, allow ...string) func(ctx context.Context, address string) (content io.ReadCloser, contentType string, size int64, err error) {
 	b = b.filled()
 	return func(ctx context.Context, address string) (io.ReadCloser, string, int64, error) {
@@ -59,7 +59,7 @@ func (c *Client) Sources(b Bounds, allow ...string) func(ctx context.Context, ad
 // source is the content of a source.
 type source struct {
 	io.ReadCloser
-	ctx    context.Context //nolint:containedctx // of the one fetch that this value is made for
+	ctx    context.Context //nolint:containedctx // the context of the fetch
 	bounds Bounds
 }
 

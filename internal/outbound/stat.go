@@ -19,29 +19,29 @@ import (
 type StatusError int
 
 // Error implements error.
-func (e StatusError) Error() string { return fmt.Sprintf("the server answered %d", int(e)) }
+func (e StatusError) Error() string { return fmt.Sprintf("the server answered with status %d", int(e)) }
 
 func statusFault(status int) error {
-	return fault.Wrap(StatusError(status), fault.Unavailable, fault.CodeFetchStatus, "the server answered %d", status)
+	return fault.Wrap(StatusError(status), fault.Unavailable, fault.CodeFetchStatus, "the server answered with status %d", status)
 }
 
 // Resource describes the content of an address, as its server reports it.
 type Resource struct {
 	URL         string // the final URL, after redirects
 	ContentType string // "" = not said
-	Size        int64  // bytes, -1 = not said
+	Size        int64  // in bytes; -1 = unknown
 	Filename    string // as the server suggests it, else the last part of the path; "" = neither
 }
 
-// statTime bounds a question about an address: nothing but headers is read.
+// statTime bounds a Stat, which reads only headers.
 const statTime = 20 * time.Second
 
-// Stat asks what an address holds without reading it, under the rules of Fetch: by HEAD, and where that is not
-// answered by a GET whose body is left unread.
+// Stat describes the content of an address without reading it, under the rules of Fetch. It uses HEAD and, if the
+// server does not answer HEAD, a GET whose body is not read.
 func (c *Client) Stat(ctx context.Context, address string, allow []string) (Resource, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
-		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	ctx, watch := Watch(ctx, statTime, statTime)
 	defer watch.Stop()
@@ -59,7 +59,7 @@ func (c *Client) Stat(ctx context.Context, address string, allow []string) (Reso
 func (c *Client) ask(ctx context.Context, method, address string, allow []string) (Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "not an address that can be fetched")
+		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")
 	}
 	if method == http.MethodGet {
 		req.Header.Set("Range", "bytes=0-0")

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
-// Scanner looks into the content of a file.
+// Scanner examines the content of a file.
 type Scanner interface {
 	Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error)
 }
@@ -25,7 +25,7 @@ type Scanner interface {
 type Command struct {
 	First   Scanner // scans first; the program does not see a file that First rejects
 	Args    []string
-	Timeout time.Duration // for one file
+	Timeout time.Duration // time limit for one file
 }
 
 // NewCommand returns the scanner that runs a command line, split at spaces.
@@ -76,7 +76,7 @@ func (c Command) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker)
 	}
 }
 
-// prefix keeps the beginning of what is written.
+// prefix keeps the beginning of the written bytes.
 type prefix struct {
 	bytes.Buffer
 	limit int

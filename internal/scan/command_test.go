@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 )
 
-// program is a scanner made of a shell script.
+// program returns a scanner made of a shell script.
 func program(t *testing.T, script string, timeout time.Duration) scan.Command {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "scanner")

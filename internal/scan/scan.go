@@ -1,6 +1,7 @@
-// Package scan looks into stored files: it finds the type of the bytes, measures images and makes their thumbnails. It
-// rejects files that the service cannot handle, such as an image that would exhaust the memory. A file of another type than
-// its upload declared is not rejected, only noted. What becomes of a rejected file is left to others.
+// Package scan examines stored files: it finds the type of the bytes, measures images and makes their thumbnails. It
+// rejects files that the service cannot handle, such as an image that would exhaust the memory. A file whose type
+// differs from the declared type is not rejected, only noted. The handling of rejected files is left to
+// others.
 package scan
 
 import (
@@ -30,7 +31,7 @@ const (
 )
 
 // Content scans stored files.
-type Content struct{ Blobs blob.Store } // where thumbnails go
+type Content struct{ Blobs blob.Store } // the store for thumbnails
 
 // Scan sniffs the type. For an image it also reads the size and makes a thumbnail.
 func (s Content) Scan(ctx context.Context, a asset.Asset, content io.ReadSeeker) (asset.Scan, error) {

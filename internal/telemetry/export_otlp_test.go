@@ -18,7 +18,7 @@ type received struct {
 	body                      []byte
 }
 
-// collector answers as a collector of OTLP over HTTP does: at the paths of the specification, and 404 elsewhere.
+// collector answers like a collector of OTLP over HTTP: at the paths of the specification, and with 404 elsewhere.
 func collector(t *testing.T) (base string, requests <-chan received) {
 	t.Helper()
 	got := make(chan received, 16)
@@ -38,7 +38,7 @@ func collector(t *testing.T) (base string, requests <-chan received) {
 	return server.URL, got
 }
 
-// A collector takes traces at /v1/traces below its base address, with the headers that the standard variables give.
+// A collector receives traces at /v1/traces below its base address, with the headers of the standard variables.
 func TestTracesGoWhereCollectorsTakeThem(t *testing.T) { //nolint:paralleltest // sets variables of the process
 	base, requests := collector(t)
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "X-Tenant=media")

@@ -29,9 +29,9 @@ type Push struct {
 	Log               *slog.Logger
 }
 
-// Run exports what is gathered from the registry, every minute or as OTEL_METRIC_EXPORT_INTERVAL says, until ctx ends, and
-// then once more. OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is stronger than the endpoint in To and is taken as it is. Run fails
-// only for a wrong configuration: exports that fail are logged.
+// Run exports the metrics of the registry, every minute or at OTEL_METRIC_EXPORT_INTERVAL, until ctx ends, and then
+// once more. OTEL_EXPORTER_OTLP_METRICS_ENDPOINT takes precedence over the endpoint in To and is used unchanged. Run
+// fails only for a wrong configuration; failed exports are logged.
 func (p Push) Run(ctx context.Context) error {
 	options, err := p.To.metricOptions()
 	if err != nil {
@@ -47,7 +47,7 @@ func (p Push) Run(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastExport)
 	defer cancel()
 	if err := provider.Shutdown(ctx); err != nil {
-		p.Log.Warn("the last metrics were not exported", "error", err)
+		p.Log.Warn("export of the last metrics failed", "error", err)
 	}
 	return nil
 }
@@ -67,13 +67,13 @@ func (c Collector) metricOptions() (options []otlpmetrichttp.Option, err error) 
 	return options, err
 }
 
-// Collector is where traces and metrics are exported to.
+// Collector is the destination of traces and metrics.
 type Collector struct {
 	Endpoint string // base address
-	Headers  string // name=value comma list, values percent-encoded, when the environment has none; from a file of secrets
+	Headers  string // name=value comma list, values percent-encoded; from a file of secrets; used if the environment has no headers
 }
 
-// address is that of a path below the base address.
+// address returns the address of a path below the base address.
 func (c Collector) address(path string) (string, error) {
 	address, err := url.JoinPath(c.Endpoint, path)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c Collector) address(path string) (string, error) {
 	return address, nil
 }
 
-// headers returns those that the library does not read by itself; nil = none.
+// headers returns the headers that the library does not read by itself, or nil.
 func (c Collector) headers() (map[string]string, error) {
 	const env = "OTEL_EXPORTER_OTLP_HEADERS"
 	if c.Headers == "" || os.Getenv(env) != "" {

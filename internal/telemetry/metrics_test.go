@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/telemetry"
 )
 
-// decoded reads an export as a collector does.
+// decoded reads an export like a collector.
 func decoded(t *testing.T, r received) (resource map[string]string, byName map[string]*metricspb.Metric) {
 	t.Helper()
 	require.Equal(t, "application/x-protobuf", r.contentType)
@@ -37,7 +37,7 @@ func decoded(t *testing.T, r received) (resource map[string]string, byName map[s
 	return resource, byName
 }
 
-// metersOf is a registry like that of a process: with metrics of the service, of Go and of the process.
+// metersOf returns a registry like that of a process: with metrics of the service, of Go and of the process.
 func metersOf() *metrics.Metrics {
 	m := metrics.New()
 	m.Gauge("millrace_watchers", "…", func() float64 { return 7 })
@@ -59,7 +59,7 @@ func push(t *testing.T, p telemetry.Push) (stop func()) {
 	}
 }
 
-// What Prometheus would scrape is what a collector is sent: the same names and the same values.
+// A collector receives the metrics that Prometheus would scrape: the same names and the same values.
 func TestMetricsArePushedAsTheyAreScraped(t *testing.T) { //nolint:paralleltest // sets variables of the process
 	base, requests := collector(t)
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
@@ -68,7 +68,7 @@ func TestMetricsArePushedAsTheyAreScraped(t *testing.T) { //nolint:paralleltest 
 	stop := push(t, telemetry.Push{
 		To: telemetry.Collector{Endpoint: base, Headers: "X-Tenant=media%20team"}, From: m.Gatherer(), Version: "v1.2.3", Instance: "here/1",
 	})
-	r := <-requests // by itself, after the interval
+	r := <-requests // sent after the interval
 	stop()
 	require.Equal(t, "/v1/metrics", r.path)
 	require.Equal(t, "media team", r.header, "the credential may come from a file")
@@ -113,7 +113,7 @@ func TestTheVariableForMetricsAloneIsTakenAsItIs(t *testing.T) { //nolint:parall
 	require.Equal(t, "/elsewhere", (<-requests).path)
 }
 
-// A collector that is away delays nothing: what it missed is in the next export, since counters only grow.
+// A collector that is down delays nothing. The next export contains what it missed, since counters only grow.
 func TestACollectorThatIsAwayIsAskedAgain(t *testing.T) { //nolint:paralleltest // sets variables of the process
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	answers := make(chan int, 1)
@@ -130,7 +130,7 @@ func TestACollectorThatIsAwayIsAskedAgain(t *testing.T) { //nolint:paralleltest 
 		}
 	}))
 	t.Cleanup(server.Close)
-	answers <- http.StatusBadRequest // refused for good: the exporter repeats others by itself
+	answers <- http.StatusBadRequest // refused permanently: the exporter repeats after other errors
 	stop := push(t, telemetry.Push{To: telemetry.Collector{Endpoint: server.URL}, From: metersOf().Gatherer()})
 	select {
 	case <-took:

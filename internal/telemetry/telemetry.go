@@ -36,8 +36,9 @@ type Provider struct{ *sdktrace.TracerProvider }
 // tracesPath is where a collector takes traces, below its base address, as the OpenTelemetry specification says.
 const tracesPath = "v1/traces"
 
-// Start returns a provider that exports to a collector, and makes it the global provider of package otel. A variable for
-// traces alone, such as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, is stronger than the endpoint in to and is taken as it is.
+// Start returns a provider that exports to a collector, and makes it the global provider of package otel. A variable
+// for traces alone, such as OTEL_EXPORTER_OTLP_TRACES_ENDPOINT, takes precedence over the endpoint in to and is used
+// unchanged.
 func Start(ctx context.Context, to Collector, version, instance string) (*Provider, error) {
 	var options []otlptracehttp.Option
 	if os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "" {
@@ -70,8 +71,8 @@ func New(to sdktrace.SpanProcessor, version, instance string) *Provider {
 	)}
 }
 
-// describe returns what is exported with everything: the program, the process, and what OTEL_RESOURCE_ATTRIBUTES adds.
-// The latter wins.
+// describe returns the attributes of all exports: the program, the process, and those in OTEL_RESOURCE_ATTRIBUTES,
+// which take precedence.
 func describe(version, instance string) *resource.Resource {
 	own := []attribute.KeyValue{
 		attribute.String("service.name", "millrace"), attribute.String("service.version", version), attribute.String("service.instance.id", instance),

@@ -30,7 +30,7 @@ func TestATraceHasTheIDOfItsRequest(t *testing.T) {
 	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, httptest.NewRequest("GET", "/api/ws?token=hunter2", nil))
 	require.Equal(t, http.StatusTeapot, rec.Code)
-	_, later := p.Tracer().Start(telemetry.Within(context.Background(), id), "workflow") // as a relay has it, after the request
+	_, later := p.Tracer().Start(telemetry.Within(context.Background(), id), "workflow") // as in a relay, after the request
 	later.End()
 
 	spans := seen.Ended()
@@ -49,8 +49,8 @@ func TestWebSocketsPassThrough(t *testing.T) {
 		var up websocket.Upgrader
 		c, err := up.Upgrade(w, r, nil)
 		if err == nil {
-			c.WriteMessage(websocket.TextMessage, []byte("hello")) // the other side tells
-			c.Close()                                              // as above
+			c.WriteMessage(websocket.TextMessage, []byte("hello")) // the other side checks it
+			c.Close()                                              // the other side notices it
 		}
 	})))
 	defer server.Close()

@@ -1,6 +1,7 @@
 //go:build unix
 
-// Package authority gives tests a certificate authority of their own, and replaces files as those who rotate secrets do.
+// Package authority gives tests a certificate authority of their own, and replaces files as an operator does who
+// rotates secrets.
 package authority
 
 import (
@@ -19,7 +20,7 @@ import (
 	"time"
 )
 
-// Authority is a CA of a test.
+// Authority is the certificate authority of a test.
 type Authority struct {
 	PEM  []byte // its certificate
 	cert *x509.Certificate
@@ -45,14 +46,15 @@ func New(t testing.TB) *Authority {
 	return &Authority{PEM: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), cert: cert, key: key}
 }
 
-// Pool returns the CA as those who trust it have it.
+// Pool returns the certificate pool of clients that trust the CA.
 func (a *Authority) Pool() *x509.CertPool {
 	pool := x509.NewCertPool()
 	pool.AddCert(a.cert)
 	return pool
 }
 
-// Issue signs a certificate of a name, or of an IP address, that ends at a time, and returns it and its key in PEM.
+// Issue signs a certificate for a name or an IP address that expires at a time. It returns the certificate and its
+// key in PEM.
 func (a *Authority) Issue(t testing.TB, name string, until time.Time) (cert, key []byte) {
 	t.Helper()
 	private := newKey(t)
@@ -76,7 +78,7 @@ func (a *Authority) Issue(t testing.TB, name string, until time.Time) (cert, key
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: raw}), pem.EncodeToMemory(&pem.Block{Type: "EC PRIVATE KEY", Bytes: der})
 }
 
-// Pair is Issue for a server of this process.
+// Pair issues a certificate for a server of this process.
 func (a *Authority) Pair(t testing.TB, name string, until time.Time) tls.Certificate {
 	t.Helper()
 	pair, err := tls.X509KeyPair(a.Issue(t, name, until))
@@ -86,7 +88,8 @@ func (a *Authority) Pair(t testing.TB, name string, until time.Time) tls.Certifi
 	return pair
 }
 
-// WriteFile replaces a file as those who rotate secrets do, by renaming another over it, and returns its path.
+// WriteFile replaces a file by renaming another file over it, as an operator does who rotates secrets, and returns
+// its path.
 func WriteFile(t testing.TB, path string, content []byte) string {
 	t.Helper()
 	fresh := path + ".new"

@@ -30,7 +30,7 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 		r.Tiers = limits(func(string) call.Limits {
 			return call.Limits{Enabled: c.enabled, Steps: []call.Step{{Concurrent: 5}}, Access: c.access}
 		})
-		r.Credits = funded(false) // what an account may use is asked before what it can pay
+		r.Credits = funded(false) // rights are checked before credit
 		if c.errorType != call.NotEnabled {
 			r.Credits = funded(true)
 		}
@@ -44,7 +44,7 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 		require.Equal(t, c.errorType, refusal.Type, name)
 		require.NotContains(t, refusal.Detail, "did you mean", name)
 		inv.RequestID = uuid.NewString()
-		_, err = r.RunNode(t.Context(), inv) // a partner node of a job brings no identity of its own
+		_, err = r.RunNode(t.Context(), inv) // a partner node of a job has no identity of its own
 		require.Equal(t, refusal.Type, refused(t, err).Type, name)
 		inv.RequestID = uuid.NewString()
 		_, err = r.Enqueue(t.Context(), inv)
@@ -53,8 +53,8 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 	require.Empty(t, r.sim.Charges())
 }
 
-// An account whose subscription has lapsed runs nothing new, as a caller and within its jobs (W-63: by this
-// type a node fails with InactiveSubscriptionError), and still gets what was paid for.
+// An account whose subscription has lapsed cannot start calls, neither as a caller nor within its jobs (W-63: the
+// type of the refusal makes a node fail with InactiveSubscriptionError). It still gets results that were paid for.
 func TestInactiveAccountRunsNothing(t *testing.T) {
 	t.Parallel()
 	var lapsed atomic.Bool

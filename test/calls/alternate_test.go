@@ -48,7 +48,7 @@ func TestAnotherServerServesTranslatedOrVerbatim(t *testing.T) {
 	require.Equal(t, 400, statusOf(refused(t, err)))
 }
 
-// said is what the mirror was sent.
+// said is the request that the mirror received.
 func (r *routed) said(t *testing.T, res *call.Result) string {
 	t.Helper()
 	var answer struct{ Said json.RawMessage }
@@ -116,9 +116,9 @@ func TestFallbackOnlyForUnprocessedCalls(t *testing.T) {
 		fallback bool
 		status   int
 	}{
-		"busy": {true, 200}, "unpaid": {true, 200}, // turned away at the door
-		"policy": {false, 400}, "invalid": {false, 400}, // the request's own fault, whoever serves it
-		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502}, "truncate": {false, 502}, // it may have run
+		"busy": {true, 200}, "unpaid": {true, 200}, // refused before the provider did anything
+		"policy": {false, 400}, "invalid": {false, 400}, // the request is at fault at every server
+		"error": {false, 502}, "down": {false, 503}, "drop": {false, 502}, "broken": {false, 502}, "truncate": {false, 502}, // the generation may have run
 	} {
 		body := `{"prompt":"` + fault + ` [sim:` + fault + `@sim]","number":11}`
 		res, err := r.through(t, "sim/echo", fault, body, call.Options{Fallback: true})

@@ -40,7 +40,8 @@ func answeredAndReplayed(t *testing.T, together bool) {
 	}
 }
 
-// A call that ends before this process has found the end of the log is answered, and not at its deadline only.
+// A call that ends before this process has found the end of the log is answered at once, and not only at its
+// deadline.
 func TestACallThatEndsBeforeTheLogIsFollowedIsAnswered(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
@@ -191,13 +192,13 @@ func TestDeadlineAnswerAsksToRetryOnlyWithAHandle(t *testing.T) { // R-48, R-70
 	close(s.provider.gate("c"))
 }
 
-// The answer of a provider with links of its own is given again for five minutes after its delivery, since the connection may
-// have broken just behind the last byte; then the key is used up.
+// An answer with the provider's own links is repeated for five minutes after its delivery, since the connection may
+// have broken before the client read the last byte. After that, the key is used up.
 func TestAnswerWithLinksIsGivenAgainForSomeMinutes(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
 	s.work(t)
-	for range 2 { // until it was delivered, it can be collected
+	for range 2 { // the answer can be collected until it was delivered
 		res, err := s.Run(t.Context(), invocation("a", "k", "link x"))
 		require.NoError(t, err)
 		defer func() { require.NoError(t, res.Delivered(context.WithoutCancel(t.Context()))) }()
@@ -278,7 +279,7 @@ func TestConcurrencyAndSpendGates(t *testing.T) { // R-76 to R-81
 func TestRateWindows(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, limits(func(string) call.Limits {
-		const years = 20 * 365 * 24 * time.Hour // so that the test runs into no new window
+		const years = 20 * 365 * 24 * time.Hour // keeps the test within one window
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Windows: []call.Window{{Name: "day", Length: years, Calls: 2}}}
 	}))
 	s.work(t)
@@ -373,7 +374,7 @@ func TestWaitingCallTimesOut(t *testing.T) {
 	s := newDeployment(t, limits(func(string) call.Limits {
 		return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 2, QueueFor: time.Millisecond}
 	}))
-	_, err := s.Enqueue(t.Context(), invocation("a", "", "fast x")) // nobody works: it keeps the place
+	_, err := s.Enqueue(t.Context(), invocation("a", "", "fast x")) // no worker runs, so the call keeps its slot
 	require.NoError(t, err)
 	q, err := s.Enqueue(t.Context(), invocation("a", "", "fast y"))
 	require.NoError(t, err)
@@ -389,7 +390,7 @@ func TestWaitingCallTimesOut(t *testing.T) {
 	require.Equal(t, call.QueueTimeout, r.Type)
 }
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 5 * time.Minute
 
 // until polls a condition.
@@ -413,7 +414,7 @@ func (s *deployment) awaitEnd(t *testing.T, account string, id call.ID) {
 	s.awaitState(t, account, id, func(c call.Call) bool { return c.State.Final() })
 }
 
-// awaitState reads a call until it is as wanted.
+// awaitState polls a call until it is in the wanted state.
 func (s *deployment) awaitState(t *testing.T, account string, id call.ID, wanted func(call.Call) bool) {
 	t.Helper()
 	deadline := time.After(patience)

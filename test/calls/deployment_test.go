@@ -24,16 +24,16 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// counter counts what it is asked to do. The first word of a body says how it behaves, the second
-// names the request: "fast a", "async b", "refuse c", "gate d" (answers when let go).
+// counter is a provider that counts its requests. The first word of a body selects the behaviour, the second names
+// the request: "fast a", "async b", "refuse c", "gate d" (answers when released).
 type counter struct {
 	*httptest.Server
-	mu       sync.Mutex // guards all below
+	mu       sync.Mutex // guards the fields below
 	charged  map[string]int
 	polls    map[string]int
 	canceled map[string]bool
 	begun    chan string              // names of gated requests, as they arrive
-	gates    map[string]chan struct{} // closed to let a gated request go
+	gates    map[string]chan struct{} // closed to release a gated request
 }
 
 func newProvider(t *testing.T) *counter {
@@ -130,7 +130,7 @@ func (p *counter) count(name string) int {
 	return p.charged[name]
 }
 
-// deployment is a deployment: this process is its API, workers are processes of their own or in here.
+// deployment is a deployment. This process is its API; workers are separate processes or run in this one.
 type deployment struct {
 	*parts
 	*call.Service
@@ -139,7 +139,7 @@ type deployment struct {
 	watch    *call.Watch
 }
 
-// funded is every account's credit.
+// funded is the credit of every account.
 type funded bool
 
 func (f funded) Funded(context.Context, string) (bool, error) { return bool(f), nil }
@@ -181,18 +181,18 @@ func newDeployment(t *testing.T, tiers call.Tiers) *deployment {
 		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Notify: s.relay.Notify,
 		Watch: s.watch, Deadline: patience, Log: s.log,
 	})
-	_, err = tail.Settled(t.Context()) // the watch begins where the log ends now
+	_, err = tail.Settled(t.Context()) // the watch begins at the present end of the log
 	require.NoError(t, err)
 	return s
 }
 
-// work runs a worker within this process, and has the API of this process send by itself.
+// work runs a worker within this process, and lets the API of this process send calls itself.
 func (s *deployment) work(t *testing.T) {
 	t.Helper()
 	s.workInProcess(t, true)
 }
 
-// workInProcess runs a worker within this process; calls go out from the API itself, or by their workflows.
+// workInProcess runs a worker within this process. Calls are sent by the API or by their workflows.
 func (s *deployment) workInProcess(t *testing.T, together bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -229,7 +229,7 @@ func read(t testing.TB, res *call.Result) string {
 	return string(raw)
 }
 
-// refused returns the refusal that err is.
+// refused returns err as a refusal.
 func refused(t *testing.T, err error) *call.Refusal {
 	t.Helper()
 	var r *call.Refusal
@@ -246,5 +246,5 @@ func again(err error) bool {
 	return r.RetryAfter > 0
 }
 
-// statusOf is the HTTP status with which the router answers a refusal.
+// statusOf returns the HTTP status with which the router answers a refusal.
 func statusOf(r *call.Refusal) int { return router.Status(r) }

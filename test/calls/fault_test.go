@@ -18,18 +18,18 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// flaky fails now and then, before or after it did what it was asked to.
+// flaky fails at random, before or after an operation.
 func flaky[T any](do func() (T, error)) (T, error) {
 	var none T
 	away := fault.New(fault.Unavailable, "", "away for a moment")
-	switch rand.IntN(5) { // a test's dice
+	switch rand.IntN(5) { // randomness of a test
 	case 0:
 		return none, away
 	case 1:
 		if _, err := do(); err != nil {
 			return none, err
 		}
-		return none, away // done, and nobody heard of it
+		return none, away // done, but the result is lost
 	}
 	return do()
 }
@@ -50,8 +50,8 @@ func (f flakyEvents) Append(ctx context.Context, a eventlog.Append) ([]eventlog.
 	return flaky(func() ([]eventlog.Recorded, error) { return f.Store.Append(ctx, a) })
 }
 
-// TestFailuresAtEveryStepOfACall has every step of a call's way fail on its own: before the event,
-// between event and wire, between wire and answer, behind the answer. What the provider answered arrives.
+// TestFailuresAtEveryStepOfACall makes each step of a call fail on its own: before the event, between event and
+// request, between request and answer, and after the answer. The caller gets the provider's answer.
 func TestFailuresAtEveryStepOfACall(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
@@ -88,7 +88,7 @@ func TestFailuresAtEveryStepOfACall(t *testing.T) { // R-73
 					<-time.After(20 * time.Millisecond)
 				case how == "refuse" && r.Type == call.PolicyViolation:
 					return
-				case r.Type == call.InternalError: // the announcement was recorded, nothing was sent, and nobody can tell
+				case r.Type == call.InternalError: // the event was recorded and nothing was sent, but this cannot be known
 					unknown <- name
 					return
 				default:

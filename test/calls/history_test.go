@@ -23,8 +23,8 @@ import (
 
 var record = flag.Bool("record", false, "record the workflow histories that the replay tests use")
 
-// Calls of every kind; their histories replay here at once, and in package workflows for as long as
-// they are kept.
+// Calls of every kind. Their histories are replayed here at once, and by package workflows for as long as they are
+// kept.
 func TestHistoriesOfRealCallsReplay(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
@@ -44,7 +44,7 @@ func TestHistoriesOfRealCallsReplay(t *testing.T) {
 		require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(silent{}, file), name)
 		changed := worker.NewWorkflowReplayer()
 		changed.RegisterWorkflowWithOptions(func(ctx workflow.Context, p workflows.RunModelParams) error {
-			if err := workflow.Sleep(ctx, 1); err != nil { // what the recorded code did not do
+			if err := workflow.Sleep(ctx, 1); err != nil { // a step that the recorded code did not have
 				return err
 			}
 			return workflows.RunModel(ctx, p)
@@ -57,7 +57,7 @@ func TestHistoriesOfRealCallsReplay(t *testing.T) {
 func (s *deployment) ended(t *testing.T, body string) call.ID {
 	t.Helper()
 	inv := invocation("a", "", body)
-	_, _ = s.Run(t.Context(), inv) // some of them end badly, as they should
+	_, _ = s.Run(t.Context(), inv) // some of them fail on purpose
 	return call.ID(inv.RequestID)
 }
 
@@ -72,10 +72,10 @@ func (s *deployment) canceledCall(t *testing.T, body string) call.ID {
 	return q.Call
 }
 
-// export saves the history of a call's workflow once that is closed.
+// export saves the history of a call's workflow when the workflow is closed.
 func (s *deployment) export(t *testing.T, id call.ID, file string) {
 	t.Helper()
-	var ended *temporal.WorkflowExecutionError // as the call did, unless it succeeded
+	var ended *temporal.WorkflowExecutionError // the workflow fails with the call
 	if err := s.client.GetWorkflow(t.Context(), id.WorkflowID(1), "").Get(t.Context(), nil); !errors.As(err, &ended) {
 		require.NoError(t, err)
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-// A call that waits for its provider holds none of its input in memory: what is counted as returned is.
+// A call that waits for its provider keeps no input in memory, and its part of the memory budget is really free.
 func TestWaitingCallKeepsNoInputInMemory(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
@@ -42,7 +42,7 @@ func TestWaitingCallKeepsNoInputInMemory(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-// large is an invocation with an input of 8 MiB: gone is closed when nothing refers to it any more.
+// large returns an invocation with an input of 8 MiB. gone is closed when the input is no longer referenced.
 func large(kept, gone chan struct{}) call.Invocation {
 	inv := invocation("a", "", "gate large "+strings.Repeat("x", 8<<20))
 	runtime.AddCleanup(&inv.Body[0], func(c chan struct{}) { close(c) }, gone)
@@ -50,7 +50,7 @@ func large(kept, gone chan struct{}) call.Invocation {
 	return inv
 }
 
-// names are those of all requests so far.
+// names returns the names of all requests so far.
 func (p *counter) names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -10,12 +10,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 )
 
-// onePlace are the limits of an account with a single call in flight.
+// onePlace holds the limits of an account with a single call in flight.
 var onePlace = limits(func(string) call.Limits {
 	return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 1}}, Backlog: 10, QueueFor: time.Hour}
 })
 
-// awaitQueued waits until so many calls are queued.
+// awaitQueued waits until the given number of calls is queued.
 func (s *deployment) awaitQueued(t *testing.T, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -25,7 +25,7 @@ func (s *deployment) awaitQueued(t *testing.T, n int) {
 	}, patience, 10*time.Millisecond)
 }
 
-// full takes the only place of account a with the call x, and queues the call b behind it.
+// full occupies the only slot of account a with the call x, and queues the call b after it.
 func (s *deployment) full(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{"x", "b"} {
@@ -36,15 +36,15 @@ func (s *deployment) full(t *testing.T) {
 	s.awaitQueued(t, 1)
 }
 
-// ofNode is the invocation of a node of a job that runs.
+// ofNode returns the invocation of a node of a running job.
 func ofNode(body string) call.Invocation {
 	inv := invocation("a", "node", body)
 	inv.For = &call.JobRun{Job: string(call.NewID()), Run: 1}
 	return inv
 }
 
-// Every place that comes free is given to the queue. A node that is not in it would wait for as long as requests are
-// queued, and keep the slot of its job. Its call is before them: its job has begun.
+// Every slot that becomes free is given to the queue. A node outside the queue would wait as long as requests are
+// queued, and occupy the slot of its job. Therefore its call precedes them: its job has begun.
 func TestACallOfANodePassesTheQueuedRequests(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, onePlace)
@@ -71,8 +71,8 @@ func TestACallOfANodePassesTheQueuedRequests(t *testing.T) {
 	close(s.provider.gate("c"))
 }
 
-// A node whose worker dies, or stops, while its call is queued finds the same call again; nothing is recorded about the
-// call before it is admitted.
+// If a worker dies or stops while the call of its node is queued, the node finds the same call again. No event is
+// recorded before the call is admitted.
 func TestAQueuedCallOfANodeIsFoundAgain(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, onePlace)
@@ -126,7 +126,7 @@ func TestQueuedCallsOfAnEndedJobAreCanceled(t *testing.T) {
 			s.awaitQueued(t, 1)
 		}
 	}
-	s.awaitQueued(t, 2) // that of m, whose job holds no slot: the sweep finds it
+	s.awaitQueued(t, 2) // the call of m, whose job has no slot: the sweep finds it
 	sweeper := s.sweeper()
 	sweeper.Tiers = onePlace
 	require.NoError(t, sweeper.Sweep(t.Context()))

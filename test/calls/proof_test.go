@@ -16,13 +16,13 @@ import (
 
 const (
 	proofKeys    = 500
-	proofCallers = 4 // at once for each key: two thousand calls in all, and their retries
+	proofCallers = 4 // concurrent callers of each key: two thousand calls in all, and their retries
 	proofWorkers = 2
 	proofKills   = 12
 )
 
-// TestOneChargeForAKeyWhateverCrashes fires concurrent calls with the same keys at a provider that
-// counts, while the processes that dispatch them are killed and started again.
+// TestOneChargeForAKeyWhateverCrashes sends concurrent calls with the same keys to a counting provider, while the
+// processes that dispatch them are killed and restarted.
 func TestOneChargeForAKeyWhateverCrashes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute: processes that died are given up after seconds")
@@ -40,7 +40,7 @@ func TestOneChargeForAKeyWhateverCrashes(t *testing.T) { // R-73
 	}()
 	outcomes := make([]*outcome, proofKeys)
 	var callers sync.WaitGroup
-	sem := make(chan struct{}, 64) // connections at once: the machine is small
+	sem := make(chan struct{}, 64) // bounds the concurrent connections of a small machine
 	for i := range proofKeys {
 		outcomes[i] = &outcome{name: fmt.Sprintf("k%d", i), how: []string{"slow", "async", "fast"}[i%3]}
 		for range proofCallers {
@@ -93,7 +93,7 @@ func (s *deployment) crash(t *testing.T, stop <-chan struct{}) int {
 	}
 }
 
-// outcome gathers what the callers of one key were answered.
+// outcome collects the answers to the callers of one key.
 type outcome struct {
 	name, how string
 	mu        sync.Mutex // guards all below
@@ -101,7 +101,8 @@ type outcome struct {
 	refusals  []*call.Refusal
 }
 
-// callUntilAnswered calls as a client does: again with the same key while the answer says so, hanging up now and then.
+// callUntilAnswered calls like a client: it repeats a call with the same key while the answer asks for it, and hangs
+// up now and then.
 func (s *deployment) callUntilAnswered(t *testing.T, o *outcome) {
 	for {
 		ctx, hangUp := context.WithTimeout(t.Context(), time.Duration(1+rand.IntN(20_000))*time.Millisecond) // a caller's patience
@@ -127,7 +128,7 @@ func (s *deployment) callUntilAnswered(t *testing.T, o *outcome) {
 	}
 }
 
-// check requires that the callers of a key were answered one thing, and that it is what the log holds.
+// check requires that all callers of a key got the same answer, and that the log has this answer.
 func (o *outcome) check(t *testing.T, s *deployment) (answered, unknown int) {
 	t.Helper()
 	require.Len(t, o.answers, proofCallers-len(o.refusals), o.name)

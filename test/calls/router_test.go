@@ -34,7 +34,7 @@ import (
 	"github.com/millrace-dev/millrace/worker"
 )
 
-// credential is what every provider is shown; nothing that comes out may contain it.
+// credential is the credential for every provider; no output may contain it.
 const credential = "s3cr3t-credential-of-the-operator"
 
 // logs is a log that several goroutines write.
@@ -68,7 +68,7 @@ func newRouted(t *testing.T) *routed {
 	return newRoutedAt(t, nil)
 }
 
-// newRoutedAt is newRouted with some providers at addresses of their own.
+// newRoutedAt returns a routed deployment with some providers at addresses of their own.
 func newRoutedAt(t *testing.T, elsewhere map[string]string) *routed {
 	t.Helper()
 	r := &routed{deployment: newDeployment(t, openTiers), sim: sim.New(sim.Options{Delay: 20 * time.Millisecond}), log: &logs{}}
@@ -176,7 +176,7 @@ func TestMisbehavingProviders(t *testing.T) { // R-48, R-51, R-52
 	for fault, want := range map[string]struct {
 		status    int
 		errorType string
-		key       int // what the key answers then
+		key       int // the status of the next answer under the key
 	}{
 		"policy": {400, call.PolicyViolation, 400}, "error": {502, call.ProviderError, 502}, "drop": {502, call.ProviderError, 409},
 		"broken": {502, call.ProviderError, 502}, "html": {502, call.ProviderError, 502},

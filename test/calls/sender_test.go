@@ -13,8 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// dying is a process that accepts and sends calls, and dies before it records what came of one: what
-// it does on the wire nobody hears of.
+// dying is a process that accepts and sends calls, and dies before it records the outcome of a call: nobody sees its
+// requests.
 type dying struct{ *modelcall.Activities }
 
 func (d dying) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
@@ -33,7 +33,7 @@ func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) { // R-
 	t.Parallel()
 	s := newDeployment(t, openTiers)
 	gone := s.place.models(s.parts)
-	gone.SetAlive(true) // and it never gave a sign of life
+	gone.SetAlive(true) // and it never sent a heartbeat
 	s.Sender = dying{gone}
 	s.workInProcess(t, false)
 	_, err := s.Run(t.Context(), invocation("a", "k", "fast x"))
@@ -49,7 +49,7 @@ func TestAProcessThatDiesAsItAcceptsLeavesAnUnknownOutcome(t *testing.T) { // R-
 	require.Zero(t, inFlight)
 }
 
-// unsure records calls and says that it could not tell.
+// unsure records calls, but reports that the outcome is unknown.
 type unsure struct{ call.Store }
 
 func (u unsure) Accept(ctx context.Context, n call.NewCall) (call.Admission, error) {
@@ -64,7 +64,7 @@ func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	s := newDeployment(t, openTiers)
 	s.work(t)
 	inv := invocation("a", "k", "fast x")
-	_, err := s.Run(t.Context(), inv) // until the worker beats, workflows send
+	_, err := s.Run(t.Context(), inv) // until the worker's heartbeat arrives, workflows send
 	require.NoError(t, err)
 	store := s.Store
 	s.Store = unsure{store}
@@ -79,8 +79,8 @@ func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	require.Equal(t, 1, s.provider.count("y"))
 }
 
-// late records a call after its caller was answered that the outcome is not known: the database commits what it was sent,
-// also when the connection is gone.
+// late records a call after its caller was told that the outcome is unknown: the database may commit statements of a
+// broken connection.
 type late struct {
 	call.Store
 	after <-chan struct{}
@@ -96,7 +96,7 @@ func (l late) Accept(ctx context.Context, n call.NewCall) (call.Admission, error
 	return call.Admission{}, fault.New(fault.Unavailable, "", "the connection broke at the commit")
 }
 
-// watched tells when a call was looked for and was not there.
+// watched signals when a call was looked up and not found.
 type watched struct {
 	modelcall.Calls
 	missed func()
@@ -136,7 +136,7 @@ func TestCallRecordedAfterTheCheckIsDiscarded(t *testing.T) {
 	require.Equal(t, 1, s.provider.count("x"))
 }
 
-// broken is a provider whose answer trips us up.
+// broken is a provider whose answer causes a panic.
 type broken struct{ call.Provider }
 
 func (broken) Dispatch(context.Context, call.Conversation, io.Writer) (call.Exchange, error) {
@@ -158,8 +158,8 @@ func TestPanicWhileReadingAnAnswerEndsOneCallOnly(t *testing.T) {
 	require.Equal(t, 409, statusOf(refused(t, err)), "nobody knows what became of it")
 }
 
-// leaving is a store of calls whose caller leaves once the first call is about to be recorded, and is given up by whoever
-// gives up what it does.
+// leaving is a store of calls whose caller disconnects when the first call is about to be recorded. The store fails
+// if the caller's context cancels it.
 type leaving struct {
 	call.Store
 	leave context.CancelFunc
@@ -170,12 +170,13 @@ func (l leaving) Accept(ctx context.Context, n call.NewCall) (call.Admission, er
 	return l.Store.Accept(ctx, n)
 }
 
-// A caller that leaves while its call is being recorded is answered by its key: the call is sent, and once only.
+// If a caller disconnects while its call is being recorded, the call is sent exactly once, and its key gives the
+// answer.
 func TestCallWhoseCallerLeavesWhileItIsRecordedIsSent(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
 	s.work(t)
-	_, err := s.Run(t.Context(), invocation("a", "", "fast x")) // until the worker beats, workflows send
+	_, err := s.Run(t.Context(), invocation("a", "", "fast x")) // until the worker's heartbeat arrives, workflows send
 	require.NoError(t, err)
 	store := s.Store
 	ctx, leave := context.WithCancel(t.Context())

@@ -51,10 +51,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// place is where the parts of one deployment are.
+// place holds the addresses of the parts of one deployment.
 type place struct{ DSN, Temporal, Namespace, Blobs, Provider string }
 
-// parts are what every process of the deployment opens.
+// parts are opened by every process of the deployment.
 type parts struct {
 	pool   *pgxpool.Pool
 	types  *eventlog.Registry
@@ -131,7 +131,7 @@ func (p place) worker(s *parts, models *modelcall.Activities) *worker.ModelWorke
 	return worker.NewModels(s.client, models, s.calls, s.log, worker.ModelOptions{TaskQueue: "test"})
 }
 
-// runWorker is a worker process until it is killed.
+// runWorker runs a worker process until it is killed.
 func runWorker(text string) error {
 	ctx := context.Background()
 	var p place
@@ -147,22 +147,22 @@ func runWorker(text string) error {
 	return p.worker(s, p.models(s)).Run(ctx)
 }
 
-// spawn starts a worker process; kill ends it as a crash does.
+// spawn starts a worker process; kill kills it.
 func (p place) spawn(t *testing.T) (kill func()) {
 	t.Helper()
 	raw, err := json.Marshal(p)
 	require.NoError(t, err)
-	cmd := exec.Command(os.Args[0]) // this very program
+	cmd := exec.Command(os.Args[0]) // this test program
 	cmd.Env = append(os.Environ(), workerEnv+"="+string(raw))
 	cmd.Stderr = os.Stderr
 	require.NoError(t, cmd.Start())
 	return func() {
-		_ = cmd.Process.Kill() // one that could not start is gone already; the others do its work
+		_ = cmd.Process.Kill() // a worker that could not start has ended already
 		_ = cmd.Wait()
 	}
 }
 
-// wire is the provider's protocol: POST /run answers, or gives a handle to GET /run/{handle}.
+// wire is the provider's protocol: POST /run answers, or returns a handle for GET /run/{handle}.
 type wire struct{ base string }
 
 func (w wire) Dispatch(ctx context.Context, c call.Conversation, sink io.Writer) (call.Exchange, error) {
@@ -224,7 +224,7 @@ func exchange(req *http.Request, sink io.Writer) (call.Exchange, error) {
 	}
 }
 
-// price is what a call of the test's provider costs, in USD millionths.
+// price is the price of a call of the test's provider, in USD millionths.
 const price = 40_000
 
 type noHosts struct{}
@@ -233,7 +233,7 @@ func (noHosts) Host(_ context.Context, c call.Call) (call.HostedV1, error) {
 	return call.HostedV1{Answer: *c.Answer}, nil
 }
 
-// limits are a function as call.Tiers.
+// limits is a function that implements call.Tiers.
 type limits func(account string) call.Limits
 
 func (l limits) CallLimits(_ context.Context, account string) (call.Limits, error) {

@@ -17,26 +17,26 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// deployment is a running service and the parts of it that can be broken.
+// deployment is a running service and the parts that can be broken.
 type deployment struct {
 	name     string
 	client   *load.Client
 	provider *load.Provider
 	parts    []part
-	roles    []*process // started again when they end
+	roles    []*process // restarted when they end
 	run      *run
 	env      []string
 	closers  []func()
 }
 
-// part is something that can be killed, or stopped for a while.
+// part is a process, or several, that can be killed or stopped for a while.
 type part struct {
 	name string
-	pids func() []int // now; everything below them is stopped with them
+	pids func() []int // present process ids; their descendants are stopped with them
 	kill func()       // nil = SIGKILL to the pids
 }
 
-// temporalBinary is where the Makefile puts the local Temporal server.
+// temporalBinary is the path of the local Temporal server that the Makefile builds.
 const temporalBinary = "bin/millrace-temporal"
 
 func (d *deployment) close() {
@@ -45,7 +45,7 @@ func (d *deployment) close() {
 	}
 }
 
-// prepare makes what both modes have: a provider, addresses and the environment of the program.
+// prepare makes the parts of both modes: a provider, addresses and the environment of the program.
 func prepare(r *run, name, dir string) (*deployment, string, error) {
 	addr, err := ports.Address()
 	if err != nil {
@@ -70,7 +70,7 @@ func prepare(r *run, name, dir string) (*deployment, string, error) {
 	return d, addr, nil
 }
 
-// startLocal starts local mode: one process with all roles, and the private servers below it.
+// startLocal starts local mode: one process with all roles, and its private servers.
 func startLocal(_ context.Context, r *run, dir string) (*deployment, error) {
 	d, addr, err := prepare(r, "local", dir)
 	if err != nil {
@@ -100,7 +100,7 @@ func startLocal(_ context.Context, r *run, dir string) (*deployment, error) {
 	return d, service.start()
 }
 
-// startSeparate starts each role as a process of its own, on servers that this process looks after.
+// startSeparate starts each role as a separate process, on servers that this process supervises.
 func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error) {
 	d, addr, err := prepare(r, "separate", dir)
 	if err != nil {
@@ -142,7 +142,7 @@ func startSeparate(ctx context.Context, r *run, dir string) (*deployment, error)
 	return d, nil
 }
 
-// role describes a process of the program that is started again whenever it ends.
+// role returns a process of the program that is restarted whenever it ends.
 func (d *deployment) role(log string, args ...string) *process {
 	p := &process{binary: d.run.binary, args: args, env: d.env, log: log, report: d.run.log}
 	d.roles = append(d.roles, p)
@@ -159,7 +159,7 @@ func (d *deployment) partOf(name string, processes ...*process) part {
 	}}
 }
 
-// checkViews runs the program's own comparison of every view with its rebuild.
+// checkViews runs the program's comparison of every view with its rebuild.
 func (d *deployment) checkViews(ctx context.Context) error {
 	out, err := d.command(ctx, "views", "rebuild", "--check")
 	if err != nil {

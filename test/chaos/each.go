@@ -11,8 +11,9 @@ import (
 	"github.com/millrace-dev/millrace/test/load"
 )
 
-// killEach kills every part so many times on a service that runs a single job, and reports how long it took until a new job
-// completed and until the interrupted one went on. It tells what a fault costs by itself; breakThings tells what it costs under load.
+// killEach kills every part the given number of times while the service runs a single job, and reports how long it
+// took until a new job completed and until the interrupted job continued. It measures the cost of a fault alone;
+// breakThings measures it under load.
 func (r *run) killEach(ctx context.Context, d *deployment, report *report, times int) error {
 	for _, p := range d.parts {
 		for n := range times {
@@ -24,13 +25,13 @@ func (r *run) killEach(ctx context.Context, d *deployment, report *report, times
 	return nil
 }
 
-// killOnce kills a part in the middle of a job. A fault that is not recovered from is noted, and no error.
+// killOnce kills a part in the middle of a job. A fault without recovery is recorded and not returned as an error.
 func (r *run) killOnce(ctx context.Context, d *deployment, p part, report *report, prefix string) error {
 	interrupted, err := d.untilRunning(ctx, prefix)
 	if err != nil {
 		return err
 	}
-	if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longNode)))) { // anywhere in a node
+	if !load.Pause(ctx, time.Duration(r.random.Int64N(int64(longNode)))) { // at any moment of a node
 		return ctx.Err()
 	}
 	began := time.Now()
@@ -58,7 +59,7 @@ func (r *run) note(report *report, f fault, took, queued time.Duration, err erro
 	r.log.Info("fault", "what", f.String(), "recovered_in", took.Round(10*time.Millisecond), "queued", queued, "error", err)
 }
 
-// longNode is about how long a node of the job to interrupt takes.
+// longNode is the approximate run time of a node of the job to interrupt.
 const longNode = time.Second
 
 // untilRunning submits the job to interrupt and returns when it runs.

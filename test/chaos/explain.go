@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// slowRecovery is how long a recovery may take before the run notes what it waits for.
+// slowRecovery is the time after which the run logs why a recovery takes long.
 const slowRecovery = 10 * time.Second
 
-// explain logs what the program says about a job whose recovery is slow, and which jobs have the slots meanwhile.
+// explain logs the program's report about a job with a slow recovery, and the jobs that have the slots.
 func (d *deployment) explain(ctx context.Context, id string) {
 	for _, args := range [][]string{{"jobs", "list", "--status", "running"}, {"jobs", "list", "--status", "queued"}, {"jobs", "timeline", id}, {"jobs", "events", id}} {
 		out, err := d.command(ctx, args...)

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/test/load"
 )
 
-// fault is one way of breaking one part.
+// fault is one way to break one part.
 type fault struct {
 	mode, verb, part string
 }
@@ -20,11 +20,12 @@ type fault struct {
 func (f fault) String() string { return f.mode + ": " + f.verb + " " + f.part }
 
 const (
-	// longestStop is how long a part stands still at most: longer than the heartbeat timeout of an activity.
+	// longestStop bounds the time for which a part is stopped. It is longer than the heartbeat timeout of an
+	// activity.
 	longestStop = 14 * time.Second
-	// longestPause is how long the service is left alone at most between a recovery and the next fault.
+	// longestPause bounds the time between a recovery and the next fault.
 	longestPause = 3 * time.Second
-	// recoverWithin is how long the service may take to run a new job after a fault.
+	// recoverWithin bounds the time until the service runs a new job after a fault.
 	recoverWithin = 2 * time.Minute
 )
 
@@ -53,7 +54,7 @@ func (r *run) breakThings(ctx context.Context, d *deployment, report *report, un
 	}
 }
 
-// killNow kills the part; whoever looks after it starts it again.
+// killNow kills the part. Its supervisor restarts it.
 func (p part) killNow() {
 	if p.kill != nil {
 		p.kill()
@@ -62,7 +63,7 @@ func (p part) killNow() {
 	signalAll(p.pids(), syscall.SIGKILL)
 }
 
-// stopFor keeps the part, and all that is below it, from running for a while.
+// stopFor stops the part and its descendants for a while.
 func stopFor(ctx context.Context, p part, d time.Duration) {
 	pids := withDescendants(p.pids())
 	signalAll(pids, syscall.SIGSTOP)
@@ -70,7 +71,8 @@ func stopFor(ctx context.Context, p part, d time.Duration) {
 	signalAll(pids, syscall.SIGCONT)
 }
 
-// probe submits a small job until it is accepted and waits until it has completed. It returns how long the job was queued.
+// probe submits a small job until one is accepted, and waits until it has completed. It returns how long the job was
+// queued.
 func (d *deployment) probe(ctx context.Context, prefix string) (queued time.Duration, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, recoverWithin, errors.New("not recovered in time"))
 	defer cancel()

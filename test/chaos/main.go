@@ -48,7 +48,7 @@ func main() {
 	defer stop()
 	run := &run{
 		out: os.Stdout, log: slog.New(slog.NewTextHandler(os.Stderr, nil)), keep: *keep, each: *each,
-		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults is no secret
+		seed: *seed, random: rand.New(rand.NewPCG(*seed, 1)), // the order of faults need not be secret
 	}
 	ok, err := run.all(ctx, *mode, time.Duration(*minutes*float64(time.Minute)))
 	if err != nil {
@@ -64,20 +64,20 @@ type run struct {
 	out    io.Writer
 	log    *slog.Logger
 	keep   bool
-	each   int // kills of each part, on an idle service; 0 = at random, under load
+	each   int // kills of each part of an idle service; 0 = random faults under load
 	seed   uint64
 	random *rand.Rand
 	binary string
 }
 
-// all breaks each deployment for its share of the time, reports, and says whether nothing failed.
+// all breaks each deployment for its share of the time, reports the results, and returns whether no check failed.
 func (r *run) all(ctx context.Context, mode string, total time.Duration) (bool, error) {
-	dir, err := scratch.NewIn("/var/tmp", "millrace-chaos") // where the database's own user can go
+	dir, err := scratch.NewIn("/var/tmp", "millrace-chaos") // a directory that the database's own user can enter
 	if err != nil {
 		return false, err
 	}
 	if !r.keep {
-		defer dir.Remove() // the next run removes it
+		defer dir.Remove() // if this fails, the next run removes the directory
 	}
 	if r.binary, err = r.build(ctx, dir.Path); err != nil {
 		return false, err
@@ -113,16 +113,16 @@ func (r *run) build(ctx context.Context, dir string) (string, error) {
 	return binary, nil
 }
 
-// pace is how fast clients send.
+// pace is the pause between requests of a client.
 const pace = 50 * time.Millisecond
 
-// settleWithin is how long accepted work may take to end once nothing is broken any more, and to be asked about. What was
-// accepted in a long time takes longer: as long again at most.
+// settleWithin bounds the time until accepted work ends after the last fault, and until its outcome can be read.
+// Longer loads get as much time again.
 const settleWithin = 5 * time.Minute
 
-// one breaks one deployment for a while, lets it come to rest, and adds what became of everything to the report.
+// one breaks one deployment for a while, lets it recover, and adds the outcomes of all entries to the report.
 func (r *run) one(ctx context.Context, start func(context.Context, *run, string) (*deployment, error), dir string, lasts time.Duration, report *report) error {
-	if err := os.MkdirAll(dir, 0o711); err != nil { // the database's own user passes through
+	if err := os.MkdirAll(dir, 0o711); err != nil { // the database's own user must be able to enter
 		return err
 	}
 	d, err := start(ctx, r, dir)

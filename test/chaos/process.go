@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// process is one running program that is started again whenever it ends, as by a supervisor.
+// process is one program that is restarted whenever it ends, as by a supervisor.
 type process struct {
 	binary string
 	args   []string
@@ -23,14 +23,14 @@ type process struct {
 	log    string
 	report *slog.Logger
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	cmd     *exec.Cmd
 	done    chan struct{}
-	stopped bool      // it is not to be started again
-	killed  *exec.Cmd // on purpose; nil = none
+	stopped bool      // it must not be restarted
+	killed  *exec.Cmd // the process that was killed on purpose; nil = none
 }
 
-// restartAfter is how long a supervisor waits before it starts a program that ended.
+// restartAfter is the pause before a program that ended is restarted.
 const restartAfter = 500 * time.Millisecond
 
 func (p *process) start() error {
@@ -58,7 +58,7 @@ func (p *process) start() error {
 	return nil
 }
 
-// ended starts the process again unless somebody else does.
+// ended restarts the process unless another caller does.
 func (p *process) ended(cmd *exec.Cmd, err error) {
 	p.mu.Lock()
 	again := !p.stopped && p.killed != cmd
@@ -73,8 +73,7 @@ func (p *process) ended(cmd *exec.Cmd, err error) {
 	}
 }
 
-// kill ends the process as a crash does, together with others, and returns when it is gone; whoever kills it starts it
-// again.
+// kill kills the process, together with others, and returns when it has ended. The caller restarts it.
 func (p *process) kill(others ...int) {
 	p.mu.Lock()
 	cmd, done := p.cmd, p.done
@@ -85,7 +84,7 @@ func (p *process) kill(others ...int) {
 	<-done
 }
 
-// stop ends the process cleanly and for good.
+// stop ends the process cleanly and permanently.
 func (p *process) stop() {
 	p.mu.Lock()
 	p.stopped = true
@@ -109,7 +108,7 @@ func (p *process) pid() int {
 	return p.cmd.Process.Pid
 }
 
-// childrenOf returns the children of a process whose program has a name.
+// childrenOf returns the children of a process whose program has the given name.
 func childrenOf(parent int, name string) (pids []int) {
 	for pid, of := range parents() {
 		if of != parent {
@@ -123,7 +122,7 @@ func childrenOf(parent int, name string) (pids []int) {
 	return pids
 }
 
-// withDescendants returns processes and everything below them, parents first.
+// withDescendants returns processes and all their descendants, parents first.
 func withDescendants(pids []int) []int {
 	all := append([]int{}, pids...)
 	tree := parents()
@@ -162,7 +161,7 @@ func parents() map[int]int {
 		if err != nil {
 			continue // it has ended
 		}
-		_, rest, found := strings.Cut(string(raw), ") ") // the name before may hold anything
+		_, rest, found := strings.Cut(string(raw), ") ") // the name may contain any characters
 		fields := strings.Fields(rest)
 		if !found || len(fields) < 2 {
 			continue
@@ -174,7 +173,7 @@ func parents() map[int]int {
 	return tree
 }
 
-// signalAll sends a signal to processes; those that are gone meanwhile need none.
+// signalAll sends a signal to processes. Processes that have ended are ignored.
 func signalAll(pids []int, s syscall.Signal) {
 	for _, pid := range pids {
 		syscall.Kill(pid, s) // it may be gone

@@ -16,16 +16,16 @@ import (
 // report is the outcome of a run.
 type report struct {
 	seed    uint64
-	times   map[fault][]time.Duration // of recoveries
-	queued  map[fault]time.Duration   // longest wait for a slot among them
+	times   map[fault][]time.Duration // durations of recoveries
+	queued  map[fault]time.Duration   // longest wait for a slot during a recovery
 	stuck   map[fault][]error
 	ledgers []*load.Ledger
 	checks  int
 	wrong   []string // checks that failed
 }
 
-// recovered notes how long the service took to run a new job after a fault, or that it did not. For part of that time
-// the job may have been queued, while interrupted jobs had all slots.
+// recovered records how long the service took to run a new job after a fault, or that it did not. During part of this
+// time the job may have been queued, while interrupted jobs had all slots.
 func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 	if r.times == nil {
 		r.times, r.queued, r.stuck = map[fault][]time.Duration{}, map[fault]time.Duration{}, map[fault][]error{}
@@ -33,7 +33,7 @@ func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 	r.queued[f] = max(r.queued[f], queued)
 	if err != nil {
 		r.stuck[f] = append(r.stuck[f], err)
-		r.times[f] = r.times[f][:len(r.times[f]):len(r.times[f])] // the row is shown all the same
+		r.times[f] = r.times[f][:len(r.times[f]):len(r.times[f])] // the report shows the row even without a recovery
 		return
 	}
 	r.times[f] = append(r.times[f], took)
@@ -41,7 +41,7 @@ func (r *report) recovered(f fault, took, queued time.Duration, err error) {
 
 func (r *report) add(l *load.Ledger) { r.ledgers = append(r.ledgers, l) }
 
-// check notes the outcome of a comparison at the end.
+// check records the outcome of a comparison at the end.
 func (r *report) check(what string, err error) {
 	r.checks++
 	if err != nil {
@@ -49,7 +49,7 @@ func (r *report) check(what string, err error) {
 	}
 }
 
-// passed counts what went as promised; what was never accepted counts for nothing.
+// passed counts the checks that passed. Entries that were never accepted do not count.
 func (r *report) passed() int {
 	n := r.checks - len(r.wrong)
 	for _, times := range r.times {
@@ -65,7 +65,7 @@ func (r *report) passed() int {
 	return n
 }
 
-// failed counts what did not.
+// failed counts the checks that failed.
 func (r *report) failed() int {
 	n := len(r.wrong)
 	for _, errs := range r.stuck {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// commandLine is comfy-cli as PyPI has it, in an environment of its own.
+// commandLine is comfy-cli from PyPI, in an environment of its own.
 type commandLine struct {
 	t       *testing.T
 	dir     string
@@ -24,7 +24,7 @@ type commandLine struct {
 	env     []string
 }
 
-// newCommandLine installs the client with the versions of its requirements file.
+// newCommandLine installs the client with the versions in its requirements file.
 func newCommandLine(t *testing.T) *commandLine {
 	t.Helper()
 	venv := pythonClient(t, "comfy-cli", "commandline/requirements.txt")
@@ -40,7 +40,7 @@ func (l *commandLine) file(name, content string) string {
 	return path
 }
 
-// report is what the client prints of a command.
+// report is the output of a command of the client.
 type report struct {
 	OK    bool           `json:"ok"`
 	Data  map[string]any `json:"data"`
@@ -60,7 +60,8 @@ func (l *commandLine) run(where string, args ...string) report {
 	return r
 }
 
-// behindProxy is the service for a client that knows no keys, as it is of a self-hosted runtime: the proxy has one.
+// behindProxy returns the service for a client that does not use keys, as of a self-hosted runtime: a proxy adds the
+// key.
 func behindProxy(t *testing.T, base, key string) string {
 	t.Helper()
 	target, err := url.Parse(base)
@@ -74,7 +75,7 @@ func behindProxy(t *testing.T, base, key string) string {
 	return server.URL
 }
 
-// local is the service as a self-hosted runtime: itself where it asks for no credential.
+// local returns the service as a self-hosted runtime: the service itself if it needs no credential.
 func (s *service) local(t *testing.T, key string) string {
 	t.Helper()
 	if s.mode == "none" {
@@ -83,8 +84,8 @@ func (s *service) local(t *testing.T, key string) string {
 	return behindProxy(t, s.base, key)
 }
 
-// driveCommandLine drives the service with comfy-cli the way it drives the hosted service, and
-// the way it drives a self-hosted runtime: upload, run with waiting and without, look, download, cancel, fail.
+// driveCommandLine uses the service with comfy-cli, both like the hosted service and like a self-hosted runtime:
+// upload, run with and without waiting, show, download, cancel, fail.
 func driveCommandLine(t *testing.T, s *service) {
 	l := newCommandLine(t)
 	for _, where := range []string{"cloud", "local"} {
@@ -138,7 +139,7 @@ var slow = func() string {
 	return "{" + strings.Join(append(nodes, `"99":{"class_type":"SaveImage","inputs":{"images":["40",0],"filename_prefix":"slow"}}`), ",") + "}"
 }()
 
-// failing is a graph that passes validation and then asks for more memory than a value may have.
+// failing is a graph that passes validation and then needs more memory than a value may have.
 const failing = `{"1":{"class_type":"EmptyImage","inputs":{"width":1,"height":1,"batch_size":1,"color":0}},
 	"3":{"class_type":"RepeatImageBatch","inputs":{"image":["1",0],"amount":4096}},
 	"4":{"class_type":"ImageScale","inputs":{"image":["3",0],"upscale_method":"lanczos","width":16384,"height":16384,"crop":"disabled"}},

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// toolsDir is the cache of pinned tools, as the Makefile has it.
+// toolsDir is the cache of pinned tools that the Makefile uses.
 func toolsDir(t *testing.T) string {
 	t.Helper()
 	cache := os.Getenv("XDG_CACHE_HOME")
@@ -28,7 +28,7 @@ func toolsDir(t *testing.T) string {
 	return filepath.Join(cache, "millrace-tools")
 }
 
-// awaitLock locks a file once no other process, and no other test, has the lock.
+// awaitLock waits until no other process or test has the lock of a file, and locks it.
 func awaitLock(t *testing.T, path string) *child.Lock {
 	t.Helper()
 	var lock *child.Lock
@@ -44,8 +44,8 @@ func awaitLock(t *testing.T, path string) *child.Lock {
 	return lock
 }
 
-// installed returns the directory of a client that was installed as these pinned requirements say. install fills an empty
-// directory when there is none yet; a test of another process that does so is waited for.
+// installed returns the directory of a client that was installed with these pinned requirements. If there is none,
+// install fills an empty directory; a concurrent install by another process is awaited.
 func installed(t *testing.T, name, requirements string, install func(dir string)) string {
 	t.Helper()
 	raw, err := os.ReadFile(requirements)
@@ -58,7 +58,7 @@ func installed(t *testing.T, name, requirements string, install func(dir string)
 	if _, err := os.Stat(filepath.Join(dir, ".complete")); err == nil {
 		return dir
 	}
-	require.NoError(t, os.RemoveAll(dir)) // what an install left that did not end
+	require.NoError(t, os.RemoveAll(dir)) // the remains of an interrupted install
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	install(dir)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, ".complete"), nil, 0o600))
@@ -85,7 +85,7 @@ func pythonClient(t *testing.T, name, requirements string) string {
 	})
 }
 
-// skipWithoutRegistry skips the test where the installer could not reach its registry.
+// skipWithoutRegistry skips the test if the installer could not reach its registry.
 func skipWithoutRegistry(t *testing.T, name, out string, err error) {
 	t.Helper()
 	for _, sign := range []string{

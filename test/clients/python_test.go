@@ -10,14 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// drivePython drives the service with the SDK as PyPI has it, pinned by its requirements file.
+// drivePython uses the service with the SDK from PyPI, pinned by its requirements file.
 func drivePython(t *testing.T, s *service) {
 	venv := pythonClient(t, "comfy-sdk", "python/requirements.txt")
 	picture := filepath.Join(t.TempDir(), "photo.png")
 	require.NoError(t, os.WriteFile(picture, tinyPNG(t), 0o600))
 	cmd := exec.CommandContext(t.Context(), filepath.Join(venv, "bin/python"), "python/drive.py", picture)
 	cmd.Env = append(os.Environ(), "COMFY_BASE_URL="+s.base, "COMFY_ROUTER_BASE_URL="+s.base)
-	if s.mode != "none" { // a client of a service that asks for nothing sends nothing
+	if s.mode != "none" { // a client of a service without authentication sends no credential
 		cmd.Env = append(cmd.Env, "COMFY_API_KEY="+s.credential(t))
 	}
 	cmd.Stderr = os.Stderr
@@ -31,7 +31,7 @@ func drivePython(t *testing.T, s *service) {
 	delete(report, "events")
 	const png = "\u0089PNG"
 	require.Equal(t, map[string]any{
-		"createdNew": []any{report["createdNew"].([]any)[0], false}, // another client may have brought these bytes before
+		"createdNew": []any{report["createdNew"].([]any)[0], false}, // another client may have uploaded these bytes before
 		"sameAsset":  true, "assetLink": png, "rehydrated": true,
 		"status": "succeeded", "output": png, "part": png, "outputLink": png, "graph": "photo.png",
 		"labels": true, "found": true, "times": true, "listed": true, "canceled": "canceled", "async": "succeeded",

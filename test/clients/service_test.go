@@ -1,5 +1,5 @@
-// Package clients_test drives a whole service with the clients of ComfyUI as their authors published them, pinned: the
-// TypeScript and the Python SDK and the command line. Each runs against every kind of deployment: blobs on disk and in a
+// Package clients_test runs the published clients of ComfyUI, pinned, against a complete service: the TypeScript and
+// the Python SDK and the command line. Each client runs against every kind of deployment: blobs on disk and in a
 // bucket, without a credential, with one token, and with keys of accounts.
 package clients_test
 
@@ -30,7 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 5 * time.Minute
 
 // staticToken is the credential of the deployments that have one token.
@@ -43,7 +43,7 @@ func TestThePublishedClients(t *testing.T) {
 		for _, mode := range []string{"none", "token", "keys"} {
 			t.Run(storage+"/"+mode, func(t *testing.T) {
 				s := startService(t, storage, mode)
-				t.Run("clients", func(t *testing.T) { // ends when all three have
+				t.Run("clients", func(t *testing.T) { // ends when all three clients have ended
 					t.Run("TypeScript SDK", func(t *testing.T) { t.Parallel(); driveTypeScript(t, s) })
 					t.Run("Python SDK", func(t *testing.T) { t.Parallel(); drivePython(t, s) })
 					t.Run("command line", func(t *testing.T) { t.Parallel(); driveCommandLine(t, s) })
@@ -59,7 +59,7 @@ type service struct {
 	lookup           func(string) (string, bool)
 }
 
-// startService starts a service of its own, which ends with the test.
+// startService starts a service for the test, which ends with the test.
 func startService(t *testing.T, storage, mode string) *service {
 	t.Helper()
 	settings := map[string]string{}
@@ -72,7 +72,7 @@ func startService(t *testing.T, storage, mode string) *service {
 	}
 	dir, err := scratch.New("mr-clients")
 	require.NoError(t, err)
-	t.Cleanup(func() { dir.Remove() }) // the next run removes what is left
+	t.Cleanup(func() { dir.Remove() }) // if this fails, the next run removes the directory
 	addr, err := ports.Address()
 	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), mode: mode, lookup: func(name string) (string, bool) {
 		if v, ok := settings[name]; ok {
@@ -97,8 +97,8 @@ func startService(t *testing.T, storage, mode string) *service {
 	return s
 }
 
-// credential is one that the service takes from a client; where it asks for none, it is what a client that insists on
-// one sends.
+// credential returns a credential that the service accepts from a client. If the service needs none, it returns a
+// value for clients that always send one.
 func (s *service) credential(t *testing.T) string {
 	t.Helper()
 	switch s.mode {
@@ -119,7 +119,7 @@ func (s *service) run(t *testing.T, args ...string) string {
 	return served.LastLine(out)
 }
 
-// get reads JSON of the service.
+// get reads JSON from the service.
 func (s *service) get(t *testing.T, path, key string) map[string]any {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
@@ -134,7 +134,7 @@ func (s *service) get(t *testing.T, path, key string) map[string]any {
 	return body
 }
 
-// await polls until the job has that status.
+// await polls until the job has the given status.
 func (s *service) await(t *testing.T, key, id, status string) {
 	t.Helper()
 	require.Eventually(t, func() bool { return s.get(t, "/api/job/"+id+"/status", key)["status"] == status }, patience, 50*time.Millisecond)

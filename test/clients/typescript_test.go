@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// driveTypeScript drives the service with the SDK as npm has it, pinned by its lock file.
+// driveTypeScript uses the service with the SDK from npm, pinned by its lock file.
 func driveTypeScript(t *testing.T, s *service) {
 	for _, program := range []string{"npm", "node"} {
 		if _, err := exec.LookPath(program); err != nil {

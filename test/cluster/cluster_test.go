@@ -1,9 +1,10 @@
 //go:build linux
 
-// Package cluster_test runs the service as a cluster that somebody else hosts: every process in a network namespace of its
-// own, TLS with a certificate authority of the operator to PostgreSQL and to Temporal, files in a bucket. Under load it is
-// upgraded from one release to another and back, process by process, and each kind of process is killed: nothing that was
-// accepted is lost or fails, and no client that waits as it is asked to sees an error of the service.
+// Package cluster_test runs the service as a cluster in somebody's data centre: every process in a network namespace
+// of its own, TLS with the operator's certificate authority to PostgreSQL and to Temporal, files in a bucket. Under
+// load, the cluster is upgraded from one release to another and back, process by process, and each kind of process is
+// killed. Accepted work is neither lost nor fails, and a client that retries as requested sees no error of the
+// service.
 package cluster_test
 
 import (
@@ -32,10 +33,10 @@ import (
 )
 
 const (
-	// patience is how long anything may take; far more than it does.
+	// patience bounds every wait, far above the usual time.
 	patience = 90 * time.Second
 	tick     = 50 * time.Millisecond
-	// namespace is that of the service in Temporal.
+	// namespace is the service's namespace in Temporal.
 	namespace = "pictures"
 )
 
@@ -48,7 +49,7 @@ type cluster struct {
 	postgres   *pgtest.Secured
 	temporal   *engine
 	provider   *load.Provider
-	engine     client.Client // past TLS
+	engine     client.Client // without TLS
 	apis       []*process
 	workers    []*process
 	projectors []*process
@@ -56,10 +57,10 @@ type cluster struct {
 
 func newCluster(t testing.TB) *cluster {
 	t.Helper()
-	bucket := s3server.NewBucket(t) // skips where there is no server
+	bucket := s3server.NewBucket(t) // skips the test if there is no server
 	dir, err := scratch.New("millrace-cluster")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps what is left
+	t.Cleanup(func() { _ = dir.Remove() }) // if this fails, the next run removes the directory
 	c := &cluster{t: t, dir: dir.Path, net: newNetwork(t), provider: load.NewProvider(), env: map[string]string{
 		"MILLRACE_LOG": "warn", "MILLRACE_SLOTS": "6", "MILLRACE_SECRET_KEY": strings.Repeat("5e", 32), "MILLRACE_STOP_AFTER": "20s",
 		"TEMPORAL_NAMESPACE": namespace, "MILLRACE_BUCKET": bucket.Name, "MILLRACE_BUCKET_REGION": s3server.Region, "MILLRACE_BUCKET_INSECURE": "true",
@@ -81,7 +82,7 @@ func newCluster(t testing.TB) *cluster {
 	return c
 }
 
-// startServers starts PostgreSQL and Temporal, both behind certificates of one authority.
+// startServers starts PostgreSQL and Temporal, both with certificates of one authority.
 func (c *cluster) startServers() {
 	t, until := c.t, time.Now().Add(time.Hour)
 	t.Helper()
@@ -132,7 +133,7 @@ func newEngine(t testing.TB, dir string) *engine {
 			raw, _ := os.ReadFile(e.opts.LogFile) // it may be missing
 			t.Logf("log of Temporal:\n%s", tail(string(raw)))
 		}
-		_ = e.server.Stop(t.Context()) // the context has ended: it is killed
+		_ = e.server.Stop(t.Context()) // kills the server, because the context has ended
 	})
 	return e
 }
@@ -144,7 +145,7 @@ func (e *engine) start() {
 	require.NoError(e.t, err)
 }
 
-// kill ends the server as a crash does and starts it again.
+// kill kills the server and restarts it.
 func (e *engine) kill() {
 	e.t.Helper()
 	require.NoError(e.t, syscall.Kill(e.server.PID(), syscall.SIGKILL))
@@ -181,7 +182,7 @@ func pauseOrFail(t testing.TB) {
 	require.True(t, load.Pause(t.Context(), tick))
 }
 
-// urls are the addresses of the APIs, as clients know them.
+// urls returns the addresses of the APIs for clients.
 func (c *cluster) urls() (all []string) {
 	for _, p := range c.apis {
 		all = append(all, p.url())
@@ -189,7 +190,7 @@ func (c *cluster) urls() (all []string) {
 	return all
 }
 
-// releases returns the program of this tree, and the one before it: a binary that MILLRACE_TEST_PREVIOUS names, else the
+// releases returns the program of this tree and the previous release: the binary in MILLRACE_TEST_PREVIOUS, or the
 // same program under another build id.
 func releases(t testing.TB) (previous, current release) {
 	t.Helper()

@@ -15,12 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// network is a bridge of this machine and hosts behind it: network namespaces, each with an address of its own. Where this
-// process may not make namespaces, hosts are loopback addresses.
+// network is a bridge of this machine with hosts: network namespaces, each with an address of its own. If this
+// process cannot make namespaces, hosts are loopback addresses.
 type network struct {
 	t       testing.TB
-	address string // of this process, where the servers are
-	prefix  string // of all addresses
+	address string // address of this process, on which the servers listen
+	prefix  string // prefix of all addresses
 	bridge  string // "" = hosts are loopback addresses
 	hosts   int
 }
@@ -28,7 +28,7 @@ type network struct {
 // host is a machine of the network.
 type host struct {
 	address string
-	enter   []string // before a command that runs there
+	enter   []string // prefix of a command that runs on the host
 }
 
 func newNetwork(t testing.TB) *network {
@@ -79,7 +79,7 @@ func run(program string, args ...string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// listen listens where every host reaches it.
+// listen listens on an address that every host can reach.
 func (n *network) listen() net.Listener {
 	n.t.Helper()
 	l, err := net.Listen("tcp", n.address+":0")
@@ -87,8 +87,8 @@ func (n *network) listen() net.Listener {
 	return l
 }
 
-// forward passes connections on to a server that listens on loopback only, and returns the address that hosts reach. With a
-// configuration, connections to that address have TLS.
+// forward passes connections on to a server that listens on loopback only, and returns the address for hosts. With a
+// configuration, this address uses TLS.
 func (n *network) forward(target string, secure *tls.Config) string {
 	n.t.Helper()
 	l := n.listen()
@@ -113,7 +113,7 @@ func join(client net.Conn, target string) {
 	defer client.Close()
 	server, err := net.Dial("tcp", target)
 	if err != nil {
-		return // as if nobody listened
+		return // like a port without a listener
 	}
 	defer server.Close()
 	ended := make(chan struct{}, 2)

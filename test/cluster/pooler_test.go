@@ -25,8 +25,8 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// Two processes of the service, and its commands, work behind a pooler that has fewer sessions of the server than they have
-// connections, and nothing but what needs a session of its own goes past it.
+// Two processes of the service, and its commands, run behind a pooler that has fewer sessions of the server than they
+// have connections. Only work that needs a session of its own bypasses the pooler.
 func TestTheServiceWorksBehindAPooler(t *testing.T) {
 	t.Parallel()
 	direct := pgtest.Database(t)
@@ -68,17 +68,17 @@ func TestTheServiceWorksBehindAPooler(t *testing.T) {
 	}
 }
 
-// sessions counts those of the server by their application's name.
+// sessions counts the server's sessions by application name.
 func sessions(t *testing.T, dsn, name string) (n int) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) // nothing is open
+	defer conn.Close(context.WithoutCancel(t.Context())) // no transaction is open
 	require.NoError(t, conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and application_name = $1`, name).Scan(&n))
 	return n
 }
 
-// serve runs a process of the service in this one until the test ends.
+// serve runs a process of the service within this one until the test ends.
 func serve(t *testing.T, lookup func(string) (string, bool), args ...string) (base string) {
 	t.Helper()
 	addr, err := ports.Address()

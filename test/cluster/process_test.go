@@ -122,7 +122,7 @@ func get(address string) (status int, body string) {
 	return res.StatusCode, string(raw)
 }
 
-// replace stops the process as an upgrade does and starts another release in its place.
+// replace stops the process as in an upgrade and starts another release in its place.
 func (p *process) replace(r release) {
 	p.cluster.t.Helper()
 	began := time.Now()
@@ -133,7 +133,7 @@ func (p *process) replace(r release) {
 	p.cluster.t.Logf("%s: stopped in %s, build %s ready after %s", p.name, stopped.Round(10*time.Millisecond), r.build, time.Since(began).Round(10*time.Millisecond))
 }
 
-// kill ends the process as a crash does and starts it again, as a supervisor would.
+// kill kills the process and restarts it, as a supervisor would.
 func (p *process) kill(r release) {
 	p.cluster.t.Helper()
 	require.NoError(p.cluster.t, p.cmd.Process.Kill())

@@ -17,10 +17,10 @@ import (
 	"github.com/millrace-dev/millrace/test/load"
 )
 
-// Env asks for the test, which takes minutes and both cores of a small machine.
+// Env enables the test, which takes minutes and both cores of a small machine.
 const Env = "MILLRACE_TEST_CLUSTER"
 
-// clientPatience is how long a client sends a request again that it is asked to send again.
+// clientPatience is how long a client repeats a request when it is asked to.
 const clientPatience = time.Minute
 
 // pace of the load: a handful of requests a second.
@@ -45,7 +45,7 @@ func TestUpgradesAndKillsUnderLoadLoseNothing(t *testing.T) {
 	require.NotContains(t, out, "differs")
 }
 
-// underLoad has clients use the service while change goes on, and judges what became of all that they asked for.
+// underLoad lets clients use the service while change runs, and checks the outcomes of all their requests.
 func (c *cluster) underLoad(name string, change func(*load.Ledger)) {
 	t := c.t
 	t.Helper()
@@ -74,8 +74,8 @@ func (c *cluster) underLoad(name string, change func(*load.Ledger)) {
 	}
 }
 
-// judge fails the test for an entry that did not come out right. Of what the stop of the load itself cut off nothing was
-// promised, and a request whose sender was killed may be uncertain, since it says so.
+// judge fails the test for an entry with a wrong outcome. Requests that were interrupted by the end of the load are
+// exempt; a request whose sender was killed may be uncertain, because it reports this.
 func (c *cluster) judge(phase string, e *load.Entry) {
 	c.t.Helper()
 	switch {
@@ -85,7 +85,8 @@ func (c *cluster) judge(phase string, e *load.Entry) {
 	}
 }
 
-// upgrade replaces the processes of one release by those of another, as docs/runbook.md says: projectors, APIs, workers.
+// upgrade replaces the processes of one release by those of another, in the order of docs/runbook.md: projectors,
+// APIs, workers.
 func (c *cluster) upgrade(from, to release) {
 	c.t.Helper()
 	for _, p := range append(append([]*process{}, c.projectors...), c.apis...) {
@@ -106,8 +107,8 @@ func (c *cluster) upgrade(from, to release) {
 	require.Contains(c.t, c.command(to, "deployments", "list"), to.build)
 }
 
-// awaitDrained waits until no workflow of a release runs any more: its last worker may be stopped. Temporal says so a few
-// minutes later (millrace deployments show); its list of workflows says so now.
+// awaitDrained waits until no workflow of a release runs, so that its last worker may be stopped. millrace
+// deployments show reports this a few minutes later; the list of workflows reports it at once.
 func (c *cluster) awaitDrained(r release) {
 	c.t.Helper()
 	began, calm := time.Now(), 0
@@ -124,7 +125,7 @@ func (c *cluster) awaitDrained(r release) {
 	c.t.Logf("%s: drained after %s", r.build, time.Since(began).Round(10*time.Millisecond))
 }
 
-// killEach kills one process of each kind and waits each time until a new job completes.
+// killEach kills one process of each kind, and waits each time until a new job completes.
 func (c *cluster) killEach(r release, ledger *load.Ledger) {
 	c.t.Helper()
 	probes := load.NewPatientClient(clientPatience, c.urls()...)
@@ -152,10 +153,10 @@ func (c *cluster) killEach(r release, ledger *load.Ledger) {
 	require.Empty(c.t, probes.Seen().Errors)
 }
 
-// between is how many things clients have asked for from one kill to the next.
+// between is the number of requests from one kill to the next.
 const between = 15
 
-// awaitMore waits until clients have asked for some more things.
+// awaitMore waits until clients have sent some more requests.
 func (c *cluster) awaitMore(ledger *load.Ledger) {
 	c.t.Helper()
 	for before := ledger.Len(); ledger.Len() < before+between; {

@@ -1,6 +1,7 @@
-// Package compose_test runs docker-compose.yml: images are built from the program of this tree, PostgreSQL and Temporal are the
-// images that the file names (stand-ins of those names where the engine has none), and a job goes through the composed
-// service. It promises that what the file passes on and mounts reaches the processes. It is skipped aloud without an engine.
+// Package compose_test runs docker-compose.yml. Images are built from the program of this tree; PostgreSQL and
+// Temporal are the images in the file, or substitutes of the same names if the engine does not have them. A job runs
+// through the composed service. The test checks that the settings and mounts of the file reach the processes. Without
+// an engine, it is skipped with a message.
 package compose_test
 
 import (
@@ -24,13 +25,13 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// engineEnv says that the test is to run: building images takes minutes, and leaves them in the engine.
+// engineEnv enables the test: building images takes minutes, and leaves them in the engine.
 const engineEnv = "MILLRACE_TEST_COMPOSE"
 
 // deployment is one project of the compose file.
 type deployment struct {
 	t       *testing.T
-	compose []string // the program
+	compose []string // the command of Compose
 	env     []string
 	project string
 	base    string
@@ -60,7 +61,7 @@ func lastLine(out []byte) string {
 	return lines[len(lines)-1]
 }
 
-// newDeployment prepares a project with secrets, a catalog directory and settings of its own. Nothing runs yet.
+// newDeployment prepares a project with secrets, a catalog directory and settings of its own. It starts nothing.
 func newDeployment(t *testing.T) *deployment {
 	t.Helper()
 	d := &deployment{t: t, compose: engine(t), project: "millrace-" + uuid.NewString()[:8]}
@@ -83,7 +84,7 @@ func newDeployment(t *testing.T) *deployment {
 	return d
 }
 
-// entry is a model of the operator's own, whose credential is RUNWARE_API_KEY.
+// entry is a model of the operator whose credential is RUNWARE_API_KEY.
 const entry = `provider: mine
 base: https://models.example.org
 auth: {kind: header, header: Authorization, scheme: Bearer, env: [RUNWARE_API_KEY]}
@@ -100,7 +101,7 @@ models:
     example: {prompt: hello}
 `
 
-// buildImage makes the stand-ins that the engine lacks, and the image of this tree's program.
+// buildImage builds the image of this tree's program and substitutes for images that the engine does not have.
 func buildImage(t *testing.T) string {
 	t.Helper()
 	const image = "millrace:compose-test"
@@ -129,12 +130,12 @@ func (d *deployment) in(args ...string) string {
 	return d.run(d.compose[0], d.arguments(args...)...)
 }
 
-// arguments are those of Compose for the project.
+// arguments returns the arguments of Compose for the project.
 func (d *deployment) arguments(args ...string) []string {
 	return append(append(append([]string{}, d.compose[1:]...), "-p", d.project, "-f", "../../docker-compose.yml"), args...)
 }
 
-// start brings the roles up and waits until the API says that it is ready.
+// start starts the roles and waits until the API reports that it is ready.
 func (d *deployment) start() {
 	d.t.Helper()
 	d.t.Cleanup(d.stop)
@@ -145,7 +146,7 @@ func (d *deployment) start() {
 	})
 }
 
-// stop removes the project; after a failure its logs are shown.
+// stop removes the project. After a failure it prints the logs.
 func (d *deployment) stop() {
 	for _, args := range [][]string{{"logs", "--tail", "40"}, {"down", "-v", "-t", "5"}} {
 		if args[0] == "logs" && !d.t.Failed() {
@@ -159,7 +160,7 @@ func (d *deployment) stop() {
 	}
 }
 
-// longest bounds every wait: three roles, PostgreSQL and Temporal start on the machine of the test.
+// longest bounds every wait: three roles, PostgreSQL and Temporal start on one machine.
 const longest = 3 * time.Minute
 
 func (d *deployment) await(what string, done func() bool) {
@@ -172,7 +173,7 @@ func (d *deployment) get(path string) (int, []byte) {
 	return d.ask(http.MethodGet, path, nil)
 }
 
-// ask sends a request; an API that does not answer yet has status 0.
+// ask sends a request. If the API does not answer, the status is 0.
 func (d *deployment) ask(method, path string, body any) (int, []byte) {
 	d.t.Helper()
 	raw, err := json.Marshal(body)
@@ -193,7 +194,7 @@ func (d *deployment) ask(method, path string, body any) (int, []byte) {
 	return resp.StatusCode, answer
 }
 
-// job submits a graph of so many nodes.
+// job submits a graph of the given number of nodes.
 func (d *deployment) job(nodes int) (status int, answer string) {
 	d.t.Helper()
 	graph := map[string]any{"1": node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 3368601})}
@@ -209,7 +210,7 @@ func node(class string, inputs map[string]any) map[string]any {
 	return map[string]any{"class_type": class, "inputs": inputs}
 }
 
-// A job goes through the composed service, and what is set and mounted outside is in force in every role.
+// A job runs through the composed service, and settings and mounts are in force in every role.
 func TestComposedServiceRunsAJobWithItsSettings(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t)

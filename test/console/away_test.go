@@ -20,11 +20,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// withoutDatabase are the pages that need no database once it is known who looks at them, with part of what they show.
+// withoutDatabase lists the pages that need no database once the visitor is known, with a part of their text.
 var withoutDatabase = map[string]string{"/console/models": "sim/image"}
 
-// TestPagesWithoutADatabase takes the database of a running service away and gives it back: pages say so in a sentence,
-// open ones keep what they show, what was sent is not lost, and all goes on by itself.
+// TestPagesWithoutADatabase stops the database of a running service and starts it again. Pages report the outage in a
+// sentence, open pages keep their content, sent forms are not lost, and everything continues by itself.
 func TestPagesWithoutADatabase(t *testing.T) {
 	t.Parallel()
 	proxy := pgtest.NewProxy(t, storetest.NewDatabase(t))
@@ -91,7 +91,7 @@ func TestPagesWithoutADatabase(t *testing.T) {
 
 var links = regexp.MustCompile(`href="(/console[^"]*)"`)
 
-// navigation returns the paths to which a page leads in its navigation.
+// navigation returns the paths of a page's navigation.
 func navigation(_ *service, page string) []string {
 	var paths []string
 	for _, link := range links.FindAllStringSubmatch(regexp.MustCompile(`(?s)<nav.*?</nav>`).FindString(page), -1) {
@@ -100,7 +100,7 @@ func navigation(_ *service, page string) []string {
 	return paths
 }
 
-// unavailable opens a page that cannot be shown now, or one that needs nothing that is away.
+// unavailable opens a page that cannot be shown during the outage, or one that does not need the missing part.
 func (b *browser) unavailable(page string) {
 	b.t.Helper()
 	b.visit(page)
@@ -119,7 +119,7 @@ func (b *browser) unavailable(page string) {
 	b.reported()
 }
 
-// reported forgets what the browser says of the status of a page, and fails the test if it says more.
+// reported discards the browser's report about the status of a page, and fails the test if there are other reports.
 func (b *browser) reported() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -130,7 +130,8 @@ func (b *browser) reported() {
 	b.problems = nil
 }
 
-// TestPagesWithoutABlob takes the stored bytes of a picture away: every page that shows it has a picture that says so.
+// TestPagesWithoutABlob removes the stored bytes of a picture. Every page that shows the picture has a substitute
+// that says so.
 func TestPagesWithoutABlob(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
@@ -169,7 +170,7 @@ func TestPagesWithoutABlob(t *testing.T) {
 	require.Equal(t, "MISSING.txt", inside.File[0].Name)
 }
 
-// TestPagesWithoutAServer takes the only ComfyUI server away.
+// TestPagesWithoutAServer stops the only ComfyUI server.
 func TestPagesWithoutAServer(t *testing.T) {
 	t.Parallel()
 	m, err := comfyui.Start("127.0.0.1:0", comfyui.Options{})
@@ -191,7 +192,7 @@ func TestPagesWithoutAServer(t *testing.T) {
 	b.clean()
 }
 
-// TestPagesWithoutAProvider calls a model whose provider is away.
+// TestPagesWithoutAProvider calls a model whose provider does not answer.
 func TestPagesWithoutAProvider(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

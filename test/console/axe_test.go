@@ -21,10 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// axeVersion is the release of axe-core that pages are checked with.
+// axeVersion is the release of axe-core with which pages are checked.
 const axeVersion = "4.10.3"
 
-// axe returns the source of axe-core, as npm has it. It is kept in the user's cache and nowhere else.
+// axe returns the source of axe-core from npm, which is kept in the user's cache.
 var axe = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -70,12 +70,13 @@ func packed(archive, name string) (string, error) {
 	}
 }
 
-// findings is what axe-core says of the page that is open, one line for each.
+// findings returns the findings of axe-core on the open page, one on each line.
 const findings = `axe.run(document, {resultTypes: ["violations"]}).then(function (r) {
 	return r.violations.map(function (v) { return v.id + ": " + v.help + ": " + v.nodes.map(function (n) { return n.html.slice(0, 160) }).slice(0, 3).join(" | ") })
 })`
 
-// accessible fails the test for each page on which axe-core finds something, in light and dark and at the width of a phone.
+// accessible fails the test for each page on which axe-core finds a problem, in light and dark and at the width of a
+// phone.
 func (b *browser) accessible(paths ...string) {
 	b.t.Helper()
 	source, err := axe()

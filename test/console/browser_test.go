@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// browserNames are the programs that are looked for.
+// browserNames are the names of browsers that are searched for.
 var browserNames = []string{"chromium", "chromium-browser", "google-chrome", "chrome"}
 
 // browser is a tab of a headless Chromium in which a person has signed in.
@@ -27,14 +27,14 @@ type browser struct {
 	t    *testing.T
 	base string
 	log  func() string
-	ctx  context.Context //nolint:containedctx // chromedp finds the tab in it
+	ctx  context.Context //nolint:containedctx // contains the tab for chromedp
 
 	mu       sync.Mutex // guards problems and elsewhere
 	problems []string   // errors that the browser reported
 	hosts    map[string]bool
 }
 
-// open starts a browser with the person's cookie. It skips the test where there is none.
+// open starts a browser with the person's cookie. It skips the test if there is no browser.
 func (p *person) open() *browser {
 	p.t.Helper()
 	program := ""
@@ -63,7 +63,7 @@ func (p *person) open() *browser {
 	return b
 }
 
-// listen keeps what the browser reports.
+// listen records the reports of the browser.
 func (b *browser) listen(event any) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (b *browser) do(actions ...chromedp.Action) {
 	require.NoError(b.t, chromedp.Run(b.ctx, actions...))
 }
 
-// size sets the size of the window, and whether it is dark.
+// size sets the size of the window and the colour scheme.
 func (b *browser) size(width, height int64) {
 	b.t.Helper()
 	b.do(emulation.SetDeviceMetricsOverride(width, height, 1, width < 500))
@@ -129,13 +129,13 @@ func (b *browser) await(what, expression string) {
 	require.NoError(b.t, chromedp.Run(b.ctx, chromedp.Poll("!!("+expression+")", nil, chromedp.WithPollingInterval(50*time.Millisecond), chromedp.WithPollingTimeout(patience))), what)
 }
 
-// arrives waits until an expression holds in a page to which the browser is on its way.
+// arrives waits until an expression holds in a page to which the browser is navigating.
 func (b *browser) arrives(what, expression string) {
 	b.t.Helper()
 	deadline, tick := time.Now().Add(patience), time.NewTicker(50*time.Millisecond)
 	defer tick.Stop()
 	for {
-		var so bool // leaving a page fails what looks into it
+		var so bool // evaluations fail while the page changes
 		if err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState === "complete" && !!(`+expression+`)`, &so)); err == nil && so {
 			return
 		}
@@ -144,7 +144,7 @@ func (b *browser) arrives(what, expression string) {
 	}
 }
 
-// clean fails the test if the browser reported an error, or was made to ask another host.
+// clean fails the test if the browser reported an error or sent a request to another host.
 func (b *browser) clean() {
 	b.t.Helper()
 	b.mu.Lock()
@@ -160,7 +160,7 @@ func (b *browser) fits(path string) {
 	require.LessOrEqual(b.t, wider, 0, "%s scrolls sideways", path)
 }
 
-// picture keeps a screenshot in MILLRACE_SCREENSHOTS, for a person to look at.
+// picture stores a screenshot in MILLRACE_SCREENSHOTS for inspection.
 func (b *browser) picture(name string) {
 	b.t.Helper()
 	dir := os.Getenv("MILLRACE_SCREENSHOTS")
@@ -172,7 +172,7 @@ func (b *browser) picture(name string) {
 	require.NoError(b.t, os.WriteFile(filepath.Join(dir, name+".png"), shot, 0o644))
 }
 
-// looks visits a page in light, dark and narrow, and checks that it fits and reports no error.
+// looks visits a page in light, dark and narrow, and checks that it fits and causes no error.
 func (b *browser) looks(name, path string) {
 	b.t.Helper()
 	for _, as := range []struct {

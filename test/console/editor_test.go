@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
 
-// startEditor starts a service that serves the published editor. It skips the test where that cannot be fetched.
+// startEditor starts a service with the published editor. It skips the test if the editor cannot be fetched.
 func startEditor(t *testing.T) *service {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -38,7 +38,7 @@ func startEditor(t *testing.T) *service {
 	return s
 }
 
-// signInEditor gives the browser the cookie with which the editor is signed in.
+// signInEditor gives the browser the cookie of a signed-in editor.
 func (b *browser) signInEditor(p *person) {
 	b.t.Helper()
 	r := p.post("/editor/signin", url.Values{"key": {p.key}}, "Origin", p.s.base)
@@ -102,7 +102,8 @@ const foldedGraph = `{"5":{"class_type":"PrimitiveInt","inputs":{"value":64}},"1
 	"3":{"class_type":"ImageScale","inputs":{"image":["2",0],"upscale_method":"bilinear","width":48,"height":24,"crop":"disabled"}},
 	"4":{"class_type":"SaveImage","inputs":{"images":["3",0],"filename_prefix":"folded"}}}`
 
-// fold makes a subgraph of two nodes in the editor, and one of that and a third node, and gives a field of it a value.
+// fold makes a subgraph of two nodes in the editor, and another subgraph of that subgraph and a third node, and sets
+// a field of the latter.
 const fold = `(async () => {
 	const app = window.comfyAPI.app.app, graph = app.graph;
 	const of = (...types) => new Set(graph.nodes.filter(n => types.includes(n.type)));

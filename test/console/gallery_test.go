@@ -33,7 +33,7 @@ func TestTheGalleryShowsWhatAnAccountMade(t *testing.T) {
 	compared := p.get("/console/gallery/compare?id=" + id + "&id=" + other)
 	require.Equal(t, "/console/jobs/"+id+"?with="+other, compared.header.Get("Location"))
 	require.Equal(t, http.StatusBadRequest, p.get("/console/gallery/compare?id="+id).status)
-	for i := range 49 { // more than a page has
+	for i := range 49 { // more than one page
 		p.submit(`{"prompt":` + picture("more", i) + `}`)
 	}
 	p.run(picture("more", 50))

@@ -83,7 +83,7 @@ func TestTheJobInABrowser(t *testing.T) {
 	require.NotEqual(t, before, eval[string](b, `document.getElementById("graph").getAttribute("viewBox")`))
 	require.Equal(t, before, eval[string](b, `document.querySelector("[data-zoom=fit]").click(), document.getElementById("graph").getAttribute("viewBox")`))
 	eval[bool](b, `var at = document.getElementById("at"); at.value = 2; at.dispatchEvent(new Event("change")); true`)
-	p.await("the state of then", func() bool { // the page is left meanwhile, which fails what looks into it
+	p.await("the state of then", func() bool { // the page changes meanwhile, so evaluations may fail
 		var then bool
 		err := chromedp.Run(b.ctx, chromedp.Evaluate(`document.readyState === "complete" && /As it was after event 2/.test(document.body.innerText)`, &then))
 		return err == nil && then

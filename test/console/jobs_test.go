@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// failing is a graph that fails when it runs: %d makes its message another one each time.
+// failing is a graph that fails when it runs. %d makes its message different each time.
 const failing = `{"1":{"class_type":"RegexReplace","inputs":{"string":"a","regex_pattern":"(%d","replace":"","case_insensitive":false,"multiline":false,"dotall":false,"count":0}},
 	"5":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}`
 
@@ -62,7 +62,7 @@ func TestTheListShowsWhatJobsMadeAndWhatTheyAre(t *testing.T) {
 	require.NotContains(t, newPerson(t).page("/console?"+account), id, "an account sees its own, whatever the address says")
 }
 
-// accountOf reads whose job it is from the operator's list.
+// accountOf reads the account of a job from the operator's list.
 func accountOf(t *testing.T, operator *person, id string) string {
 	t.Helper()
 	m := regexp.MustCompile(`/console/jobs/` + id + `\?account=([^"]+)"`).FindStringSubmatch(operator.page("/console?q=fox&class=EmptyImage"))

@@ -17,19 +17,20 @@ func (b *browser) press(keys ...string) {
 	}
 }
 
-// focused is a short name of what has the focus: its id, or else its name, address or text.
+// focused returns a short name of the focused element: its id, or else its name, address or text.
 const focused = `(function () {
 	var e = document.activeElement;
 	return e.id || e.getAttribute("aria-label") || e.getAttribute("value") || e.textContent.trim().slice(0, 40) || e.tagName;
 })()`
 
-// visible is whether the focused element shows that it is: by an outline, or, in a drawing, by that of its box.
+// visible reports whether the focus is visible: as an outline or, in a drawing, as that of the element's box.
 const visible = `(function (e) {
 	var box = e.querySelector("rect");
 	return getComputedStyle(e).outlineStyle !== "none" || box && getComputedStyle(box).strokeWidth === "4px";
 })(document.activeElement)`
 
-// tabTo presses Tab until an expression holds of the focused element, and returns what had the focus on the way.
+// tabTo presses Tab until an expression holds for the focused element, and returns the elements that had the focus on
+// the way.
 func (b *browser) tabTo(what, expression string) (passed []string) {
 	b.t.Helper()
 	for range 80 {

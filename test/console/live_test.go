@@ -25,8 +25,8 @@ func TestTheListIsLiveWhenNothingRuns(t *testing.T) {
 	b.clean()
 }
 
-// TestHostileTextCannotForgeEvents sends the content of a page as an event: a carriage return in a name would end the
-// line, and what follows it could be another field.
+// TestHostileTextCannotForgeEvents sends the text of a page in an event. A carriage return in a name would end the
+// line, and the rest could be another field.
 func TestHostileTextCannotForgeEvents(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

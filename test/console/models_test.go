@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// hostile is a text that is not harmless in any of the languages in which it is shown.
+// hostile is a text with special characters of all languages in which it is shown.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> ' $(id) ` + "`id`" + ` \ ${1} {{.}} é 火`
 
 // called sends the form of a model and returns the page of the call.
@@ -115,7 +115,7 @@ func TestAModelsFormSaysWhatIsWrongAndRunsNothing(t *testing.T) {
 	})
 }
 
-// TestTheProgramsOfAModelsPageMakeTheSameCall runs them.
+// TestTheProgramsOfAModelsPageMakeTheSameCall runs the programs.
 func TestTheProgramsOfAModelsPageMakeTheSameCall(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
@@ -132,7 +132,7 @@ func TestTheProgramsOfAModelsPageMakeTheSameCall(t *testing.T) {
 			file, name = "call.py", "python3"
 		case "TypeScript":
 			file, name = "call.mjs", "node"
-			text = strings.ReplaceAll(text, "MILLRACE_API_KEY!", "MILLRACE_API_KEY") // the one mark that is of TypeScript only
+			text = strings.ReplaceAll(text, "MILLRACE_API_KEY!", "MILLRACE_API_KEY") // the only mark that occurs in TypeScript alone
 		}
 		if _, err := exec.LookPath(name); err != nil {
 			t.Logf("SKIPPED: %s is not installed, so the program in %s was not run", name, m[1])

@@ -73,7 +73,7 @@ func TestOperatorsActInTheConsole(t *testing.T) {
 	b.clean()
 }
 
-// TestOnlyOperatorsActInTheConsole sends every form as an account's person, and without a cookie.
+// TestOnlyOperatorsActInTheConsole sends every form as a person of an account, and without a cookie.
 func TestOnlyOperatorsActInTheConsole(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)

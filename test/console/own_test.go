@@ -44,7 +44,7 @@ func TestAnAccountFindsShowsAndDeletesItsAssets(t *testing.T) {
 	id := regexp.MustCompile(`id="asset-([0-9a-f-]+)"`).FindStringSubmatch(list)[1]
 	text := p.upload(`<b>notes<b>.txt`, "words\n", "drafts", "to <i>keep</i>")
 	at := "/console/assets/" + id
-	for query, found := range map[string][2]bool{ // of the picture and of the text
+	for query, found := range map[string][2]bool{ // results for the picture and for the text
 		"": {true, true}, "?q=KEPT": {true, false}, "?q=notes": {false, true}, "?tag=drafts": {false, true}, "?tag=output": {true, false}, "?q=kept&tag=drafts": {false, false},
 	} {
 		shown := p.page("/console/assets" + query)
@@ -94,7 +94,7 @@ func TestAnAccountSeesWhatBecameOfItsMessages(t *testing.T) {
 		require.Equal(t, http.StatusBadRequest, p.post("/console/webhooks", url.Values{"url": {address}}).status, address)
 	}
 	made := p.post("/console/webhooks", url.Values{"url": {theReceiver().server.URL + "/200"}, "description": {hostile}, "event": {"job.*"}})
-	if made.status == http.StatusBadRequest { // patterns stand for kinds, which the form names
+	if made.status == http.StatusBadRequest { // patterns stand for kinds, which the form has as choices
 		made = p.post("/console/webhooks", url.Values{"url": {theReceiver().server.URL + "/200"}, "description": {hostile}})
 	}
 	require.Equal(t, http.StatusOK, made.status, made.body)

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// startWith starts a service of the test's own.
+// startWith starts a service for the test.
 func startWith(t *testing.T, more ...string) *service {
 	t.Helper()
 	startMu.Lock()
@@ -34,8 +34,8 @@ func startWith(t *testing.T, more ...string) *service {
 	return s
 }
 
-// painting is a class of servers that shows one picture again and again, until it is given the next one. It ends when there
-// is none.
+// painting is a class of servers that shows a picture repeatedly, until it receives the next one. It ends when there
+// is no next picture.
 func painting(pictures <-chan []byte) *node.Class {
 	return &node.Class{
 		Name: "TestPainting", DisplayName: "Painting", Category: "tests", Module: "custom_nodes.tests", OutputNode: true,

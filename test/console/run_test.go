@@ -22,7 +22,7 @@ const asSaved = `{"last_node_id":2,"nodes":[
 	{"id":2,"type":"SaveImage","title":"Keep \"<b>it</b>\"","mode":0,"inputs":[{"name":"images","type":"IMAGE","link":1}],"widgets_values":["from-the-editor"]}],
 	"links":[[1,1,0,2,0,"IMAGE"]],"version":0.4}`
 
-// dropped sends a file to the page, with fields and their values beside it.
+// dropped sends a file to the page, together with fields and their values.
 func (p *person) dropped(name string, data []byte, fields ...string) reply {
 	p.t.Helper()
 	var form bytes.Buffer
@@ -66,7 +66,7 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 		"an unknown class": `{"nodes":[{"id":1,"type":"Odd<b>","mode":0}],"links":[]}`,
 	} {
 		r := p.post("/console/run", url.Values{"text": {text}})
-		if r.status == http.StatusOK { // what is wrong with a graph is said when it is queued
+		if r.status == http.StatusOK { // errors of a graph are reported when it is queued
 			r = p.post("/console/run/queue", url.Values{"prompt": {text}})
 		}
 		require.Contains(t, []int{http.StatusBadRequest, http.StatusUnprocessableEntity}, r.status, "%s: %s", name, r.body)
@@ -87,7 +87,7 @@ func TestAWorkflowRunsFromTheConsole(t *testing.T) {
 	b.clean()
 }
 
-// heldPrompt returns the graph that the page holds.
+// heldPrompt returns the graph in the form of the page.
 func heldPrompt(t *testing.T, page string) string {
 	t.Helper()
 	prompt := regexp.MustCompile(`(?s)<textarea name="prompt"[^>]*>(.*?)</textarea>`).FindStringSubmatch(page)
@@ -157,7 +157,7 @@ func TestAPictureIsNotKeptBeyondTheQuota(t *testing.T) {
 			"Authorization", "Bearer "+adminToken, "Content-Type", "application/json")
 		require.Equal(t, http.StatusOK, r.status, r.body)
 	}
-	limit(len(small) - 1) // there is room for something, and not for this
+	limit(len(small) - 1) // some storage is left, but not enough for this file
 	refused := p.dropped("small.jpg", small)
 	require.Equal(t, http.StatusForbidden, refused.status, refused.body)
 	require.NotContains(t, p.page("/console/assets"), "small.jpg")

@@ -33,7 +33,7 @@ const (
 	adminToken = "operators-only-operators-only"
 )
 
-// service is the one running service of this package.
+// service is the running service that the tests of this package share.
 type service struct {
 	base, data string
 	log        served.Log
@@ -44,7 +44,7 @@ type service struct {
 var (
 	theService = sync.OnceValue(func() *service { return startService() })
 	theEditor  = sync.OnceValue(func() *service { return startService("--editor", editorDir) })
-	editorDir  string // of a published editor; set before theEditor is called
+	editorDir  string // directory of a published editor; set before theEditor is called
 )
 
 func TestMain(m *testing.M) {
@@ -65,7 +65,7 @@ func start(t *testing.T) *service {
 	startMu.Lock()
 	defer startMu.Unlock()
 	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
-	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", "127.0.0.1:"+receiverPort(t))) // else messages do not go to this machine
+	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", "127.0.0.1:"+receiverPort(t))) // allows messages to this machine
 	begun = true
 	s := theService()
 	require.NoError(t, s.err, s.log.String())
@@ -80,8 +80,7 @@ var theReceiver = sync.OnceValue(func() *receiver {
 	return r
 })
 
-// receiver is the application of an account: it answers messages with the status that the last part of their address
-// names.
+// receiver is the application of an account. It answers messages with the status in the last part of their path.
 type receiver struct{ server *httptest.Server }
 
 // ServeHTTP implements http.Handler.
@@ -119,12 +118,12 @@ func startService(more ...string) *service {
 		cmd.SetArgs(append([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--admin-token", adminToken}, more...))
 		ended <- cmd.ExecuteContext(ctx)
 	}()
-	s.stop = func() { cancel(); <-ended; dir.Remove() } // a directory that stays is removed by the next run
+	s.stop = func() { cancel(); <-ended; dir.Remove() } // if this fails, the next run removes the directory
 	s.err = served.AwaitReady(s.base, patience, ended)
 	return s
 }
 
-// person is somebody with an account and a browser's cookie.
+// person has an account and a browser's cookie.
 type person struct {
 	t               *testing.T
 	s               *service
@@ -133,7 +132,7 @@ type person struct {
 	withoutRedirect *http.Client
 }
 
-// newPerson makes an account with a key and signs in.
+// newPerson makes an account with a key, and signs in.
 func newPerson(t *testing.T) *person {
 	t.Helper()
 	return start(t).newPerson(t)
@@ -178,7 +177,7 @@ type reply struct {
 	cookies []*http.Cookie
 }
 
-// send sends a form, or asks for a page.
+// send sends a form, or requests a page.
 func (p *person) send(method, path, form string, headers ...string) reply {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.s.base+path, strings.NewReader(form))
@@ -208,7 +207,7 @@ func (p *person) post(path string, form url.Values, headers ...string) reply {
 	return p.send(http.MethodPost, path, form.Encode(), headers...)
 }
 
-// page returns a page that must be there.
+// page returns a page, which must exist.
 func (p *person) page(path string) string {
 	p.t.Helper()
 	r := p.get(path)
@@ -216,7 +215,7 @@ func (p *person) page(path string) string {
 	return r.body
 }
 
-// wire returns how many bytes of a page a browser reads.
+// wire returns the number of bytes that a browser reads for a page.
 func (p *person) wire(path string) int {
 	p.t.Helper()
 	r := p.send(http.MethodGet, path, "", "Accept-Encoding", "gzip")
@@ -262,7 +261,7 @@ func (p *person) run(graph string) string {
 	return id
 }
 
-// await waits until something is so.
+// await waits until a condition holds.
 func (p *person) await(what string, so func() bool) {
 	p.t.Helper()
 	deadline := time.Now().Add(patience)
@@ -274,7 +273,7 @@ func (p *person) await(what string, so func() bool) {
 	}
 }
 
-// picture is a graph that makes a picture of one colour and saves it.
+// picture returns a graph that makes a picture of one colour and saves it.
 func picture(prefix string, colour int) string {
 	return fmt.Sprintf(`{"1":{"class_type":"EmptyImage","inputs":{"width":320,"height":200,"batch_size":1,"color":%d},"_meta":{"title":"The colour"}},
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":%q}}}`, colour, prefix)

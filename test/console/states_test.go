@@ -12,17 +12,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// state is what each page of the navigation shows in one state of an account.
+// state is the expected content of a page in one state of an account.
 type state struct {
 	says    string // part of its text
 	address string // "" = the page's own
 	status  int    // 0 = 200
 }
 
-// pageStates is a page in the states that it has; one that takes nothing from its address has no wrong one.
+// pageStates are the states of a page. A page whose path has no parameters has no state for a wrong path.
 type pageStates struct{ empty, typical, much, wrong state }
 
-// accountStates are the pages of the navigation of an account.
+// accountStates lists the pages of the navigation of an account.
 var accountStates = map[string]pageStates{
 	"/console/overview": {state{says: "Overview"}, state{says: "Jobs"}, state{says: "Jobs"}, state{"There is no range", "?range=odd", http.StatusBadRequest}},
 	"/console":          {state{says: "No jobs yet"}, state{says: "succeeded"}, state{says: "older jobs"}, state{"Problem", "?status=odd", http.StatusBadRequest}},
@@ -46,7 +46,7 @@ func (b *browser) shows(page string, s state) {
 	require.Contains(b.t, eval[string](b, `document.title + " " + document.getElementById("main").innerText`), s.says, "%s%s", page, s.address)
 	b.fits(page + s.address)
 	require.Zero(b.t, eval[int](b, `document.querySelectorAll("main script, main img[src=x], main b.hostile").length`), "%s: a text became markup", page)
-	if want >= 400 { // the browser reports the status of a page that is none
+	if want >= 400 { // the browser reports the status of an error page
 		b.mu.Lock()
 		b.problems = nil
 		b.mu.Unlock()
@@ -57,7 +57,7 @@ func (b *browser) shows(page string, s state) {
 
 const markup = `<b class="hostile">"><img src=x onerror=alert(1)><script>alert(2)</script>`
 
-// hostileJobs makes jobs whose texts are markup wherever a client may put one: titles, metadata, values, failures.
+// hostileJobs makes jobs with markup in every text that a client may choose: titles, metadata, values, failures.
 func (p *person) hostileJobs() {
 	p.t.Helper()
 	text := fmt.Sprintf("%q", markup)

@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package scratch makes temporary directories of a process, also for tests that share a directory or let another user enter
-// it. A killed process cannot remove its directory, so the next directory of the same name removes those of processes that
-// are gone. The package removes only directories that it has made.
+// Package scratch makes temporary directories of a process. Tests may share them or let another user enter them. A
+// killed process cannot remove its directory, so the next directory of the same name removes the directories of
+// processes that no longer exist. The package removes only directories that it has made.
 package scratch
 
 import (
@@ -33,10 +33,10 @@ const minAge = time.Minute
 // removes it.
 func New(name string) (*Dir, error) { return NewIn(os.TempDir(), name) }
 
-// NewIn is New below another directory.
+// NewIn makes a directory like New, but below dir.
 func NewIn(parent, name string) (*Dir, error) {
 	if err := sweep(parent, name); err != nil {
-		return nil, fmt.Errorf("remove what earlier processes left: %w", err)
+		return nil, fmt.Errorf("remove directories of earlier processes: %w", err)
 	}
 	path, err := os.MkdirTemp(parent, name+"-")
 	if err != nil {
@@ -57,7 +57,7 @@ func (d *Dir) Remove() error {
 	return errors.Join(os.RemoveAll(d.Path), d.lock.Release())
 }
 
-// sweep removes the directories of processes that are gone.
+// sweep removes the directories of processes that no longer exist.
 func sweep(parent, name string) error {
 	found, err := filepath.Glob(filepath.Join(parent, name+"-*"))
 	if err != nil {
@@ -76,7 +76,7 @@ func sweep(parent, name string) error {
 func removeIfAbandoned(path string) error {
 	info, err := os.Lstat(filepath.Join(path, lockName))
 	if err != nil || time.Since(info.ModTime()) < minAge {
-		return nil //nolint:nilerr // not there counts as somebody else's
+		return nil //nolint:nilerr // a missing lock file means that another program made the directory
 	}
 	lock, err := child.Acquire(filepath.Join(path, lockName))
 	var held *child.LockedError

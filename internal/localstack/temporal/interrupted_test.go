@@ -18,8 +18,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 )
 
-// interruptions are restarts that interrupt one workflow. By its own rules, Temporal would let the last of the tasks run
-// for half a minute and more.
+// interruptions is the number of restarts that interrupt one workflow. By default, Temporal would run the last task
+// only after half a minute or more.
 const interruptions = 8
 
 func TestTaskOfAWorkflowThatWasInterruptedOftenIsHandedOutAgainSoon(t *testing.T) {
@@ -37,7 +37,7 @@ func TestTaskOfAWorkflowThatWasInterruptedOftenIsHandedOutAgainSoon(t *testing.T
 	begin := time.Now()
 	for n := range interruptions {
 		attempt := int32(0)
-		for attempt == 0 { // no task within the time of a poll
+		for attempt == 0 { // a poll may end without a task
 			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 			task, err := engine.PollWorkflowTaskQueue(ctx, &workflowservice.PollWorkflowTaskQueueRequest{Namespace: namespace, TaskQueue: queue, Identity: "killed"})
 			cancel()

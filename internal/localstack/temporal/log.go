@@ -39,7 +39,7 @@ func size(name string) (int64, error) {
 	return info.Size(), nil
 }
 
-// tailBytes is how many bytes at the end of a file are searched for the reason of the server's exit.
+// tailBytes is the number of bytes at the end of a file that are searched for the reason of the server's exit.
 const tailBytes = 16 << 10
 
 // complaint returns the reason that the server gave for its exit, or "": its last output, or the
@@ -63,7 +63,7 @@ func complaint(log string, begin int64) string {
 	return last
 }
 
-// tail returns the end of a file, from the offset on at most. Without one there is nothing to say.
+// tail returns the end of a file, at most from the offset on. If there is no file, it returns nothing.
 func tail(name string, begin int64) []byte {
 	f, err := os.Open(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func tail(name string, begin int64) []byte {
 	if err != nil {
 		return nil
 	}
-	if begin > end { // begun anew meanwhile
+	if begin > end { // the file has been replaced
 		begin = 0
 	}
 	begin = max(begin, end-tailBytes)

@@ -1,8 +1,7 @@
 //go:build unix
 
-// Package temporal runs the Temporal server of local mode, millrace-temporal, as a
-// child of this process: on databases of its own in a PostgreSQL that it is given,
-// on loopback addresses that it is given. It does not restart the child.
+// Package temporal runs the Temporal server of local mode, millrace-temporal, as a child of this process, with
+// databases in a given PostgreSQL and on given loopback addresses. It does not restart the child.
 package temporal
 
 import (
@@ -36,12 +35,12 @@ type Options struct {
 	Address   string // HOST:PORT of the gRPC frontend
 	UIAddress string // HOST:PORT or unix:PATH of the Web UI; "" = none
 	UIWrites  bool   // the Web UI may change workflows
-	Namespace string // made when missing
+	Namespace string // created if missing
 	Profiles  int    // loopback port of the profiles of Go's runtime, 0 = none
-	LogFile   string // JSON lines, kept below 20 MB with two earlier ones beside it
+	LogFile   string // JSON lines; below 20 MB, with two earlier files next to it
 }
 
-// Postgres is where the databases are.
+// Postgres describes the PostgreSQL with the databases.
 type Postgres struct {
 	Host     string // or the directory of a Unix socket
 	Port     int
@@ -49,8 +48,8 @@ type Postgres struct {
 	Password string
 }
 
-// readyWait bounds the start. The first start applies the whole schema, perhaps on a busy machine. A server that cannot start
-// ends by itself, with the reason; one that is slow would only lose what it has done.
+// readyWait bounds the start. The first start applies the whole schema, perhaps on a busy machine. A server that
+// cannot start ends by itself with the reason; killing a slow server would only lose its progress.
 const readyWait = 5 * time.Minute
 
 // stopWait is for the server's own shutdown, which drains its services.
@@ -60,7 +59,7 @@ const stopWait = 15 * time.Second
 type Server struct {
 	process *child.Process
 	log     string
-	begin   int64 // of this run's lines in the log
+	begin   int64 // offset of this run's lines in the log
 }
 
 // Start returns when the server answers and its namespace can be used.
@@ -80,7 +79,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	}
 	process, err := child.Start(child.Command{
 		Path: opts.Binary, Args: opts.arguments(), Env: opts.environment(),
-		Stdout: in, Stderr: log, Orphan: syscall.SIGKILL, Tether: true, // its state is in PostgreSQL: an orphan has nothing to save
+		Stdout: in, Stderr: log, Orphan: syscall.SIGKILL, Tether: true, // its state is in PostgreSQL, so an orphan can be killed
 	})
 	if err := errors.Join(err, in.Close()); err != nil {
 		return nil, errors.Join(err, out.Close())
@@ -111,7 +110,7 @@ func (o Options) arguments() []string {
 	return args
 }
 
-// environment passes on what concerns any program, and the settings of Go's collector.
+// environment returns the variables that concern any program, and the settings of Go's garbage collector.
 func (o Options) environment() []string {
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "TMPDIR=" + os.TempDir(), "PGPASSWORD=" + o.Postgres.Password}
 	for _, name := range []string{"GOGC", "GOMEMLIMIT"} {
@@ -172,8 +171,7 @@ func (s *Server) Stop(ctx context.Context) error {
 	return s.process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: stopWait})
 }
 
-// FindBinary returns the path of the program: the one that BinaryEnv names, or the one beside
-// the running program.
+// FindBinary returns the path of the program: the one in BinaryEnv, or the one next to the running program.
 func FindBinary() (string, error) {
 	if path := os.Getenv(BinaryEnv); path != "" {
 		if _, err := os.Stat(path); err != nil {

@@ -25,7 +25,7 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// options are those of a server on databases of its own, which are dropped at the end.
+// options returns the options of a server with databases of its own, which are dropped at the end.
 func options(t *testing.T) temporal.Options {
 	t.Helper()
 	host, port, user, password := pgtest.Address(t)
@@ -61,15 +61,15 @@ func execute(t *testing.T, statement string) {
 	require.NoError(t, err)
 }
 
-// The statements of the schema are no transaction: what a kill among them leaves must not be taken
-// for a database.
+// The statements of the schema do not form a transaction. The remains of a killed setup must not be taken for a
+// complete database.
 func TestKilledSchemaSetupIsBegunAnew(t *testing.T) {
 	t.Parallel()
 	for _, tables := range []int{0, 2, 12} {
 		t.Run(fmt.Sprintf("after %d tables", tables), func(t *testing.T) {
 			t.Parallel()
 			opts := options(t)
-			for !killedAt(t, opts, tables) { // it was quicker than we are
+			for !killedAt(t, opts, tables) { // the setup finished before the kill
 				opts = options(t)
 			}
 			start(t, opts)
@@ -77,8 +77,8 @@ func TestKilledSchemaSetupIsBegunAnew(t *testing.T) {
 	}
 }
 
-// killedAt starts a server and kills it once its database has so many tables. It reports false when the schema
-// was complete by then.
+// killedAt starts a server and kills it as soon as its database has the given number of tables. It returns false if
+// the schema was complete by then.
 func killedAt(t *testing.T, opts temporal.Options, tables int) bool {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), opts.Binary,
@@ -87,12 +87,13 @@ func killedAt(t *testing.T, opts temporal.Options, tables int) bool {
 	cmd.Env = append(os.Environ(), "PGPASSWORD="+opts.Postgres.Password)
 	require.NoError(t, cmd.Start())
 	incomplete := awaitTables(t, opts, tables)
-	_ = cmd.Process.Kill() // it may have failed over our looking
+	_ = cmd.Process.Kill() // it may have failed because of the test's queries
 	require.Error(t, cmd.Wait())
 	return incomplete
 }
 
-// awaitTables returns when the unfinished database exists with at least so many tables, or false when it is finished.
+// awaitTables returns true when the unfinished database has at least the given number of tables, and false when it is
+// finished.
 func awaitTables(t *testing.T, opts temporal.Options, tables int) bool {
 	t.Helper()
 	config, err := pgx.ParseConfig(pgtest.Server(t))
@@ -104,7 +105,7 @@ func awaitTables(t *testing.T, opts temporal.Options, tables int) bool {
 		config.Database = database
 		conn, err := pgx.ConnectConfig(ctx, config)
 		if err != nil {
-			return -1 // not there yet
+			return -1 // the database does not exist yet
 		}
 		defer conn.Close(context.Background())
 		if err := conn.QueryRow(ctx, `select count(*) from pg_tables where schemaname = 'public'`).Scan(&n); err != nil {
@@ -148,7 +149,7 @@ func TestUIIsServed(t *testing.T) {
 	require.NoError(t, get(t.Context(), "http://"+ui+"/namespaces/default/workflows"))
 }
 
-// get asks until there is an answer: the UI is not part of what a start waits for.
+// get repeats a request until it is answered, because a start does not wait for the UI.
 func get(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

@@ -18,14 +18,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/temporal"
 )
 
-// standstill is longer than the services of a server have by default to start.
+// standstill is longer than the default time in which the services of a server must start.
 const standstill = 17 * time.Second
 
-// A machine may be too busy for the server to start within seconds. The server takes its time, and does not begin again.
+// On a busy machine a server may not start within seconds. It then continues to start, and does not begin again.
 func TestAStartThatIsHeldUpGoesOn(t *testing.T) {
 	t.Parallel()
 	opts := options(t)
-	first, ready := launch(t, opts) // makes the databases
+	first, ready := launch(t, opts) // creates the databases
 	require.True(t, <-ready)
 	require.NoError(t, first.Process.Kill())
 	require.Error(t, first.Wait())
@@ -42,7 +42,7 @@ func TestAStartThatIsHeldUpGoesOn(t *testing.T) {
 	require.Error(t, held.Wait())
 }
 
-// serves reports whether a service of the server answers: others have not begun.
+// serves reports whether a service of the server answers.
 func serves(t *testing.T, address string) bool {
 	t.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -50,11 +50,11 @@ func serves(t *testing.T, address string) bool {
 		return false
 	}
 	defer conn.Close()
-	n, err := conn.Read(make([]byte, 1)) // gRPC speaks first
+	n, err := conn.Read(make([]byte, 1)) // a gRPC server sends first
 	return n == 1 && err == nil
 }
 
-// launch starts a server and says whether it is ready, or has ended before.
+// launch starts a server and reports whether it is ready or has ended before.
 func launch(t *testing.T, opts temporal.Options) (*exec.Cmd, <-chan bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), opts.Binary,

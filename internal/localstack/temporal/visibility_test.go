@@ -31,7 +31,7 @@ func visibility(t *testing.T, opts temporal.Options, statement string) []string 
 
 const listIndexes = `select indexname::text from pg_indexes where tablename = 'executions_visibility' order by 1`
 
-// Each workflow is written to every index of the list twice, and most of them nobody reads.
+// Each workflow is written to every index of the list twice, and most indexes are never read.
 func TestListOfWorkflowsHasTheIndexesThatAreRead(t *testing.T) {
 	t.Parallel()
 	opts := options(t)
@@ -46,7 +46,7 @@ func TestListOfWorkflowsHasTheIndexesThatAreRead(t *testing.T) {
 	dropped := visibility(t, opts, `select name from millrace_dropped_indexes order by 1`)
 	require.Greater(t, len(dropped), 60)
 
-	// A data directory of a server that kept them all.
+	// A data directory from a server that kept all indexes.
 	for _, definition := range visibility(t, opts, `select definition from millrace_dropped_indexes`) {
 		visibility(t, opts, definition)
 	}
@@ -56,7 +56,7 @@ func TestListOfWorkflowsHasTheIndexesThatAreRead(t *testing.T) {
 	require.Equal(t, kept, visibility(t, opts, listIndexes))
 	require.Equal(t, dropped, visibility(t, opts, `select name from millrace_dropped_indexes order by 1`))
 
-	// A schema that is to be updated has every index again first: PostgreSQL has written the definition of this one.
+	// Before a schema is updated, it must have every index again. PostgreSQL wrote the definition of this one.
 	visibility(t, opts, `insert into millrace_dropped_indexes values ('by_probe', 'create index by_probe on executions_visibility (memo)')`)
 	visibility(t, opts, `update schema_version set curr_version = '1.13'`)
 	run()

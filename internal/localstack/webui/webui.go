@@ -30,7 +30,7 @@ func New(opts Options) http.Handler {
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", r.In.Host
-			r.Out.Header.Del("Authorization") // of this guard, not of Temporal
+			r.Out.Header.Del("Authorization") // the password is for this guard, not for Temporal
 		},
 		Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			return new(net.Dialer).DialContext(ctx, "unix", opts.Socket)

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/localstack/webui"
 )
 
-// socket serves a UI that says which request reached it.
+// socket serves a UI that reports the requests that reach it.
 func socket(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "ui")
@@ -43,7 +43,7 @@ func ask(t *testing.T, h http.Handler, method, host, path string, headers map[st
 	return w
 }
 
-// A page elsewhere that makes its name lead here sends its own Host; one that does not sends its Origin.
+// A page of another site whose host name resolves to this machine sends its own Host; other pages send their Origin.
 func TestPagesOfOtherSitesReachNothing(t *testing.T) {
 	t.Parallel()
 	h := webui.New(webui.Options{Socket: socket(t), Writes: true})

@@ -2,12 +2,12 @@ package redact
 
 import "io"
 
-// chunk is how much is read at once.
+// chunk is the number of bytes of one read.
 const chunk = 32 << 10
 
-// Reader returns a reader of r with the secrets overwritten, also where one arrives in several pieces. It passes on what
-// has arrived without waiting for more, except an end with which a secret may begin. Where r ends within a secret, the
-// part that has arrived is overwritten too.
+// Reader returns a reader of r with the secrets overwritten, even if a secret arrives in several pieces. It passes on
+// bytes without waiting for more, except for an end with which a secret may begin. If r ends within a secret, the
+// part that has arrived is overwritten, too.
 func (s *Secrets) Reader(r io.Reader) io.Reader {
 	if s == nil || len(s.forms) == 0 {
 		return r
@@ -15,12 +15,12 @@ func (s *Secrets) Reader(r io.Reader) io.Reader {
 	return &reader{secrets: s, from: r}
 }
 
-// reader overwrites secrets in what it reads.
+// reader overwrites secrets in the bytes that it reads.
 type reader struct {
 	secrets *Secrets
 	from    io.Reader
-	raw     []byte // what has arrived
-	out     []byte // the same, overwritten
+	raw     []byte // the bytes that have arrived
+	out     []byte // the same bytes with secrets overwritten
 	next    int    // the first byte of out that has not been read
 	ready   int    // the end of the bytes of out that may be read
 	err     error  // of from, returned after the last byte
@@ -41,8 +41,8 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads once and returns how much. It is called when all that was ready has been read: what is left is the
-// beginning of a secret at most.
+// fill reads once and returns the number of bytes. It is called when all ready bytes have been read; at most the
+// beginning of a secret is left.
 func (r *reader) fill() int {
 	left := len(r.raw) - r.next
 	if r.raw == nil {
@@ -62,7 +62,7 @@ func (r *reader) fill() int {
 	return n
 }
 
-// settle says how much of what has arrived may be read.
+// settle sets how many of the bytes that have arrived may be read.
 func (r *reader) settle() {
 	begun := r.secrets.unfinished(r.raw)
 	r.ready = len(r.out)

@@ -1,8 +1,8 @@
-// Package redact overwrites known secrets in what a third party answers. A party that was sent a credential may repeat
-// it in a header, in an error or in the middle of a result; what passes through this package holds it no more, neither
-// as it is nor encoded as base64, for an address or for a JSON string. A secret is overwritten by as many bytes as it
-// has, so that lengths and offsets stay true and every other byte is unchanged. Which values are secret is the
-// caller's to say.
+// Package redact overwrites known secrets in the answers of third parties. A party that received a credential may
+// repeat it in a header, in an error or in the middle of a result. Bytes that pass through this package no longer
+// contain the secret, neither plain nor encoded as base64, for a URL or for a JSON string. A secret is overwritten by
+// as many bytes as it has, so that lengths and offsets stay true and every other byte is unchanged. The caller
+// decides which values are secret.
 package redact
 
 import (
@@ -13,8 +13,8 @@ import (
 	"strings"
 )
 
-// Shortest is the length in bytes of the shortest value that is taken for a secret. A shorter one would be found by
-// chance in pictures and in base64.
+// Shortest is the length in bytes of the shortest secret. A shorter value would occur by chance in pictures and in
+// base64.
 const Shortest = 8
 
 // mask overwrites a secret.
@@ -25,12 +25,12 @@ type Secrets struct {
 	forms []form
 }
 
-// form is one way in which a secret is written, and the bytes of the same length that take its place.
+// form is one way to write a secret, with the bytes of the same length that replace it.
 type form struct {
 	text, fill []byte
 }
 
-// New returns the secrets of these values; those shorter than Shortest are left out.
+// New returns the secrets with these values. Values shorter than Shortest are ignored.
 func New(values ...string) *Secrets {
 	s := &Secrets{}
 	known := map[string]bool{}
@@ -57,7 +57,7 @@ func New(values ...string) *Secrets {
 	return s
 }
 
-// escaped returns a value as it is, as it stands in addresses and as it stands in JSON strings.
+// escaped returns a value in plain form, as in URLs and as in JSON strings.
 func escaped(value string) []string {
 	query, path := url.QueryEscape(value), url.PathEscape(value)
 	forms := []string{value, query, path, lowerEscapes(query), lowerEscapes(path)}
@@ -86,10 +86,10 @@ func lowerEscapes(text string) string {
 	return string(out)
 }
 
-// within returns the digits of base64 that a value alone decides, where so many bytes of a group of three stand before
-// it. Digits that it shares with its neighbours are left out.
+// within returns the digits of base64 that depend on a value alone, if the given number of bytes of a group of three
+// precede it. Digits that also depend on neighbouring bytes are left out.
 func within(encoding *base64.Encoding, before int, value string) string {
-	const bits = 6 // of a digit
+	const bits = 6 // bits of a digit
 	digits := encoding.EncodeToString(append(make([]byte, before), value...))
 	first := (before*8 + bits - 1) / bits
 	last := (before + len(value)) * 8 / bits
@@ -106,7 +106,7 @@ func (s *Secrets) String(text string) string {
 	return string(out)
 }
 
-// Bytes returns a message with the secrets overwritten; one without any is returned as it is.
+// Bytes returns a message with the secrets overwritten. A message without secrets is returned unchanged.
 func (s *Secrets) Bytes(message []byte) []byte {
 	if s == nil || len(s.forms) == 0 {
 		return message
@@ -116,11 +116,11 @@ func (s *Secrets) Bytes(message []byte) []byte {
 	return out
 }
 
-// Found reports whether a text holds a secret.
+// Found reports whether a text contains a secret.
 func (s *Secrets) Found(text string) bool { return s.String(text) != text }
 
-// overwrite writes the fill of every secret in from to the same place in out. Forms that overlap are all overwritten,
-// because they are looked for in from.
+// overwrite overwrites every secret of from at the same offset of out. Overlapping forms are all overwritten, because
+// they are searched in from.
 func (s *Secrets) overwrite(from, out []byte) {
 	for _, f := range s.forms {
 		for at := 0; ; {

@@ -18,7 +18,7 @@ import (
 
 const secret = `s3cr3t/of+the "operator"&co`
 
-// written are ways in which a third party may repeat the secret.
+// written lists ways in which a third party may repeat the secret.
 func written(t *testing.T) map[string]string {
 	t.Helper()
 	quoted, err := json.Marshal(map[string]string{"key": secret})
@@ -37,7 +37,7 @@ func written(t *testing.T) map[string]string {
 	return all
 }
 
-// holds reports whether a text holds more of the secret than its edges, in any encoding.
+// holds reports whether a text contains more of the secret than its edges, in any encoding.
 func holds(text string) bool {
 	core := secret[2 : len(secret)-2]
 	if strings.Contains(text, core) || strings.Contains(text, "s3cr3t") {
@@ -64,7 +64,7 @@ func TestASecretIsOverwrittenInEveryForm(t *testing.T) {
 	}
 }
 
-// The base64 of what surrounds a secret stays readable.
+// The base64 around a secret stays readable.
 func TestBase64StaysBase64(t *testing.T) {
 	t.Parallel()
 	clean := redact.New(secret).String(base64.StdEncoding.EncodeToString([]byte("Bearer " + secret + " and more")))
@@ -91,7 +91,7 @@ func TestAReaderOverwritesASecretThatArrivesInPieces(t *testing.T) {
 	}
 }
 
-// A long answer whose secrets lie on the edges of what is read at once.
+// A long answer has secrets on the boundaries between reads.
 func TestALongAnswerLosesOnlyItsSecrets(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat(strings.Repeat("x", 1021)+secret, 300)
@@ -109,7 +109,7 @@ func TestSecretsThatOverlapAreBothOverwritten(t *testing.T) {
 	require.Equal(t, "<"+strings.Repeat("*", len(text)-2)+">", string(got))
 }
 
-// What has arrived is passed on, so that a streamed answer is not delayed.
+// Bytes that have arrived are passed on, so that a streamed answer is not delayed.
 func TestAReaderDoesNotWaitForMoreThanASecret(t *testing.T) {
 	t.Parallel()
 	from, to := io.Pipe()

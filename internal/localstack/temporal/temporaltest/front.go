@@ -16,25 +16,25 @@ import (
 	"testing"
 )
 
-// quiet drops the complaints of a server whose clients are refused on purpose.
+// quiet drops the log lines of a server whose clients are refused on purpose.
 var quiet = log.New(io.Discard, "", 0)
 
-// Front is a TLS server in front of a plain Temporal: what a hosted or hardened one looks like to its clients. Its fields
-// may be changed with Change while it serves; Drop makes clients connect anew.
+// Front is a TLS server in front of a plain Temporal, like a hosted or hardened Temporal. Change changes its rules
+// while it serves; Drop makes clients connect again.
 type Front struct {
 	Address string // HOST:PORT
 
-	mu    sync.Mutex // guards what follows
+	mu    sync.Mutex // guards the fields below
 	rules FrontRules
 	conns map[net.Conn]bool
 }
 
-// FrontRules are what a Front shows and asks for.
+// FrontRules are the certificate, the required credentials and the refusals of a Front.
 type FrontRules struct {
 	Certificate tls.Certificate
-	ClientCAs   *x509.CertPool // nil = no client certificate is asked for
+	ClientCAs   *x509.CertPool // nil = no client certificate is required
 	Bearer      string         // API key that requests must carry; "" = none
-	Denied      string         // a path, such as /temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes, that nobody may call
+	Denied      string         // a path that is refused, such as /temporal.api.operatorservice.v1.OperatorService/AddSearchAttributes
 }
 
 // NewFront serves in front of the Temporal at address until the test ends.
@@ -56,7 +56,7 @@ func NewFront(t testing.TB, address string, rules FrontRules) *Front {
 	return f
 }
 
-// Change replaces what the server shows and asks for.
+// Change replaces the rules.
 func (f *Front) Change(change func(*FrontRules)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,7 +97,7 @@ func (f *Front) track(c net.Conn, state http.ConnState) {
 	f.conns[c] = true
 }
 
-// serve refuses as gRPC does, in headers alone, or passes on.
+// serve refuses a request as gRPC does, in headers alone, or passes it on.
 func (f *Front) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	rules := f.current()
 	switch {

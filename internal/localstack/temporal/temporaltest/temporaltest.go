@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package temporaltest gives tests a real Temporal server: one per test process, on
-// the PostgreSQL of pgtest, started when first asked for and gone with the process,
-// and a fresh namespace per test. MILLRACE_TEST_TEMPORAL_ADDRESS replaces the server.
+// Package temporaltest gives tests a real Temporal server. A test process has one server, which uses the PostgreSQL
+// of pgtest, starts when it is first needed and ends with the process. Each test gets a new namespace.
+// MILLRACE_TEST_TEMPORAL_ADDRESS replaces the server.
 package temporaltest
 
 import (
@@ -33,7 +33,7 @@ import (
 // Env names a frontend, HOST:PORT, to use instead of a private server.
 const Env = "MILLRACE_TEST_TEMPORAL_ADDRESS"
 
-// startWait bounds the start, the first one of a machine that has to build the program excepted.
+// startWait bounds the start, except for the first start on a machine, which builds the program.
 const startWait = 6 * time.Minute
 
 // shared is the server of this process.
@@ -76,14 +76,15 @@ func start(binary string, postgres temporal.Postgres) (string, error) {
 			Binary: binary, Postgres: postgres, Database: "temporal_" + strings.ToLower(rand.Text()[:8]),
 			Address: address, Namespace: "default", LogFile: filepath.Join(dir, fmt.Sprintf("temporal-%d.log", os.Getpid()%64)),
 		})
-		var ended *exec.ExitError // somebody may have taken an inner port before it listened there
+		var ended *exec.ExitError // another process may have taken a port before the server listened on it
 		if attempt == 3 || !errors.As(err, &ended) {
 			return address, err
 		}
 	}
 }
 
-// logDir keeps the last logs of each of 64 slots, so that they stay few without anybody removing them.
+// logDir returns a directory for the logs. The logs of 64 slots are kept, so that their number is bounded without
+// removal.
 func logDir() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("millrace-temporaltest-%d", os.Geteuid()))
 	return dir, os.MkdirAll(dir, 0o700)
@@ -116,8 +117,8 @@ func register(ctx context.Context, address, namespace string) error {
 	return awaitUsable(ctx, c, namespace)
 }
 
-// awaitUsable asks for a workflow that never exists until the answer is about the workflow: the
-// services follow new namespaces with a delay.
+// awaitUsable describes a workflow that never exists until the answer concerns the workflow: the services notice new
+// namespaces with a delay.
 func awaitUsable(ctx context.Context, c client.Client, namespace string) error {
 	for {
 		_, err := c.WorkflowService().DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
@@ -135,8 +136,8 @@ func awaitUsable(ctx context.Context, c client.Client, namespace string) error {
 	}
 }
 
-// Binary returns the path of the server's program: bin/millrace-temporal at the root of the
-// module, which is built when it is missing, or what MILLRACE_TEMPORAL_BIN names.
+// Binary returns the path of the server's program: that in MILLRACE_TEMPORAL_BIN, or bin/millrace-temporal at the
+// root of the module, which is built if it is missing.
 func Binary(t testing.TB) string {
 	t.Helper()
 	if path := os.Getenv(temporal.BinaryEnv); path != "" {
@@ -153,7 +154,7 @@ func Binary(t testing.TB) string {
 	return path
 }
 
-// build runs make unless the program is there; test processes that need it wait for the first.
+// build runs make unless the program exists. Other test processes wait for the first one.
 func build(root, path string) error {
 	if _, err := os.Stat(path); err == nil {
 		return nil
