@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Ahead returns by how many positions a checkpoint is past the end of the log, 0 if it is not. A reader that is
-// ahead has applied events that a failover lost, and it would skip the events that take their positions.
+// Ahead returns by how many positions a checkpoint is beyond the end of the log, or 0. Such a reader has applied
+// events that a failover lost, and would skip the events that take their positions.
 func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
 	var ahead int64
 	err := pool.QueryRow(ctx, `select greatest(0, coalesce((select position from checkpoints where name = $1), 0)
@@ -17,17 +17,17 @@ func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) 
 	return ahead, postgres.Classify(err, "compare the checkpoint of "+name+" with the log")
 }
 
-// mend rebuilds the views that are ahead of the log. Their subscriptions wait for that. A reader without tables
-// cannot be rebuilt, and waits for an operator.
+// mend rebuilds the views whose checkpoint is beyond the end of the log; their subscriptions wait for it. A reader
+// without tables cannot be rebuilt and waits for an operator.
 func (r *Runner) mend(ctx context.Context) {
 	for _, p := range r.views {
 		ahead, err := Ahead(ctx, r.pool, p.Name())
 		switch {
 		case err != nil:
-			r.opts.Log.Warn("checkpoint was not compared with the log", "projection", p.Name(), "error", err)
+			r.opts.Log.Warn("checkpoint not compared with the log", "projection", p.Name(), "error", err)
 		case ahead == 0:
 		case len(p.Tables()) == 0:
-			r.opts.Log.Error("reader is past the end of the log and stands still: see \"Restore\" in docs/runbook.md",
+			r.opts.Log.Error("checkpoint of a reader is beyond the end of the log; the reader is stopped: see \"Restore\" in docs/runbook.md",
 				"projection", p.Name(), "positions", ahead)
 		default:
 			r.rebuild(ctx, p, ahead)
@@ -36,10 +36,10 @@ func (r *Runner) mend(ctx context.Context) {
 }
 
 func (r *Runner) rebuild(ctx context.Context, p Projection, ahead int64) {
-	r.opts.Log.Warn("view is past the end of the log, rebuilding it", "projection", p.Name(), "positions", ahead)
+	r.opts.Log.Warn("checkpoint of a view is beyond the end of the log; rebuilding the view", "projection", p.Name(), "positions", ahead)
 	done, err := Rebuild(ctx, r.pool, p, RebuildOptions{})
 	if err != nil {
-		r.opts.Log.Error("view that is past the end of the log was not rebuilt: run millrace views rebuild",
+		r.opts.Log.Error("view beyond the end of the log not rebuilt: run millrace views rebuild",
 			"projection", p.Name(), "error", err)
 		return
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// maxDifferences bounds how many differing rows of a table a check reports.
+// maxDifferences bounds the differing rows of a table that a check reports.
 const maxDifferences = 20
 
 // Report is the outcome of a check.
 type Report struct {
-	Position    int64 // at which both were compared
+	Position    int64 // at which the two were compared
 	Rows        int64 // of the live view
 	Differences []Difference
 }
@@ -29,8 +29,8 @@ type Difference struct {
 	Kind  string `json:"kind"` // "changed", "missing" from the live view, or "extra" in it
 }
 
-// Check folds the view again from the start of the log into a shadow, compares every row with
-// the live one at the same position, byte for byte, and drops the shadow. The live view is only read.
+// Check folds the view again from the start of the log into a shadow, compares every row with the live one at the
+// same position, byte for byte, and drops the shadow. It does not change the live view.
 func Check(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOptions) (Report, error) {
 	s, err := openShadow(ctx, pool, p, opts.Progress)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *shadow) compare(ctx context.Context, tx pgx.Tx, table string, report *R
 	if err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, `set local enable_seqscan = on`); err != nil { // every row is wanted
+	if _, err := tx.Exec(ctx, `set local enable_seqscan = on`); err != nil { // every row is read
 		return err
 	}
 	live, rebuilt := quote(s.live, table), quote(s.schema, table)

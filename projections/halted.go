@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Halted is a stream that a projection could not fold: its later events are kept back, in the
-// log, until it is resumed. Other streams go on.
+// Halted is a stream that a projection could not fold. Its later events are not folded until it is resumed. Other
+// streams continue.
 type Halted struct {
 	Projection string
 	Stream     string
@@ -51,7 +51,7 @@ func haltedIn(ctx context.Context, db postgres.Queryer, projection string) (map[
 	return halted, postgres.Classify(err, "read halted streams")
 }
 
-// ListHalted returns the halted streams of all projections, or of the one named.
+// ListHalted returns the halted streams of a projection; "" = of all projections.
 func ListHalted(ctx context.Context, pool *pgxpool.Pool, projection string) ([]Halted, error) {
 	rows, err := pool.Query(ctx, `select projection, stream, position, error, halted_at from halted_streams
 		where $1 = '' or projection = $1 order by projection, position`, projection)
@@ -62,8 +62,8 @@ func ListHalted(ctx context.Context, pool *pgxpool.Pool, projection string) ([]H
 	return list, postgres.Classify(err, "list halted streams")
 }
 
-// Resume folds the events of a halted stream that were kept back, and ends the halt. If one fails
-// again, nothing changes and its error is returned. A stream that is not halted is NotFound.
+// Resume folds the events of a halted stream that were not folded, and ends the halt. If an event fails again,
+// nothing changes and its error is returned. A stream that is not halted is NotFound.
 func Resume(ctx context.Context, pool *pgxpool.Pool, p Projection, stream string) error {
 	err := pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error { return resume(ctx, tx, p, stream) })
 	if err != nil {
@@ -94,7 +94,7 @@ func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
 		if err != nil {
 			return err
 		}
-		for len(events) > 0 && events[len(events)-1].Position > position { // the runner comes to these
+		for len(events) > 0 && events[len(events)-1].Position > position { // the runner folds these
 			events = events[:len(events)-1]
 		}
 		if len(events) == 0 {
@@ -109,7 +109,7 @@ func resume(ctx context.Context, tx pgx.Tx, p Projection, stream string) error {
 	return err
 }
 
-// lockCheckpoint returns a projection's position and keeps its runner out until tx ends.
+// lockCheckpoint returns a projection's position and locks out its runner until tx ends.
 func lockCheckpoint(ctx context.Context, tx pgx.Tx, name string) (int64, error) {
 	_, err := tx.Exec(ctx, `insert into checkpoints (name) values ($1) on conflict do nothing`, name)
 	if err != nil {
@@ -124,7 +124,7 @@ func lockCheckpoint(ctx context.Context, tx pgx.Tx, name string) (int64, error) 
 func versionBefore(ctx context.Context, tx pgx.Tx, stream string, position int64) (int64, error) {
 	var version int64
 	err := tx.QueryRow(ctx, `select version - 1 from events where position = $1 and stream = $2`, position, stream).Scan(&version)
-	return version, postgres.Classify(err, "find where "+stream+" halted")
+	return version, postgres.Classify(err, "find the position at which "+stream+" halted")
 }
 
 // Position returns a projection's checkpoint, 0 if it has none.

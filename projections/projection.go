@@ -1,7 +1,6 @@
-// Package projections folds the event log into the views that GETs serve. A view and its
-// checkpoint move together, one process at a time moves them, and rebuilding a view to
-// the same position gives the same rows. The packages below it define the views: one
-// package for each view.
+// Package projections folds the event log into the views that GETs serve. It promises that a view and its checkpoint
+// move together, that one process at a time moves them, and that rebuilding a view to the same position gives the
+// same rows. The packages below it define the views, one package for each.
 package projections
 
 import (
@@ -25,13 +24,12 @@ type Projection interface {
 	// Name returns the view's name with its fold version, such as "jobs_v1". It is also the name of
 	// the checkpoint. A change of the fold that changes rows needs a new version.
 	Name() string
-	// Tables returns the view's tables, which Apply names without a schema. They have a primary key
-	// and no defaults of their own: a row depends on events only.
+	// Tables returns the view's tables, which Apply names without a schema. They have a primary key and no default
+	// values: a row depends only on events.
 	Tables() []string
-	// Apply folds events, in order, into the tables. A batch is 1 to 500 events of the log; how the
-	// log is cut into batches must make no difference to the rows, and an event applied twice changes
-	// nothing. An error that the event itself causes halts its stream; one of the database (Unavailable)
-	// is tried again.
+	// Apply folds events, in order, into the tables. A batch is 1 to 500 events of the log. The rows must not depend
+	// on how the log is divided into batches, and an event that is applied twice changes nothing. An error that the
+	// event itself causes halts its stream; an error of the database (Unavailable) is retried.
 	Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error
 }
 
@@ -41,17 +39,17 @@ type Selective interface {
 	Wants(e eventlog.Recorded) bool
 }
 
-// Patient is a projection whose view may lag: no answer needs it up to date. Under load it gets the events of Linger at once.
+// Patient is a projection whose view may lag behind. Under load, one batch contains the events of the time Linger.
 type Patient interface {
 	Linger() time.Duration
 }
 
-// batchLimit is the most events of one batch: large enough that a commit is shared, small
-// enough that a batch takes tens of milliseconds.
+// batchLimit bounds the events of one batch: large enough to share a commit, small enough to take tens of
+// milliseconds.
 const batchLimit = 500
 
-// systemic reports whether an error has another cause than the events: it is temporary, or an operator
-// must act, and the same events can be tried again afterwards.
+// systemic reports whether an error has another cause than the events: it is temporary, or an operator must act, and
+// the same events can be retried afterwards.
 func systemic(err error) bool {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return true
@@ -68,15 +66,15 @@ func systemic(err error) bool {
 	}
 }
 
-// dataClass reports an SQLSTATE about the values of a statement: data exception, constraint violation.
+// dataClass reports whether an SQLSTATE concerns the values of a statement: data exception or constraint violation.
 func dataClass(code string) bool { return len(code) == 5 && (code[:2] == "22" || code[:2] == "23") }
 
-// errCheckpointMoved says that another runner has moved the checkpoint.
+// errCheckpointMoved means that another runner has moved the checkpoint.
 var errCheckpointMoved = errors.New("another runner has moved the checkpoint")
 
-// advance moves the projection's checkpoint in tx past a batch and returns the streams that are halted, with
-// the position at which each stopped. The row stays locked until tx ends, which keeps Resume and
-// Rebuild out. It fails with eventlog.ErrRewound where the database does not have what the batch was read from.
+// advance moves the projection's checkpoint in tx past a batch, and returns the halted streams with the position at
+// which each halted. The row stays locked until tx ends, which locks out Resume and Rebuild. It fails with
+// eventlog.ErrRewound if the database lacks events of the batch.
 func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map[string]int64, error) {
 	halted, err := eventstore.AdvanceCheckpoint(ctx, tx, name, b.After, b.UpTo, b.Read)
 	if fault.Is(err, fault.Conflict) {
@@ -102,7 +100,7 @@ func without(events []eventlog.Recorded, halted map[string]int64) []eventlog.Rec
 	return kept
 }
 
-// apply calls p.Apply; a panic in it is an error that the events caused.
+// apply calls p.Apply. A panic of Apply is an error that the events caused.
 func apply(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -124,8 +122,7 @@ func applyChunks(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog
 	return nil
 }
 
-// stepwise folds event by event, each in a savepoint, and passes over the streams whose
-// events fail. It returns those.
+// stepwise folds event by event, each in a savepoint, and skips the streams whose events fail. It returns those.
 func stepwise(ctx context.Context, tx pgx.Tx, p Projection, events []eventlog.Recorded) ([]Halted, error) {
 	var stopped []Halted
 	halted := map[string]int64{}

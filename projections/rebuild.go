@@ -14,9 +14,9 @@ import (
 
 const (
 	cleanupTime   = 30 * time.Second // to drop a shadow of any size: it is a file deletion
-	maxSwapEvents = 2000             // events that the swap may fold while the runner waits: under a second
+	maxSwapEvents = 2000             // bound of the events that the swap folds while the runner waits: under a second
 	swapAttempts  = 20               // the rebuild fails if a reader locks the live table through all of them
-	swapWait      = time.Second      // how long one attempt may make new readers queue behind it
+	swapWait      = time.Second      // how long one attempt may block new readers
 )
 
 // RebuildOptions tune Rebuild and Check. The zero value works.
@@ -27,14 +27,13 @@ type RebuildOptions struct {
 
 // Rebuilt is the outcome of a rebuild.
 type Rebuilt struct {
-	Position int64    // that the view stood at before and after
+	Position int64    // position of the view before and after
 	Halted   []Halted // streams that could not be folded; they are halted in the live view too now
 }
 
-// Rebuild folds the view again from the start of the log into a shadow, which replaces the live view at
-// the same position in one transaction: readers and the runner wait only for that transaction. An
-// interrupted rebuild changes nothing and starts anew when called again. A second one at the same
-// time is Conflict, rebuild_running.
+// Rebuild folds the view again from the start of the log into a shadow, which replaces the live view at the same
+// position in one transaction: readers and the runner only wait for that transaction. An interrupted rebuild changes
+// nothing and starts over when called again. A second rebuild at the same time is Conflict, rebuild_running.
 func Rebuild(ctx context.Context, pool *pgxpool.Pool, p Projection, opts RebuildOptions) (Rebuilt, error) {
 	s, err := openShadow(ctx, pool, p, opts.Progress)
 	if err != nil {
@@ -60,7 +59,7 @@ func Rebuild(ctx context.Context, pool *pgxpool.Pool, p Projection, opts Rebuild
 	return Rebuilt{Position: s.position, Halted: s.stopped}, nil
 }
 
-// catchUp folds until the shadow is close to the live view, then makes its indexes.
+// catchUp folds until the shadow is close to the live view, then creates its indexes.
 func (s *shadow) catchUp(ctx context.Context) error {
 	indexed := s.position > 0
 	for {
@@ -97,7 +96,8 @@ func (s *shadow) indexAll(ctx context.Context) func(pgx.Tx) error {
 	}
 }
 
-// livePosition returns the position of the live view. A view that is ahead of the log counts as at its end.
+// livePosition returns the position of the live view. The position of a view beyond the end of the log is the end of
+// the log.
 func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, error) {
 	rows, err := db.Query(ctx, `select least(coalesce((select position from checkpoints where name = $1), 0),
 		coalesce((select max(position) from events), 0))`, s.p.Name())
@@ -108,8 +108,8 @@ func (s *shadow) livePosition(ctx context.Context, db postgres.Queryer) (int64, 
 	return position, postgres.Classify(err, "read the checkpoint of "+s.p.Name())
 }
 
-// swap folds the rest while the runner is kept out by the checkpoint's lock, and puts the shadow's
-// tables in the place of the live ones. On an error nothing has changed, the shadow included.
+// swap folds the remaining events while the lock of the checkpoint keeps the runner out, and replaces the live tables
+// by the shadow's. After an error, nothing has changed, including the shadow.
 func (s *shadow) swap(ctx context.Context) error {
 	position, stopped := s.position, len(s.stopped)
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
@@ -135,7 +135,7 @@ func (s *shadow) swap(ctx context.Context) error {
 		}
 		return s.replaceTables(ctx, tx)
 	})
-	if err != nil { // the transaction took its folding back
+	if err != nil { // the transaction rolled its folding back
 		s.position = position
 		for _, h := range s.stopped[stopped:] {
 			delete(s.halted, h.Stream)
@@ -161,8 +161,8 @@ func (s *shadow) replaceHalted(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// replaceTables drops the live tables and moves the shadow's into their schema. Indexes and
-// constraints keep the names that migrations know them by.
+// replaceTables drops the live tables and moves the shadow's into their schema. Indexes and constraints keep the
+// names that migrations use.
 func (s *shadow) replaceTables(ctx context.Context, tx pgx.Tx) error {
 	for _, table := range s.p.Tables() {
 		statements := []string{

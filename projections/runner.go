@@ -18,11 +18,11 @@ import (
 
 // Options tune a Runner. The zero value works.
 type Options struct {
-	Batch      int                         // default and most 500 events
-	Linger     time.Duration               // default 20 ms, the least time between two batches; reads fold what a view lacks
+	Batch      int                         // events of a batch, default and maximum 500
+	Linger     time.Duration               // minimum time between two batches, default 20 ms; reads fold the events that a view lacks
 	MostLinger time.Duration               // default 100 ms: Linger grows up to this with the rate of events
-	Retries    int                         // default 3 quick attempts more before a batch is put back
-	FirstRetry time.Duration               // default 20 ms, doubled each time
+	Retries    int                         // further quick attempts before a batch is put back, default 3
+	FirstRetry time.Duration               // pause before the first retry, doubled each time; default 20 ms
 	Middleware []message.HandlerMiddleware // outermost, such as metrics
 	OnHalt     func(Halted)                // called for each stream that halts; may be nil
 	Log        *slog.Logger                // default: discard
@@ -50,9 +50,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Runner keeps views up to date: each projection is a handler of a Watermill router with a
-// consumer group of its own. Over all processes one runner at a time moves a projection; the others
-// wait and take over when its process or its session with the database ends.
+// Runner keeps views up to date: each projection is a handler of a Watermill router with a consumer group of its own.
+// Across all processes, one runner at a time moves a projection; the others wait and take over when its process or
+// its database session ends.
 type Runner struct {
 	pool   *pgxpool.Pool
 	tail   eventlog.Tail
@@ -106,8 +106,8 @@ func wants(p Projection) func(eventlog.Recorded) bool {
 	return nil
 }
 
-// Run keeps the views up to date until ctx ends, and then finishes the batches under way. Views that are ahead of
-// the log are rebuilt first.
+// Run keeps the views up to date until ctx ends, and then finishes the running batches. It first rebuilds views whose
+// checkpoint is beyond the end of the log.
 func (r *Runner) Run(ctx context.Context) error {
 	mended := make(chan struct{})
 	go func() { defer close(mended); r.mend(ctx) }()
@@ -136,8 +136,8 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 // together, and the events, which were on the disk before, are folded again.
 var quickly = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"} // a constant
 
-// apply folds a batch and moves the checkpoint in one transaction. If an event causes a
-// failure, the batch is folded again event by event and the streams that fail are halted.
+// apply folds a batch and moves the checkpoint in one transaction. If an event causes a failure, apply folds the
+// batch again event by event and halts the streams that fail.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
 	err := pgx.BeginTxFunc(ctx, r.pool, quickly, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)
@@ -184,7 +184,7 @@ func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Bat
 		return err
 	}
 	for _, h := range stopped {
-		r.opts.Log.Error("a stream halted: its later events are held until it is resumed",
+		r.opts.Log.Error("stream halted; its later events wait until it is resumed",
 			"projection", h.Projection, "stream", h.Stream, "position", h.Position, "error", h.cause)
 		if r.opts.OnHalt != nil {
 			r.opts.OnHalt(h)

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// shadow is a second copy of a view, in a schema of its own, folded from the start of the log
-// over one connection. While it exists, no other rebuild or check of the view can run.
+// shadow is a second copy of a view, in a schema of its own, folded from the start of the log over one connection.
+// While it exists, no other rebuild or check of the view can run.
 type shadow struct {
 	conn     *pgx.Conn
 	p        Projection
@@ -29,11 +29,11 @@ type shadow struct {
 	progress func(done, total int64)
 }
 
-// openShadow makes an empty shadow. What an interrupted one left behind is dropped.
+// openShadow creates an empty shadow. It drops the shadow of an interrupted rebuild.
 func openShadow(ctx context.Context, pool *pgxpool.Pool, p Projection, progress func(done, total int64)) (*shadow, error) {
 	cfg := pool.Config().ConnConfig.Copy()
 	cfg.RuntimeParams["application_name"] = "millrace rebuild"
-	cfg.RuntimeParams["synchronous_commit"] = "off" // a crash costs the shadow anyway; the swap turns it on
+	cfg.RuntimeParams["synchronous_commit"] = "off" // a crash loses the shadow anyway; the swap turns it on
 	conn, err := pgx.ConnectConfig(ctx, cfg)
 	if err != nil {
 		return nil, postgres.Classify(err, "connect for a rebuild")
@@ -49,11 +49,11 @@ func openShadow(ctx context.Context, pool *pgxpool.Pool, p Projection, progress 
 	return s, nil
 }
 
-// close drops the shadow and its connection, also when ctx has ended.
+// close drops the shadow and closes its connection, even if ctx has ended.
 func (s *shadow) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cleanupTime)
 	defer cancel()
-	_, _ = s.conn.Exec(ctx, "drop schema if exists "+quote(s.schema)+" cascade") // else the next one drops it
+	_, _ = s.conn.Exec(ctx, "drop schema if exists "+quote(s.schema)+" cascade") // if this fails, the next shadow drops it
 	_ = s.conn.Close(ctx)
 }
 
@@ -82,8 +82,8 @@ func (s *shadow) prepare(ctx context.Context) error {
 	})
 }
 
-// lock keeps other rebuilds and checks of the view out for as long as the connection lives. It waits a
-// little, since the server takes a moment to notice that an interrupted one is gone.
+// lock locks out other rebuilds and checks of the view while the connection is open. It waits briefly, because the
+// server needs a moment to notice that an interrupted one has ended.
 func (s *shadow) lock(ctx context.Context) error {
 	err := s.inTx(ctx, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, `set local lock_timeout = '2s'`); err != nil {
@@ -101,8 +101,8 @@ func (s *shadow) lock(ctx context.Context) error {
 
 const lockNotAvailable = "55P03"
 
-// copyShape makes an empty table like the live one, with its storage parameters, and its keys under the
-// same names. Other indexes follow when the rows are there.
+// copyShape creates an empty table like the live one, with its storage parameters, and with its keys under the same
+// names. Other indexes are created when the rows are complete.
 func (s *shadow) copyShape(ctx context.Context, tx pgx.Tx, table string) error {
 	_, err := tx.Exec(ctx, fmt.Sprintf("create table %s (like %s including all excluding indexes)", quote(s.schema, table), quote(s.live, table)))
 	if err != nil {
@@ -120,7 +120,7 @@ func (s *shadow) copyShape(ctx context.Context, tx pgx.Tx, table string) error {
 	return execAll(ctx, tx, shape)
 }
 
-// copyIndexes makes the live table's other indexes on the shadow.
+// copyIndexes creates the live table's other indexes on the shadow.
 func (s *shadow) copyIndexes(ctx context.Context, tx pgx.Tx, table string) error {
 	indexes, err := s.statements(ctx, tx, `
 		select replace(pg_get_indexdef(i.indexrelid), format(' ON %I.%I ', $1::text, $2::text), format(' ON %I.%I ', $3::text, $2::text))
@@ -132,7 +132,7 @@ func (s *shadow) copyIndexes(ctx context.Context, tx pgx.Tx, table string) error
 	return execAll(ctx, tx, indexes)
 }
 
-// statements returns DDL that a query makes from (live schema, table, shadow schema).
+// statements returns the DDL that a query generates from (live schema, table, shadow schema).
 func (s *shadow) statements(ctx context.Context, tx pgx.Tx, query, table string) ([]string, error) {
 	rows, err := tx.Query(ctx, query, s.live, table, s.schema)
 	if err != nil {
@@ -155,13 +155,13 @@ func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
 	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
 }
 
-// within sets the search path of tx so that unqualified names mean the shadow's tables.
+// within sets the search path of tx so that unqualified names refer to the shadow's tables.
 func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "set local search_path to "+quote(s.schema)+", "+quote(s.live))
 	return err
 }
 
-// page is how many events one transaction of a rebuild folds.
+// page is the number of events that one transaction of a rebuild folds.
 const page = 4 * batchLimit
 
 // foldTo folds the log into the shadow up to position upTo, a page per transaction.
@@ -181,7 +181,7 @@ func (s *shadow) foldTo(ctx context.Context, upTo int64) error {
 	return nil
 }
 
-// passed moves the position behind events; none left means that upTo is reached.
+// passed moves the position past events. No events means that upTo is reached.
 func (s *shadow) passed(events []eventlog.Recorded, upTo int64) {
 	if len(events) < page {
 		s.position = upTo
@@ -225,7 +225,7 @@ func (s *shadow) foldOneByOne(ctx context.Context, tx pgx.Tx, events []eventlog.
 	return nil
 }
 
-// foldRest folds what is left up to upTo inside tx, which then sees the shadow under plain names.
+// foldRest folds the remaining events up to upTo inside tx, which then sees the shadow under unqualified names.
 func (s *shadow) foldRest(ctx context.Context, tx pgx.Tx, upTo int64) error {
 	for s.position < upTo {
 		events, err := s.read(ctx, tx, upTo)

@@ -15,23 +15,24 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Abandoned hands the activities of workers that have ended back to Temporal, which has them run again at once. Without
-// it, Temporal notices a worker that was killed when the heartbeats of its activities stay away.
+// Abandoned returns the activities of ended workers to Temporal, which runs them again at once. Without it, Temporal
+// detects a killed worker only when the heartbeats of its activities are missing.
 type Abandoned struct {
 	Client    client.Client
 	Namespace string
 	Identity  string                     // of this process's worker
-	Ended     func(identity string) bool // whether the process of a worker has ended for certain
+	Ended     func(identity string) bool // reports whether the process of a worker has certainly ended
 }
 
 const (
 	releasePage = 200 // workflows of one page
-	releaseSide = 8   // workflows that are looked at concurrently
-	// releaseAgain is when the open workflows are listed a second time: Temporal's list follows its state with a delay.
+	releaseSide = 8   // workflows that are examined concurrently
+	// releaseAgain is the delay before the open workflows are listed a second time, because Temporal's list lags
+	// behind its state.
 	releaseAgain = 2 * time.Second
 )
 
-// Release hands back the activities of ended workers in all open workflows, and returns how many there were.
+// Release returns the activities of ended workers in all open workflows to Temporal, and returns their number.
 func (a *Abandoned) Release(ctx context.Context) (int, error) {
 	first, err := a.release(ctx)
 	if err != nil {
@@ -48,7 +49,7 @@ func (a *Abandoned) Release(ctx context.Context) (int, error) {
 	return first + second, err
 }
 
-// release goes once through the open workflows.
+// release processes the open workflows once.
 func (a *Abandoned) release(ctx context.Context) (released int, err error) {
 	for page := []byte(nil); ; {
 		open, err := a.Client.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
@@ -76,7 +77,7 @@ func (a *Abandoned) release(ctx context.Context) (released int, err error) {
 	}
 }
 
-// releaseIn hands back the activities of ended workers in one workflow.
+// releaseIn returns the activities of ended workers in one workflow to Temporal.
 func (a *Abandoned) releaseIn(ctx context.Context, id, run string) (released int, err error) {
 	d, err := a.Client.DescribeWorkflowExecution(ctx, id, run)
 	if err != nil {
@@ -87,26 +88,26 @@ func (a *Abandoned) releaseIn(ctx context.Context, id, run string) (released int
 			continue
 		}
 		if err := ignoreAbsent(a.fail(ctx, id, run, activity)); err != nil {
-			return released, fmt.Errorf("hand back activity %s of %s: %w", activity.GetActivityId(), id, err)
+			return released, fmt.Errorf("return activity %s of %s: %w", activity.GetActivityId(), id, err)
 		}
 		released++
 	}
 	return released, nil
 }
 
-// fail ends the attempt of an activity; the retry policy of the activity makes the next one.
+// fail ends the attempt of an activity. The retry policy of the activity starts the next attempt.
 func (a *Abandoned) fail(ctx context.Context, id, run string, activity *workflow.PendingActivityInfo) error {
 	_, err := a.Client.WorkflowService().RespondActivityTaskFailedById(ctx, &workflowservice.RespondActivityTaskFailedByIdRequest{
 		Namespace: a.Namespace, WorkflowId: id, RunId: run, ActivityId: activity.GetActivityId(), Identity: a.Identity,
 		Failure: &failure.Failure{
-			Message:     "the process that ran it ended",
+			Message:     "the worker process has ended",
 			FailureInfo: &failure.Failure_ApplicationFailureInfo{ApplicationFailureInfo: &failure.ApplicationFailureInfo{Type: "worker_ended"}},
 		},
 	})
 	return err
 }
 
-// ignoreAbsent ignores that a workflow or an activity has ended meanwhile.
+// ignoreAbsent ignores the error for a workflow or an activity that has ended meanwhile.
 func ignoreAbsent(err error) error {
 	var absent *serviceerror.NotFound
 	if errors.As(err, &absent) {

@@ -19,15 +19,15 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// AssetQueue returns the name of the task queue of assets that belongs to the given queue. Assets have their own
-// queue, so that a hanging scanner takes no capacity from jobs.
+// AssetQueue returns the name of the task queue of assets for a task queue of jobs. Assets have a queue of their own,
+// so that a hanging scanner takes no capacity from jobs.
 func AssetQueue(queue string) string { return queue + "-assets" }
 
 // AssetOptions tune the worker for assets. The zero value works.
 type AssetOptions struct {
-	TaskQueue  string        // that of jobs; the worker polls AssetQueue of it. Default "millrace"
-	Concurrent int           // files processed at once; default half the CPUs
-	SweepEvery time.Duration // between two retention sweeps; default 10 minutes
+	TaskQueue  string        // task queue of jobs; the worker polls its AssetQueue. Default "millrace"
+	Concurrent int           // files processed concurrently; default half the CPUs
+	SweepEvery time.Duration // interval of retention sweeps; default 10 minutes
 	StopAfter  time.Duration // as in Options
 
 	Deployment Deployment
@@ -56,7 +56,7 @@ func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retenti
 		w := worker.New(c, AssetQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Concurrent + 1, // one more for the sweep
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,     // hashing must not starve uploads
-			MaxConcurrentWorkflowTaskPollers:        2,                   // the least there can be
+			MaxConcurrentWorkflowTaskPollers:        2,                   // the SDK's minimum
 			MaxConcurrentActivityTaskPollers:        1,
 			WorkerStopTimeout:                       opts.StopAfter,
 		}, workflow.VersioningBehaviorAutoUpgrade))
@@ -72,7 +72,7 @@ func NewAssets(c client.Client, ingest *upkeep.Ingest, retention *upkeep.Retenti
 	return &AssetWorker{client: c, build: build, opts: opts}
 }
 
-// RegisterAssetWorkflows gives the workflows of assets their stored names.
+// RegisterAssetWorkflows registers the workflows of assets under their stored names.
 func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.IngestAsset, workflow.RegisterOptions{Name: workflows.IngestAssetName})
 	w.RegisterWorkflowWithOptions(workflows.IngestAssets, workflow.RegisterOptions{Name: workflows.IngestAssetsName})
@@ -83,7 +83,7 @@ func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
 func (w *AssetWorker) Run(ctx context.Context) error {
 	if err := retryWhileAway(ctx, func() error { return w.schedule(ctx) }); err != nil {
 		if ctx.Err() != nil {
-			return nil //nolint:nilerr // asked to stop before Temporal answered
+			return nil //nolint:nilerr // stopped before Temporal answered
 		}
 		return fmt.Errorf("schedule retention: %w", err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// CallRecords reads and changes the records of calls in flight and of parked calls.
+// CallRecords reads and changes the records of calls in flight and of queued calls.
 type CallRecords interface {
 	// RunningAfter returns up to limit runs that have been in flight for at least age and have no start intent
 	// pending, ordered by call id and after the id after ("" = from the first).
@@ -24,19 +24,19 @@ type CallRecords interface {
 	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
 	// Cancel records a request to cancel a call.
 	Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error)
-	// Waiting returns accounts with parked calls, in order, after the account after.
+	// Waiting returns accounts with queued calls, in order, from the first one after the given account.
 	Waiting(ctx context.Context, after string, limit int) ([]string, error)
-	// Admit admits parked calls of an account up to its limits.
+	// Admit admits queued calls of an account up to its limits.
 	Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error)
-	// TimeOut ends parked calls that have waited too long.
+	// TimeOut ends queued calls that have waited too long.
 	TimeOut(ctx context.Context, limit int) (int, error)
 	// Forget deletes expired keys and references.
 	Forget(ctx context.Context) error
 }
 
-// CallSweeper restarts calls in flight whose workflow was closed from outside or lost with Temporal's database.
-// A restarted call continues from its state in the log, and a sent request is not sent again. CallSweeper also
-// cancels calls whose job has ended, and ends parked calls that have waited too long.
+// CallSweeper restarts calls in flight whose workflow was closed from outside or lost with Temporal's database. A
+// restarted call continues from its state in the log, and a sent request is not sent again. CallSweeper also cancels
+// calls whose job has ended, and ends queued calls that have waited too long.
 type CallSweeper struct {
 	Client client.Client
 	Calls  CallRecords
@@ -69,7 +69,7 @@ func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 		List: s.Calls.RunningAfter,
 		Name: func(r call.Run) (call.ID, string) { return r.Call, r.Call.WorkflowID(r.Run) },
 		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) ([]outbox.Intent, error) {
-			return s.Calls.Restart(ctx, r, "sweeper", "its workflow is gone")
+			return s.Calls.Restart(ctx, r, "sweeper", "its workflow was lost")
 		},
 	}
 }

@@ -14,14 +14,15 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// ExportQueue returns the name of the task queue of exports and downloads that belongs to the given queue. Packing an
-// archive or fetching a file may take minutes, so both have their own queue and take no capacity from jobs, scans and sweeps.
+// ExportQueue returns the name of the task queue of exports and downloads for a task queue of jobs. Packing an
+// archive or fetching a file may take minutes, so both have a queue of their own and take no capacity from jobs,
+// scans and sweeps.
 func ExportQueue(queue string) string { return queue + "-exports" }
 
 // ExportOptions tune the worker for exports. The zero value works.
 type ExportOptions struct {
-	TaskQueue  string        // that of jobs; the worker polls ExportQueue of it. Default "millrace"
-	Concurrent int           // archives packed and files fetched at once; default 4, because both wait for a disk or a network
+	TaskQueue  string        // task queue of jobs; the worker polls its ExportQueue. Default "millrace"
+	Concurrent int           // concurrent exports and downloads; default 4, because both wait for a disk or a network
 	StopAfter  time.Duration // as in Options
 
 	Deployment Deployment
@@ -37,7 +38,7 @@ func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Down
 	build := func() service {
 		w := worker.New(c, ExportQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize: opts.Concurrent,
-			MaxConcurrentWorkflowTaskPollers:   2, // the least there can be
+			MaxConcurrentWorkflowTaskPollers:   2, // the SDK's minimum
 			MaxConcurrentActivityTaskPollers:   1,
 			WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
 		}, workflow.VersioningBehaviorAutoUpgrade))
@@ -53,7 +54,7 @@ func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Down
 	return &ExportWorker{build: build}
 }
 
-// RegisterExportWorkflows gives the workflows of exports and downloads their stored names.
+// RegisterExportWorkflows registers the workflows of exports and downloads under their stored names.
 func RegisterExportWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.ExportAssets, workflow.RegisterOptions{Name: workflows.ExportAssetsName})
 	w.RegisterWorkflowWithOptions(workflows.DownloadAsset, workflow.RegisterOptions{Name: workflows.DownloadAssetName})

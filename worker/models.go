@@ -17,8 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// ModelQueue returns the name of the task queue of model calls that belongs to the given queue. Calls wait minutes
-// for providers, so they have their own queue and take no capacity from nodes.
+// ModelQueue returns the name of the task queue of model calls for a task queue of jobs. Calls wait minutes for
+// providers, so they have a queue of their own and take no capacity from nodes.
 func ModelQueue(queue string) string { return queue + "-models" }
 
 // HeartbeatStore records heartbeats of dispatching processes.
@@ -28,10 +28,10 @@ type HeartbeatStore interface {
 
 // ModelOptions tune the worker for model calls. The zero value works.
 type ModelOptions struct {
-	TaskQueue  string        // that of jobs; the worker polls ModelQueue of it. Default "millrace"
-	Concurrent int           // conversations at once; default 1,000: they wait, they do not compute
-	Hosting    int           // answers whose assets are copied at once; default 4
-	StopAfter  time.Duration // how long conversations may go on after Run's context ends; default 10 s
+	TaskQueue  string        // task queue of jobs; the worker polls its ModelQueue. Default "millrace"
+	Concurrent int           // concurrent exchanges with providers; default 1,000, because they only wait
+	Hosting    int           // answers whose assets are copied concurrently; default 4
+	StopAfter  time.Duration // how long exchanges may continue after Run's context ends; default 10 s
 
 	Deployment Deployment
 }
@@ -57,7 +57,7 @@ func NewModels(c client.Client, models *modelcall.Activities, heartbeats Heartbe
 	opts.setDefaults()
 	build := func() service {
 		w := worker.New(c, ModelQueue(opts.TaskQueue), opts.Deployment.options(worker.Options{
-			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each conversation occupies one
+			MaxConcurrentWorkflowTaskExecutionSize:  opts.Concurrent, // each exchange occupies one
 			MaxConcurrentLocalActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentActivityExecutionSize:      opts.Hosting,
 			MaxConcurrentWorkflowTaskPollers:        4,
@@ -76,16 +76,16 @@ func NewModels(c client.Client, models *modelcall.Activities, heartbeats Heartbe
 	return &ModelWorker{build: build, models: models, heartbeats: heartbeats, log: log, opts: opts}
 }
 
-// RegisterModelWorkflows gives the workflows of model calls their stored names.
+// RegisterModelWorkflows registers the workflows of model calls under their stored names.
 func RegisterModelWorkflows(w worker.WorkflowRegistry) {
 	w.RegisterWorkflowWithOptions(workflows.RunModel, workflow.RegisterOptions{Name: workflows.RunModelName})
 }
 
-// heartbeatEvery is the interval of a dispatching process's heartbeats. The process is given up after several missed
-// heartbeats.
+// heartbeatEvery is the interval of a dispatching process's heartbeats. The process counts as dead after several
+// missed heartbeats.
 const heartbeatEvery = 4 * time.Second
 
-// Run works until ctx ends. Then it gives running conversations until StopAfter to finish.
+// Run works until ctx ends. Running exchanges then have until StopAfter to finish.
 func (w *ModelWorker) Run(ctx context.Context) error {
 	if err := retryWhileAway(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
@@ -97,7 +97,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	alive, die := context.WithCancel(context.WithoutCancel(ctx))
 	var group errgroup.Group
 	group.Go(func() error { w.recordHeartbeats(alive); return nil })
-	defer group.Wait() //nolint:errcheck // it returns none
+	defer group.Wait() //nolint:errcheck // the tasks return no errors
 	defer die()
 	if err := run(ctx, "model calls", w.build, func() { w.models.SetAlive(false) }); err != nil {
 		return err
@@ -105,7 +105,7 @@ func (w *ModelWorker) Run(ctx context.Context) error {
 	rest, cancel := context.WithTimeout(context.WithoutCancel(ctx), w.opts.StopAfter)
 	defer cancel()
 	if err := w.models.Drain(rest); err != nil {
-		w.log.Warn("calls are still on the wire; their outcome will be unknown", "error", err)
+		w.log.Warn("calls still in progress at the stop; their outcome will be unknown", "error", err)
 	}
 	return nil
 }

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// sweepLimit is the most rows that one query reads.
+	// sweepLimit bounds the rows of one query.
 	sweepLimit = 200
 	// sweepFailures is the number of failures that ends a round: Temporal or the database is probably down.
 	sweepFailures = 10
@@ -31,8 +31,8 @@ type Reviver[T any, ID ~string] struct {
 	Notify func([]outbox.Intent)
 	Log    *slog.Logger
 
-	// List returns at most limit pieces of work that have waited for at least age and have no start intent pending,
-	// ordered by id and after the id after ("" = from the first).
+	// List returns at most limit pieces of work that are at least age old and wait for no start intent, in order of
+	// their ids from the first one after the given id ("" = from the start).
 	List func(ctx context.Context, after ID, age time.Duration, limit int) ([]T, error)
 	// Name returns the id of work and the id of its workflow.
 	Name func(T) (id ID, workflow string)
@@ -91,7 +91,7 @@ func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow stri
 }
 
 // pace limits the restarts of work that loses its workflow repeatedly. The wait doubles with each restart, up to an
-// hour. Each process keeps its own pace.
+// hour. Each process has its own pace.
 type pace[ID ~string] struct {
 	first time.Duration
 	next  *lru.Cache[ID, revival]
@@ -132,7 +132,7 @@ func (p *pace[ID]) revived(id ID, now time.Time) {
 }
 
 // repeat calls round until ctx ends, first after one interval. Intervals vary at random by a fifth, so that processes
-// started together do not sweep together. A failed round is repeated at the next interval.
+// that were started together do not sweep together. A failed round is repeated after the next interval.
 func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
 		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) // jitter; not a secret

@@ -13,16 +13,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 )
 
-// IngestRecords knows the assets whose ingestion is not done.
+// IngestRecords lists and restarts unfinished ingestions.
 type IngestRecords interface {
-	// Uningested returns assets, in order of their ids from behind after, that have waited for at least age.
+	// Uningested returns assets, in order of their ids from the first one after the given id, that have waited for at
+	// least age.
 	Uningested(ctx context.Context, after asset.ID, age time.Duration, limit int) ([]asset.IngestRef, error)
 	// Reingest records a new ingestion of an asset together with its start intent.
 	Reingest(ctx context.Context, ref asset.IngestRef, actor, reason string) ([]outbox.Intent, error)
 }
 
 // NewIngestReviver returns a Reviver of accepted uploads without an ingestion workflow. The events of an ingestion
-// have the same ids each time, so that a second ingestion changes nothing.
+// always have the same ids, so a second ingestion changes nothing.
 func NewIngestReviver(c client.Client, records IngestRecords, notify func([]outbox.Intent), log *slog.Logger) *Reviver[asset.IngestRef, asset.ID] {
 	return &Reviver[asset.IngestRef, asset.ID]{
 		Client: c, What: "ingestions", Every: time.Minute, Age: 2 * time.Minute, Notify: notify, Log: log,

@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// service is what a worker of the SDK is to run.
+// service is what the SDK runs: a worker that starts and stops.
 type service interface {
 	Start() error
 	Stop()
@@ -42,8 +42,8 @@ func (s services) Stop() {
 	group.Wait()
 }
 
-// run starts a worker and stops it when ctx ends. A worker of the SDK starts once: build makes another one when Temporal
-// did not answer. stopping, unless nil, is called when ctx has ended, before the worker stops.
+// run starts a worker and stops it when ctx ends. A worker of the SDK starts only once, so build makes another one if
+// Temporal did not answer. stopping, if not nil, is called after ctx has ended, before the worker stops.
 func run(ctx context.Context, what string, build func() service, stopping func()) error {
 	var inner service
 	err := retryWhileAway(ctx, func() error {
@@ -51,7 +51,7 @@ func run(ctx context.Context, what string, build func() service, stopping func()
 		return inner.Start()
 	})
 	if ctx.Err() != nil && err != nil {
-		return nil //nolint:nilerr // asked to stop before Temporal answered
+		return nil //nolint:nilerr // stopped before Temporal answered
 	}
 	if err != nil {
 		return fmt.Errorf("start the worker for %s: %w", what, err)
@@ -64,8 +64,8 @@ func run(ctx context.Context, what string, build func() service, stopping func()
 	return nil
 }
 
-// retryWhileAway asks Temporal or the database until it answers or ctx ends: a process that starts while one of them is
-// away waits for it. A refusal is returned.
+// retryWhileAway repeats a request to Temporal or the database until it answers or ctx ends: a process that starts
+// while one of them is down waits for it. It returns a refusal.
 func retryWhileAway(ctx context.Context, ask func() error) error {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
 	for pause.Reset(); ; {
@@ -83,7 +83,7 @@ func retryWhileAway(ctx context.Context, ask func() error) error {
 	}
 }
 
-// unanswered reports an error of a server that is away, starting or overloaded.
+// unanswered reports whether an error is of a server that is down, starting or overloaded.
 func unanswered(err error) bool {
 	var unavailable *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded

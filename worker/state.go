@@ -12,7 +12,7 @@ import (
 
 // WorkflowState is the state of a workflow in Temporal.
 type WorkflowState struct {
-	Known  bool // Temporal knows the workflow
+	Known  bool // Temporal has the workflow
 	Status enums.WorkflowExecutionStatus
 }
 
@@ -26,7 +26,7 @@ func (s WorkflowState) Open() bool {
 	}
 }
 
-// Own reports whether the workflow ended by itself: it ends as its job does, once the end is recorded.
+// Own reports whether the workflow ended by itself. It ends like its job, after the end is recorded.
 func (s WorkflowState) Own() bool {
 	switch s.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_FAILED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
@@ -44,12 +44,12 @@ func StateOf(ctx context.Context, c client.Client, workflow string) (WorkflowSta
 	case errors.As(err, &absent):
 		return WorkflowState{}, nil
 	case err != nil:
-		return WorkflowState{}, fmt.Errorf("ask Temporal for workflow %s: %w", workflow, err)
+		return WorkflowState{}, fmt.Errorf("read the state of workflow %s: %w", workflow, err)
 	}
 	return WorkflowState{Known: true, Status: d.GetWorkflowExecutionInfo().GetStatus()}, nil
 }
 
-// String is for log lines.
+// String returns a text for log lines.
 func (s WorkflowState) String() string {
 	if !s.Known {
 		return "unknown"

@@ -41,8 +41,8 @@ type Ender interface {
 }
 
 // Sweeper ends jobs whose workflow was closed from outside. It restarts jobs whose workflow was lost with Temporal's
-// database, or whose end was lost with ours. It also admits jobs to slots that became free without an ending job,
-// such as those of a better tier.
+// database, or whose end the log has lost. It also admits jobs to slots that became free without the end of a job,
+// for example by a better tier.
 type Sweeper struct {
 	Client client.Client
 	Slots  Slots
@@ -62,7 +62,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 	round := func(ctx context.Context) error {
 		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
 	}
-	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // at once: queues may have been opened while no worker ran
+	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // first at once: queues may have been opened while no worker ran
 		s.Log.Warn("queued job admission failed", "error", err)
 	}
 	return repeat(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", round)
@@ -86,7 +86,7 @@ func (s *Sweeper) Admit(ctx context.Context) error {
 	return admitAll(ctx, s.Queues.Queued, s.admit)
 }
 
-// admitAll admits what waits, account by account. One account must not block the others.
+// admitAll admits waiting work, account by account. A failure of one account does not stop the others.
 func admitAll(ctx context.Context, list func(ctx context.Context, after string, limit int) ([]string, error), admit func(ctx context.Context, account string) error) error {
 	var failed []error
 	for after := ""; ; {
@@ -142,19 +142,19 @@ func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowStat
 	var reason string
 	switch {
 	case !state.Known:
-		reason = "Temporal does not know its workflow"
+		reason = "Temporal does not have its workflow"
 	case state.Own():
 		// The workflow recorded the end of the run before it ended, so the log has lost that event, for example
 		// by a failover to a lagging replica.
-		reason = "its workflow has ended, and the log has no end of the run: " + state.String()
+		reason = "its workflow has ended, but the log has no end of the run: " + state.String()
 	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
-		reason = "its workflow came to no end of its own: " + state.String()
+		reason = "its workflow did not end by itself: " + state.String()
 	default:
 		return s.lost(ctx, ref, "its workflow was closed from outside: "+state.String())
 	}
 	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
-		return nil, nil // it has ended
+		return nil, nil // the job has ended
 	}
 	return intents, err
 }

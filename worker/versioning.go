@@ -7,12 +7,12 @@ import (
 
 // Deployment names the version of the program that a worker runs. The zero value is a worker without a version.
 type Deployment struct {
-	Name    string // of all workers of the service
+	Name    string // name of all workers of the service
 	BuildID string // "" = without a version
 }
 
-// options returns the options of a worker of this version. A pinned workflow stays with the version that began it; any
-// other goes on with the one that is current.
+// options returns the options of a worker of this version. A pinned workflow stays with the version that started it;
+// any other continues with the current version.
 func (d Deployment) options(o worker.Options, behavior workflow.VersioningBehavior) worker.Options {
 	if d.BuildID == "" {
 		return o

@@ -1,6 +1,6 @@
-// Package worker builds the Temporal workers: what each runs, how much of it
-// concurrently, and how it stops. It also holds the sweepers that restart lost
-// work. Packages workflows and activities hold the work itself.
+// Package worker builds the Temporal workers: what each runs, how much of it concurrently, and how it stops. It also
+// contains the sweepers that restart lost work. It promises that running activities get time to finish when a worker
+// stops. Packages workflows and activities contain the work itself.
 package worker
 
 import (
@@ -25,10 +25,10 @@ import (
 // Options tune a worker. The zero value works.
 type Options struct {
 	TaskQueue string        // default "millrace"
-	Nodes     int           // long batches that run at once, and as many short ones beside them; default the number of CPUs
-	Cheap     int           // fused chains and bookkeeping at once; default 8 per CPU
+	Nodes     int           // concurrent long batches, and as many short ones; default the number of CPUs
+	Cheap     int           // concurrent fused chains and bookkeeping activities; default 8 per CPU
 	Pollers   int           // workflow task pollers; default 4
-	StopAfter time.Duration // how long running activities may go on after Run's context ends; default 10 s
+	StopAfter time.Duration // how long running activities may continue after Run's context ends; default 10 s
 	NoCache   bool          // forget workflows between tasks, as after a crash; for tests
 
 	Deployment Deployment
@@ -53,14 +53,14 @@ type Worker struct{ build func() service }
 func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 	opts.setDefaults()
 	if opts.NoCache {
-		worker.SetStickyWorkflowCacheSize(0) // for the whole process: the SDK has one cache
+		worker.SetStickyWorkflowCacheSize(0) // for the whole process, because the SDK has one cache
 	}
 	build := func() service {
 		w := worker.New(c, opts.TaskQueue, opts.Deployment.options(worker.Options{
 			MaxConcurrentActivityExecutionSize:      opts.Nodes,
 			MaxConcurrentLocalActivityExecutionSize: opts.Cheap,
 			MaxConcurrentWorkflowTaskPollers:        opts.Pollers,
-			MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two polls hide each other's gap
+			MaxConcurrentActivityTaskPollers:        2, // long work arrives rarely; two pollers cover each other's gaps
 			WorkerStopTimeout:                       opts.StopAfter,
 			MaxHeartbeatThrottleInterval:            2 * time.Second,
 			DefaultHeartbeatThrottleInterval:        2 * time.Second,
@@ -68,8 +68,8 @@ func New(c client.Client, graph *activities.Graph, opts Options) *Worker {
 		register(w, graph)
 		return services{
 			w,
-			newBatches(c, graph, opts, workflows.ShortQueue, opts.Nodes),        // short ones wait for each other, and never for a long one
-			newBatches(c, graph, opts, workflows.PartnerQueue, maxPartnerNodes), // they wait for models
+			newBatches(c, graph, opts, workflows.ShortQueue, opts.Nodes),        // short batches wait for each other, but never for a long one
+			newBatches(c, graph, opts, workflows.PartnerQueue, maxPartnerNodes), // partner nodes wait for models
 		}
 	}
 	return &Worker{build: build}
@@ -82,16 +82,16 @@ func ActivitiesWait(c client.Client, namespace string) func(ctx context.Context,
 			Namespace: namespace, TaskQueue: &taskqueue.TaskQueue{Name: queue}, TaskQueueType: enums.TASK_QUEUE_TYPE_ACTIVITY, ReportStats: true,
 		})
 		if err != nil {
-			return false, fmt.Errorf("activities that wait: %w", err)
+			return false, fmt.Errorf("read the waiting activities: %w", err)
 		}
 		return resp.GetStats().GetApproximateBacklogCount() > 0, nil
 	}
 }
 
-// maxPartnerNodes bounds the partner nodes that wait in this process for their models.
+// maxPartnerNodes bounds the partner nodes of this process that wait for their models.
 const maxPartnerNodes = 1024
 
-// newBatches returns the worker for batches that have a task queue and slots of their own.
+// newBatches returns the worker for batches with a task queue and slots of their own.
 func newBatches(c client.Client, graph *activities.Graph, opts Options, queue string, slots int) worker.Worker {
 	w := worker.New(c, opts.TaskQueue+queue, opts.Deployment.options(worker.Options{
 		DisableWorkflowWorker:              true,
@@ -120,8 +120,8 @@ func register(w worker.Registry, graph *activities.Graph) {
 	}
 }
 
-// maxSegments bounds the segments that this process drives, waiting for a ComfyUI server or running on one. Each costs
-// a connection and little else.
+// maxSegments bounds the segments that this process drives, waiting for a ComfyUI server or running on one. Each
+// needs little more than a connection.
 const maxSegments = 4096
 
 // NewSegments returns the worker that drives segments on ComfyUI servers.
@@ -142,7 +142,7 @@ func NewSegments(c client.Client, graph *activities.Graph, opts Options) *Worker
 	return &Worker{build: build}
 }
 
-// Run works until ctx ends. Then it gives running activities until StopAfter to finish.
+// Run works until ctx ends. Running activities then have until StopAfter to finish.
 func (w *Worker) Run(ctx context.Context) error {
 	return run(ctx, "graphs", w.build, nil)
 }

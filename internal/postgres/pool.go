@@ -1,6 +1,6 @@
-// Package postgres opens and migrates Millrace's database and runs its transactions. It
-// gives every error of the driver a fault kind, and distinguishes a commit without an
-// answer from one that failed. The packages below it define the tables and their meaning.
+// Package postgres opens and migrates Millrace's database and runs its transactions. It promises that every error of
+// the driver has a fault kind, and that a commit without an answer is distinguished from one that failed. The
+// packages below it define the tables and their meaning.
 package postgres
 
 import (
@@ -19,12 +19,12 @@ import (
 // PoolOptions tune a pool. The zero value works.
 type PoolOptions struct {
 	MaxConns        int32         // default 16; several processes share max_connections
-	IdleTransaction time.Duration // default 15 s: a transaction left open longer is ended by the server, since it may delay the log
-	LockTimeout     time.Duration // default 10 s: waiting longer for a row is Unavailable
+	IdleTransaction time.Duration // default 15 s: the server ends a transaction that is idle for longer, because it may delay the log
+	LockTimeout     time.Duration // default 10 s: a longer wait for a row is Unavailable
 	ConnectTimeout  time.Duration // default 5 s
-	Silence         time.Duration // how long a statement may go without a word of the server; 0 = any time, for statements of operators
+	Silence         time.Duration // bound of the server's silence during a statement; 0 = no bound, for statements of operators
 	Name            string        // application_name, default "millrace"
-	Direct          string        // connection string of the database itself, where dsn leads through a transaction pooler; "" = it does not
+	Direct          string        // connection string of the database itself if dsn leads through a transaction pooler, otherwise ""
 }
 
 func (o PoolOptions) withDefaults() PoolOptions {
@@ -44,8 +44,8 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	return o
 }
 
-// Open returns a pool on the database of dsn whose connections have the time-outs of
-// opts. It returns once the database answers, or Unavailable if the database does not.
+// Open returns a pool on the database of dsn whose connections have the timeouts of opts. It returns when the
+// database answers, or Unavailable if it does not.
 func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(cmp.Or(opts.Direct, dsn))
 	if err != nil {
@@ -81,15 +81,15 @@ func (o PoolOptions) session() map[string]string {
 		"timezone":                            "UTC",
 		"idle_in_transaction_session_timeout": Millis(o.IdleTransaction),
 		"lock_timeout":                        Millis(o.LockTimeout),
-		"default_transaction_isolation":       "read committed", // a statement after a lock must see what was committed before it
-		// Plans are made while tables are young and kept while they grow: a scan that was cheap then
-		// would slow down every append until the next analyze. All frequent queries have an index.
+		"default_transaction_isolation":       "read committed", // a statement after a lock must see earlier commits
+		// Plans are made while tables are small and kept while they grow: a sequential scan that was cheap then would
+		// slow down every append until the next analyze. All frequent queries have an index.
 		"enable_seqscan": "off",
 		"jit":            "off", // compiling costs more than any of our queries
 	}
 }
 
-// setDefaults sets run-time parameters that the URL leaves open.
+// setDefaults sets run-time parameters that the URL does not set.
 func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 	for name, value := range params {
 		if _, given := cfg.RuntimeParams[name]; !given {
@@ -101,13 +101,13 @@ func setDefaults(cfg *pgx.ConnConfig, params map[string]string) {
 // Millis formats d in milliseconds, the unit of PostgreSQL's settings.
 func Millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// Silence is how long a connection of our own waits for the answer to one of its statements, none of which
-// takes longer than milliseconds.
+// Silence bounds how long a dedicated connection waits for the answer to a statement. All such statements take
+// milliseconds.
 const Silence = 10 * time.Second
 
-// Connect opens one connection of its own: for LISTEN, NOTIFY, session locks and
-// migrations, which must not pass through a pool or a transaction pooler. Server-side waits have no limit on it, but a server
-// that sends nothing for that long is taken for gone; silence 0 means never.
+// Connect opens a dedicated connection: for LISTEN, NOTIFY, session locks and migrations, which must not use a pool
+// or a transaction pooler. Waits on the server have no bound, but a server that sends nothing for silence counts as
+// lost; 0 = never.
 func Connect(ctx context.Context, dsn, name string, silence time.Duration, params map[string]string) (*pgx.Conn, error) {
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -117,7 +117,7 @@ func Connect(ctx context.Context, dsn, name string, silence time.Duration, param
 	noticeDeadPeers(&cfg.Config, silence)
 	setDefaults(cfg, serverKeepsAlive)
 	setDefaults(cfg, map[string]string{
-		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", // whatever the role has
+		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", // overrides the settings of the role
 	})
 	setDefaults(cfg, params)
 	conn, err := pgx.ConnectConfig(ctx, cfg)

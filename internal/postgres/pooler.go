@@ -14,12 +14,12 @@ import (
 )
 
 // A transaction pooler, such as PgBouncer in transaction mode, gives a client another session of the server for each
-// transaction. What a session keeps is therefore of no use behind it: prepared statements, run-time parameters, LISTEN, locks
-// of the session. Pools prepare nothing, and rely on parameters of the role that PrepareForPooler sets. Connect must lead to
-// PostgreSQL itself.
+// transaction. The state of a session is therefore unusable behind it: prepared statements, run-time parameters,
+// LISTEN, session locks. Pools prepare no statements, and need the parameters of the role that PrepareForPooler sets.
+// Connect must lead to PostgreSQL itself.
 
-// usePooler has the connections of a pool made to the pooler of dsn. The configuration that the pool shows stays that of
-// PostgreSQL itself, for those who need a session of their own beside it.
+// usePooler lets the connections of a pool lead to the pooler of dsn. The pool's Config remains that of PostgreSQL
+// itself, for callers that need a dedicated session.
 func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
 	pooled, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -30,7 +30,7 @@ func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
 	}
 	pooled.ConnectTimeout = opts.ConnectTimeout
 	noticeDeadPeers(&pooled.Config, opts.Silence)
-	setDefaults(pooled, map[string]string{"application_name": opts.Name, "timezone": "UTC"}) // poolers know these
+	setDefaults(pooled, map[string]string{"application_name": opts.Name, "timezone": "UTC"}) // poolers accept these
 	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {
 		*c = *pooled.Copy()
@@ -39,8 +39,8 @@ func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
 	return nil
 }
 
-// MigrateFor is Migrate for a service that reaches the database through a transaction pooler, if pooled. dsn leads to
-// PostgreSQL itself.
+// MigrateFor is Migrate for a service that reaches the database through a transaction pooler, if pooled is set. dsn
+// leads to PostgreSQL itself.
 func MigrateFor(ctx context.Context, dsn string, pooled bool, logf func(format string, args ...any)) error {
 	if err := Migrate(ctx, dsn, logf); err != nil || !pooled {
 		return err
@@ -48,14 +48,14 @@ func MigrateFor(ctx context.Context, dsn string, pooled bool, logf func(format s
 	return PrepareForPooler(ctx, dsn)
 }
 
-// PrepareForPooler sets the run-time parameters that pools rely on for the role and the database of dsn, which leads to
-// PostgreSQL itself. A pooler gives them to none of its sessions; PostgreSQL gives them to every new one.
+// PrepareForPooler sets the run-time parameters that pools need for the role and the database of dsn, which leads to
+// PostgreSQL itself. A pooler does not set them in its sessions, but PostgreSQL sets them in every new session.
 func PrepareForPooler(ctx context.Context, dsn string) error {
 	conn, err := Connect(ctx, dsn, "migrate", 0, nil)
 	if err != nil {
 		return err
 	}
-	defer conn.Close(context.WithoutCancel(ctx)) // nothing is open
+	defer conn.Close(context.WithoutCancel(ctx)) // no transaction is open
 	var found []string
 	var role, database string
 	err = conn.QueryRow(ctx, `select current_user, current_database(), coalesce((select setconfig from pg_db_role_setting
@@ -64,11 +64,11 @@ func PrepareForPooler(ctx context.Context, dsn string) error {
 		return classify(err, "read the parameters of the role")
 	}
 	params := PoolOptions{}.withDefaults().session()
-	delete(params, "application_name") // of a client, which a pooler passes on
+	delete(params, "application_name") // a parameter of the client, which poolers pass on
 	delete(params, "timezone")
 	for _, name := range slices.Sorted(maps.Keys(params)) {
 		if slices.ContainsFunc(found, func(s string) bool { return strings.HasPrefix(s, name+"=") }) {
-			continue // what an operator has set stays
+			continue // a value that an operator has set stays
 		}
 		_, err := conn.Exec(ctx, "alter role "+pgx.Identifier{role}.Sanitize()+" in database "+pgx.Identifier{database}.Sanitize()+
 			" set "+name+" = '"+params[name]+"'")
@@ -79,10 +79,10 @@ func PrepareForPooler(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// protocolViolation is what PgBouncer answers to parameters that it does not know.
+// protocolViolation is PgBouncer's error for parameters that it does not support.
 const protocolViolation = "08P01"
 
-// isPooler reports whether a server refuses a connection because it is a pooler.
+// isPooler reports whether a server refused a connection because it is a pooler.
 func isPooler(refused *pgconn.PgError) bool {
 	return refused.Code == protocolViolation && strings.Contains(refused.Message, "startup parameter")
 }

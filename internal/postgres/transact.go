@@ -13,27 +13,27 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Queryer runs one statement: a transaction, a connection or the pool.
+// Queryer runs one statement. A transaction, a connection and the pool implement it.
 type Queryer interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 }
 
-// RowQueryer runs one statement that returns one row: a transaction, a connection or the pool.
+// RowQueryer runs one statement that returns one row. A transaction, a connection and the pool implement it.
 type RowQueryer interface {
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
 }
 
-// Tx is an open transaction, as pgx.Tx or as a connection on which Pipelined began one.
+// Tx is an open transaction: a pgx.Tx, or a connection on which Pipelined began one.
 type Tx interface {
 	Queryer
 	RowQueryer
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
-// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN. From
-// their results write queues further statements, which are sent together with COMMIT. A transaction that locks an
-// account delays the account's other transactions, so every round trip counts. A statement of write must
-// fail when it did not do what it should, since nothing looks at its result before the commit.
+// Pipelined runs a transaction in two round trips. The statements of look are sent together with BEGIN. From their
+// results, write queues further statements, which are sent together with COMMIT. A transaction that locks an account
+// delays the account's other transactions, so every round trip counts. A statement of write must fail if it does not
+// have its effect, because its result is not checked before the commit.
 //
 // A commit without an answer is an ambiguous error.
 func Pipelined(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), write func(Tx, *pgx.Batch) error) error {
@@ -46,7 +46,7 @@ func Pipelined(ctx context.Context, pool *pgxpool.Pool, look func(*pgx.Batch), w
 		undo, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
 		if conn.Conn().PgConn().TxStatus() != 'I' {
-			_, _ = conn.Exec(undo, "rollback") // else the release closes the connection, which does the same
+			_, _ = conn.Exec(undo, "rollback") // if this fails, the release closes the connection, which has the same effect
 		}
 		return err
 	}
@@ -65,7 +65,7 @@ func pipelined(ctx context.Context, conn *pgxpool.Conn, look func(*pgx.Batch), w
 	}
 	second.Queue("commit")
 	if err := conn.SendBatch(ctx, second).Close(); err != nil {
-		if conn.Conn().IsClosed() { // the commit may have come through
+		if conn.Conn().IsClosed() { // the transaction may be committed
 			return Ambiguous(err)
 		}
 		return err
@@ -92,8 +92,7 @@ func InTx(ctx context.Context, pool *pgxpool.Pool, do func(pgx.Tx) error) error 
 	return err
 }
 
-// Exec runs one statement that commits by itself. If the connection breaks before the answer, the error is
-// ambiguous.
+// Exec runs one statement that commits by itself. If the connection breaks before the answer, the error is ambiguous.
 func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag pgconn.CommandTag, err error) {
 	conn, err := pool.Acquire(ctx)
 	if err != nil {
@@ -106,10 +105,10 @@ func Exec(ctx context.Context, pool *pgxpool.Pool, sql string, args ...any) (tag
 	return tag, err
 }
 
-// ambiguousError is the failure of a transaction whose COMMIT was sent and not answered: it may be committed.
+// ambiguousError is the error of a transaction whose COMMIT was sent but not answered: it may be committed.
 type ambiguousError struct{ error }
 
-// Unwrap returns what broke the connection.
+// Unwrap returns the error of the connection.
 func (e *ambiguousError) Unwrap() error { return e.error }
 
 // Ambiguous marks err as the failure of a transaction that may be committed nevertheless.
@@ -121,14 +120,14 @@ func IsAmbiguous(err error) bool {
 	return errors.As(err, &ambiguous)
 }
 
-// Pauses between attempts to find out what became of a commit.
+// Pauses between attempts to find out the outcome of a commit.
 const (
 	FirstRetry   = 20 * time.Millisecond
 	LongestRetry = time.Second
 )
 
-// ambiguousFor bounds how long a client waits to learn whether its request is recorded. A server that
-// was killed is back by then, and a session that its client left has ended.
+// ambiguousFor bounds how long a client waits for the outcome of its request. Within this time, a killed server is
+// back, and an abandoned session has ended.
 const ambiguousFor = 20 * time.Second
 
 // RetryAmbiguous calls attempt, which must be harmless if repeated, until the outcome is known: it repeats the
@@ -153,8 +152,8 @@ func RetryAmbiguous(ctx context.Context, attempt func(context.Context) error) er
 	}
 }
 
-// Delays returns the pauses between attempts: about first, then longer by half each time, up to about last, with
-// jitter, so that processes which failed together do not come back together.
+// Delays returns the pauses between attempts: about first, then each longer by half, up to about last, with jitter,
+// so that processes which failed together do not retry together.
 func Delays(first, last time.Duration) *backoff.ExponentialBackOff {
 	delays := backoff.NewExponentialBackOff()
 	delays.InitialInterval, delays.MaxInterval = first, last
@@ -173,7 +172,7 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Collect returns the rows of a query as scan reads them; what says what was being done, for the log.
+// Collect returns the rows of a query as scan reads them. what describes the operation, for the log.
 func Collect[T any](ctx context.Context, db Queryer, what string, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, err := db.Query(ctx, sql, args...)
 	if err != nil {

@@ -53,7 +53,7 @@ func Unreachable(err error) (text string, ok bool) {
 	return text, true
 }
 
-// refusal says why a server does not let us in, without the server's words.
+// refusal returns the reason why a server refused the connection, without the server's message.
 func refusal(refused *pgconn.PgError, cfg *pgconn.Config) string {
 	switch refused.Code {
 	case "3D000":
@@ -85,7 +85,7 @@ func refusalOfTLS(err error) string {
 	return ""
 }
 
-// namesOf returns the names that a certificate is good for.
+// namesOf returns the names for which a certificate is valid.
 func namesOf(c *x509.Certificate) string {
 	names := slices.Clone(c.DNSNames)
 	for _, ip := range c.IPAddresses {

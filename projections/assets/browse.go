@@ -17,10 +17,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Sort is what a listing of the hosted surface goes by.
+// Sort is the order of a listing of the hosted surface.
 type Sort string
 
-// The sorts. Assets that are alike in it go by their age.
+// The sorts. Assets with equal keys are ordered by age.
 const (
 	ByCreation Sort = "created_at"
 	ByChange   Sort = "updated_at"
@@ -28,13 +28,13 @@ const (
 	BySize     Sort = "size"
 )
 
-// Browse asks for a page of the assets that a filter selects.
+// Browse selects a page of the assets that a filter matches.
 type Browse struct {
 	Filter
 	Sort      Sort
 	Ascending bool
 	Offset    int
-	After     *Place // the end of the page before, of the same sort and direction; Offset counts from there
+	After     *Place // the end of the previous page, with the same sort and direction; Offset counts from there
 	Limit     int    // at most MaxLimit
 }
 
@@ -45,28 +45,28 @@ type Place struct {
 	Created int64
 }
 
-// Found is a page.
+// Found is a page of a listing.
 type Found struct {
 	Assets []asset.Asset
-	Next   *Place // the end of this page where there are more, else nil
-	// Total is how many the filter selects. It is exact for no filter, for one label and for places; for
-	// other filters up to MaxTotal, and otherwise at least that many.
+	Next   *Place // the end of this page if there are more, else nil
+	// Total is the number of assets that the filter selects. It is exact without a filter, for one label and for
+	// folder labels; for other filters it is exact up to MaxTotal, and a lower bound beyond.
 	Total int64
 }
 
 const (
 	// MaxTotal bounds the assets that are counted one by one.
 	MaxTotal = 10_000
-	// maxSorted bounds the assets of a label that are sorted when another order than their age is asked for;
-	// beyond, so many carry the label that the order's own index finds a page of them soon.
+	// maxSorted bounds the assets of a label that are sorted for an order other than age. If more assets have the
+	// label, the index of the order finds a page of them quickly.
 	maxSorted = 20_000
-	// lookTime bounds a statement whose filter no index serves.
+	// lookTime bounds a statement whose filter has no index.
 	lookTime = 5 * time.Second
 )
 
 func placeholder(n int) string { return "$" + strconv.Itoa(n) }
 
-// look runs fn on one state of the database. A statement that takes too long is Invalid, query_too_broad.
+// look runs fn on one snapshot of the database. A statement that takes too long is Invalid, query_too_broad.
 func (r *Reader) look(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	err := pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, fmt.Sprintf(`set local statement_timeout = %d`, lookTime.Milliseconds())); err != nil {
@@ -75,18 +75,19 @@ func (r *Reader) look(ctx context.Context, what string, fn func(pgx.Tx) error) e
 		return fn(tx)
 	})
 	if tookTooLong(err) && ctx.Err() == nil {
-		return fault.Wrap(err, fault.Invalid, fault.CodeQueryTooBroad, "too many files would have to be looked through: ask for a tag as well")
+		return fault.Wrap(err, fault.Invalid, fault.CodeQueryTooBroad, "too many files would have to be read: add a tag to the filter")
 	}
 	return postgres.Classify(err, what)
 }
 
-// tookTooLong reports a statement that its timeout ended.
+// tookTooLong reports whether a statement was ended by its timeout.
 func tookTooLong(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "57014"
 }
 
-// Browse returns a page of the account's assets. Like List it includes every event committed before the call.
+// Browse returns a page of the account's assets. Like List, it includes every event that was committed before the
+// call.
 func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, error) {
 	var page Found
 	err := r.look(ctx, "browse assets", func(tx pgx.Tx) error {
@@ -104,8 +105,8 @@ func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, e
 	return page, err
 }
 
-// page reads the rows of the view and puts those between them that it has not folded. The rows before skip come
-// before the page whatever is put between.
+// page reads the rows of the view and inserts those that the view has not folded. The rows before skip precede the
+// page, whatever is inserted.
 func (r *Reader) page(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse) (Found, error) {
 	fresh := s.selected(q)
 	skip := max(0, q.Offset-len(fresh))
@@ -164,7 +165,7 @@ func (q Browse) direction() (operator, order string) {
 	return "<", "desc"
 }
 
-// keys returns the condition that leads behind the place After, and the order. age is the column of the position.
+// keys returns the condition for assets after the place After, and the order. age is the column of the position.
 func (q Browse) keys(b *binder, age string) (condition, order string) {
 	operator, way := q.direction()
 	first, value := "", any(nil)

@@ -54,7 +54,7 @@ func readCounts(ctx context.Context, tx pgx.Tx, account string, labels []string)
 	return counts, postgres.Classify(err, "count assets by label")
 }
 
-// collectCounts reads rows of a label and a count.
+// collectCounts collects rows of a label and a count.
 func collectCounts(rows pgx.Rows) (map[string]int64, error) {
 	counts := map[string]int64{}
 	var label string
@@ -104,7 +104,7 @@ func (s *snapshot) simplify() {
 	}
 }
 
-// selected returns the assets in fresh that belong to the listing.
+// selected returns the assets in fresh that the listing selects.
 func (s *snapshot) selected(q Browse) []row {
 	var rows []row
 	for _, r := range s.fresh {
@@ -140,11 +140,12 @@ func (s *snapshot) upperBound() (n int64) {
 	return n
 }
 
-// rowOf joins a list l with the rows v, one look-up for each that is listed: offset 0 keeps the planner from
-// reading the rows in their own order beside the list, from the newest on.
+// rowOf joins a list l with the rows v by one look-up for each listed asset. offset 0 keeps the planner from reading
+// the rows in their own order instead.
 const rowOf = `cross join lateral (select v.* from ` + Name + ` v where v.id = l.id offset 0) v`
 
-// sql reads a column of the rows of the view, with their age, in the order of q. The rarest label leads, or the index of the order.
+// sql returns the query that reads a column of the rows of the view, with their age, in the order of q. It uses the
+// list of the rarest label, or the index of the order.
 func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any, error) {
 	b := &binder{args: []any{s.account}}
 	lead := s.rarest()
@@ -173,8 +174,8 @@ func (s *snapshot) sql(column string, q Browse, skip, limit int) (string, []any,
 	return `select v.created, v.` + column + ` from ` + from + ` where` + where + behind + ` order by ` + order + window, b.args, nil
 }
 
-// ofAny selects the assets that have at least one label of Any, each once. Sorted by age it reads one page per label;
-// in other orders it reads all of them, which are few.
+// ofAny returns the query for the assets that have at least one label of Any, without duplicates. Sorted by age, it
+// reads one page per label; in other orders it reads all of them, which are few.
 func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, window string) (string, []any, error) {
 	where, err := s.filter.sql(b, s.now, s.except(), "")
 	if err != nil {
@@ -194,7 +195,7 @@ func (s *snapshot) ofAny(column string, q Browse, b *binder, skip, limit int, wi
 		order by x.created ` + way + `) y order by created ` + way + window, b.args, nil
 }
 
-// bucket rounds the limit of a first page up to one of a few numbers, since each number is a different statement.
+// bucket rounds the limit of a first page up to one of a few numbers, because each number is a different statement.
 func bucket(skip, limit int) int {
 	for _, n := range []int{DefaultLimit + 1, 101, MaxLimit + 1} {
 		if skip == 0 && limit <= n {
@@ -204,7 +205,7 @@ func bucket(skip, limit int) int {
 	return limit
 }
 
-// total returns how many assets the filter selects; see Found.
+// total returns the number of assets that the filter selects; see Found.
 func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse, page Found) (int64, error) {
 	if n, counted := s.counted(); counted {
 		ended, err := s.ended(ctx, tx)
@@ -232,7 +233,7 @@ func (r *Reader) total(ctx context.Context, tx pgx.Tx, s *snapshot, q Browse, pa
 	return max(min(n, MaxTotal), seen), err
 }
 
-// counted returns the number of assets that the filter selects, if the label counts are enough to know it.
+// counted returns the number of assets that the filter selects, if the label counts determine it.
 func (s *snapshot) counted() (int64, bool) {
 	f := s.filter
 	switch {
@@ -248,7 +249,7 @@ func (s *snapshot) counted() (int64, bool) {
 	return 0, false
 }
 
-// ended returns how many assets in the label counts are past their deadline.
+// ended returns the number of assets in the label counts whose deadline has passed.
 func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 	b := &binder{args: []any{s.account}}
 	sql := `select count(*) from ` + Name + ` v where v.account = $1 and v.state in ('live', 'rejected') and v.expires_at <= ` +

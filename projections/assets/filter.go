@@ -12,27 +12,27 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Filter selects assets as the hosted surface does: by labels (asset.Labels), by what they are called, by
-// content and by their owner's metadata. The zero Filter selects all.
+// Filter selects assets for the hosted surface: by labels (asset.Labels), title, content and their owner's metadata.
+// The zero Filter selects all assets.
 type Filter struct {
 	All      []string // each of these labels
 	Any      []string // at least one of these
 	None     []string // none of these
-	Name     string   // contained in asset.Title, whatever the case
+	Name     string   // contained in asset.Title, ignoring case
 	Hash     blob.Ref // zero = any
 	Metadata []Term   // all of these
 }
 
-// Term asks that metadata hold, under a key, one of some scalars, or a list with one of them.
+// Term requires that metadata have, under a key, one of some scalars, or a list with one of them.
 type Term struct {
 	Key   string
-	AnyOf []any // string, bool, json.Number, or nil: the key is absent or null
+	AnyOf []any // string, bool, json.Number, or nil for an absent or null key
 }
 
-// onlyLabels reports a filter that asks for nothing but labels.
+// onlyLabels reports whether a filter consists of labels.
 func (f Filter) onlyLabels() bool { return f.Name == "" && f.Hash.IsZero() && len(f.Metadata) == 0 }
 
-// matches reports whether f selects an asset, as sql does.
+// matches reports whether f selects an asset, with the same result as sql.
 func (f Filter) matches(a asset.Asset) bool {
 	labels := a.Labels()
 	has := func(label string) bool { return slices.Contains(labels, label) }
@@ -56,7 +56,7 @@ func (f Filter) metadataMatches(raw json.RawMessage) bool {
 		d := json.NewDecoder(bytes.NewReader(raw))
 		d.UseNumber()
 		if err := d.Decode(&held); err != nil {
-			return false // what is stored was checked before it was recorded
+			return false // stored metadata was checked before it was recorded
 		}
 	}
 	return !slices.ContainsFunc(f.Metadata, func(t Term) bool {
@@ -95,8 +95,8 @@ func (b *binder) bind(v any) string {
 	return placeholder(len(b.args))
 }
 
-// sql is the condition on rows v of the view. Only what is asked for is written, so that each shape of query
-// keeps the plan of its index. but is a label that the caller sees to.
+// sql returns the condition on rows v of the view. It contains only the requested conditions, so that each form of
+// query keeps the plan of its index. but is a label that the caller checks.
 func (f Filter) sql(b *binder, now time.Time, except []string, but string) (string, error) {
 	sql := ` v.account = $1 and v.state in ('live', 'rejected') and (v.expires_at is null or v.expires_at > ` + b.bind(now) + `)`
 	if len(except) > 0 {
@@ -124,7 +124,8 @@ func (f Filter) sql(b *binder, now time.Time, except []string, but string) (stri
 	return sql, nil
 }
 
-// sql asks the metadata for a key. What must be there is asked for apart, for the index of what has metadata.
+// sql returns the condition of a term. The presence of metadata is a condition of its own, for the index of rows with
+// metadata.
 func (t Term) sql(b *binder) (string, error) {
 	var ways []string
 	absent := false

@@ -11,24 +11,24 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 )
 
-// Tables beside the view's own: what is there by the owner's tag, by label, and how much that is.
+// Further tables of the view: the assets by the owner's tag, by label, and the number of assets of each label.
 const (
 	tagTable   = "assets_v2_tags"
 	labelTable = "assets_v2_labels"
 	countTable = "assets_v2_counts"
 )
 
-// everything is the label that counts all assets of an account.
+// everything is the label under which all assets of an account are counted.
 const everything = ""
 
-// entry is a row of a list by words.
+// entry is a row of a list by tags or labels.
 type entry struct {
 	account, word string
 	created       int64
 	id            string
 }
 
-// lists are the words that assets are listed by: the owner's tags, and the labels. What is gone has none.
+// lists returns the tags and the labels by which an asset is listed. An asset that has ended has none.
 func lists(r row) (tags, labels []string) {
 	if r.asset.Version == 0 || r.asset.State.Gone() {
 		return nil, nil
@@ -36,7 +36,7 @@ func lists(r row) (tags, labels []string) {
 	return r.asset.Tags, r.asset.Labels()
 }
 
-// difference is what a batch changes in the lists.
+// difference contains the changes of a batch to the lists.
 type difference struct {
 	fewerTags, moreTags, fewerLabels, moreLabels []entry
 	counts                                       map[[2]string]int64 // by account and label
@@ -75,7 +75,7 @@ func (d *difference) compare(before, after row) {
 		d.counts[[2]string{e.account, e.word}]++
 	}
 	all := [2]string{after.asset.Account, everything}
-	switch { // whatever is there has labels
+	switch { // every live asset has labels
 	case len(hadLabels) == 0 && len(labels) > 0:
 		d.counts[all]++
 	case len(hadLabels) > 0 && len(labels) == 0:
@@ -83,7 +83,7 @@ func (d *difference) compare(before, after row) {
 	}
 }
 
-// only returns entries for the words that others does not have.
+// only returns entries for the words that are not in others.
 func only(r row, words, others []string) []entry {
 	var left []entry
 	for i, w := range words {
@@ -94,14 +94,14 @@ func only(r row, words, others []string) []entry {
 	return left
 }
 
-// write takes entries from a list and adds others.
+// write removes entries from a list and adds others.
 func write(ctx context.Context, tx pgx.Tx, table, column string, fewer, more []entry) error {
 	if len(fewer) > 0 {
 		accounts, words, created, _ := columnsOf(fewer)
 		sql := `delete from ` + table + ` t using unnest($1::text[], $2::text[], $3::bigint[]) as e (account, word, created)
 			where t.account = e.account and t.` + column + ` = e.word and t.created = e.created`
 		if _, err := tx.Exec(ctx, sql, accounts, words, created); err != nil {
-			return fmt.Errorf("take assets from the list %s: %w", table, err)
+			return fmt.Errorf("remove assets from the list %s: %w", table, err)
 		}
 	}
 	if len(more) > 0 {
@@ -123,7 +123,7 @@ func columnsOf(entries []entry) (accounts, words []string, created []int64, ids 
 	return accounts, words, created, ids
 }
 
-// count moves the counts of labels. A label without assets has no row.
+// count updates the counts of labels. A label without assets has no row.
 func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
 	var accounts, labels []string
 	var moves []int64
@@ -147,5 +147,5 @@ func (d *difference) count(ctx context.Context, tx pgx.Tx) error {
 	return nil
 }
 
-// newestFirst orders rows by age, the newest first.
+// newestFirst orders rows by age, newest first.
 func newestFirst(a, b row) int { return cmp.Compare(b.created, a.created) }

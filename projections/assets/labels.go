@@ -33,8 +33,8 @@ func (q LabelQuery) compare(a, b LabelCount) int {
 	return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Label, b.Label))
 }
 
-// Labels returns a page of an account's labels, and how many there are, counted up to MaxTotal; more says whether
-// others follow.
+// Labels returns a page of an account's labels, and the number of labels, counted up to MaxTotal. more reports
+// whether others follow.
 func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page []LabelCount, total int64, more bool, err error) {
 	err = r.look(ctx, "list the labels of assets", func(tx pgx.Tx) error {
 		moved, err := r.movedLabels(ctx, tx, account)
@@ -61,7 +61,7 @@ func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page
 	return page, total, more, err
 }
 
-// movedLabels returns the counts of the labels that events not folded yet change.
+// movedLabels returns the current counts of the labels that unfolded events change.
 func (r *Reader) movedLabels(ctx context.Context, tx pgx.Tx, account string) (map[string]int64, error) {
 	s := snapshot{account: account}
 	var err error
@@ -87,7 +87,7 @@ func (r *Reader) movedLabels(ctx context.Context, tx pgx.Tx, account string) (ma
 // where selects the labels of the account except the moved ones.
 func (q LabelQuery) where(b *binder, moved []string) string {
 	sql := ` from ` + countTable + ` where account = $1 and label <> '' and label <> all(` + b.bind(moved) + `)`
-	if q.Prefix != "" { // the labels between, in the order of their bytes
+	if q.Prefix != "" { // the labels with the prefix, in byte order
 		sql += ` and label >= ` + b.bind(q.Prefix) + ` and label < ` + b.bind(q.Prefix+"\U0010FFFF")
 	}
 	return sql
@@ -124,14 +124,14 @@ func (q LabelQuery) count(ctx context.Context, tx pgx.Tx, account string, moved 
 }
 
 const (
-	// MaxRefined bounds the files whose labels are counted one by one, the newest first.
+	// MaxRefined bounds the files whose labels are counted one by one, newest first.
 	MaxRefined = 20_000
-	// maxRefinedLabels bounds the different labels among them.
+	// maxRefinedLabels bounds the different labels of these files.
 	maxRefinedLabels = 10_000
 )
 
-// Refine counts the labels of the files that a filter selects, the most frequent ones. Without a filter all
-// files count, else the newest MaxRefined of those selected.
+// Refine counts the labels of the files that a filter selects, and returns the most frequent ones. Without a filter
+// all files count, otherwise the newest MaxRefined of the selected ones.
 func (r *Reader) Refine(ctx context.Context, account string, f Filter, limit int) ([]LabelCount, error) {
 	if f.onlyLabels() && len(f.All) == 0 && len(f.Any) == 0 && len(f.None) == 0 {
 		page, _, _, err := r.Labels(ctx, account, LabelQuery{Limit: limit})

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Newest returns assets of an account in a state, the newest first; "" selects all accounts, and all states.
+// Newest returns assets of an account in a state, newest first; "" = all accounts or all states.
 func Newest(ctx context.Context, pool *pgxpool.Pool, account string, state asset.State, limit int) ([]asset.Asset, error) {
 	rows, err := pool.Query(ctx, `select asset from `+Name+`
 		where ($1 = '' or account = $1) and ($2 = '' or state = $2) order by created desc limit $3`, account, string(state), limit)

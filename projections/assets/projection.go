@@ -1,6 +1,6 @@
-// Package assets is the view of assets: the folded state of each, as GET and listings serve it.
-// Its Reader promises answers that are never behind the log: what the view has not folded yet is
-// folded on top. Names and deadlines that commands decide on are in the files table, not here.
+// Package assets is the view of assets: the folded state of each, which GET and listings serve. Its Reader promises
+// answers that are never older than the log: it folds the events that the view has not folded. The files table, not
+// this view, contains the names and deadlines that commands need.
 package assets
 
 import (
@@ -76,7 +76,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, ids, rows, changed)
 }
 
-// concerned lists the assets of a batch, each once, in order.
+// concerned lists the assets of a batch without duplicates, in order.
 func concerned(batch []eventlog.Recorded) []string {
 	var ids []string
 	seen := map[asset.ID]bool{}
@@ -89,8 +89,8 @@ func concerned(batch []eventlog.Recorded) []string {
 	return ids
 }
 
-// fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
-// row has not seen is an error: the view would lose an event.
+// fold applies one event to a row, and reports whether the row changed. An event whose predecessor the row has not
+// folded is an error, because the view would miss an event.
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.asset.Version {
 		return r, false, nil
@@ -134,8 +134,8 @@ func scanRow(found pgx.CollectableRow) (row, error) {
 	return r, json.Unmarshal(state, &r.asset)
 }
 
-// upsert writes rows from one array each; the columns beside asset exist to be searched. Lists travel as
-// JSON, since an array of arrays must be rectangular.
+// upsert writes rows from one array for each column; the columns besides asset are for searches. Lists are passed as
+// JSON, because an array of arrays must be rectangular.
 const upsert = `insert into ` + Name + ` (id, account, state, created, changed, version, name, label, tags, labels, size, hash,
 		metadata, expires_at, asset)
 	select id, account, state, created, changed, version, name, label, array(select json_array_elements_text(tags)),
@@ -180,7 +180,7 @@ func (c *columns) add(r row) error {
 	return nil
 }
 
-// changed returns the position of the owner's last change, that of the first event included.
+// changed returns the position of the owner's last change, or of the first event.
 func (r row) changed() int64 { return max(r.created, r.asset.Changed) }
 
 func metadataOf(a asset.Asset) *string {
@@ -191,10 +191,10 @@ func metadataOf(a asset.Asset) *string {
 	return &text
 }
 
-// label is what an asset is sorted and searched by on the hosted surface.
+// label returns the text by which an asset is sorted and searched on the hosted surface.
 func label(a asset.Asset) string { return strings.ToLower(a.Title()) }
 
-// searchName is what the name filter looks in.
+// searchName returns the text that the name filter searches.
 func searchName(a asset.Asset) string {
 	if a.FilePath == nil {
 		return ""

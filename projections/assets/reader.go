@@ -20,16 +20,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Reader reads assets of one account at a time. Its answers include every event committed before
-// the call. What is deleted or past its deadline is not there.
+// Reader reads assets of one account at a time. Its answers include every event that was committed before the call.
+// Assets that were deleted, or whose deadline has passed, are not found.
 type Reader struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
 	now      func() time.Time
 }
 
-// NewReader returns a reader of the view in pool's database. now is the clock that deadlines are
-// compared with, nil = time.Now.
+// NewReader returns a reader of the view in pool's database. now is the clock for deadlines, nil = time.Now.
 func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, now func() time.Time) *Reader {
 	if now == nil {
 		now = time.Now
@@ -37,29 +36,30 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, now func() time.
 	return &Reader{pool: pool, registry: registry, now: now}
 }
 
-// Asset returns an asset of the account. Another account's, an unknown and a past one are NotFound.
-// One query reads row and stream version; only a row that is behind costs a second.
+// Asset returns an asset of the account. An unknown asset, an ended asset and an asset of another account are
+// NotFound. One query reads the row and the stream's version; only a row that lags behind needs a second query.
 func (r *Reader) Asset(ctx context.Context, account string, id asset.ID) (asset.Asset, error) {
 	return r.read(ctx, selectAsset+`$2::text`, account, string(id))
 }
 
-// ByPublicID returns the asset that clients of the account know by an id. Its failures are those of Asset: whether
-// another account has an asset with that id makes no difference.
+// ByPublicID returns the asset of the account with a public id. Its errors are those of Asset and do not reveal
+// whether another account has an asset with that id.
 func (r *Reader) ByPublicID(ctx context.Context, account string, id asset.PublicID) (asset.Asset, error) {
 	a, err := r.read(ctx, selectAsset+`(select coalesce(
 		(select asset_id::text from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, string(id))
-	if err == nil && a.PublicID() != id { // it is known by another id, which its client chose
+	if err == nil && a.PublicID() != id { // its client chose another public id
 		return asset.Asset{}, notFound()
 	}
 	return a, err
 }
 
-// selectAsset reads the row of an asset of account $1, and the version of its stream. The id follows.
+// selectAsset reads the row of an asset of account $1, and the version of its stream. The condition on the id
+// follows.
 const selectAsset = `select i.id, s.version, coalesce(v.created, 0), v.asset
 	from streams s join lateral (select substr(s.id, 7) as id) i on true left join ` + Name + ` v on v.id = i.id
 	where s.account = $1 and s.id = 'asset-' || `
 
-// read returns the asset that a query by selectAsset finds.
+// read returns the asset of a query that begins with selectAsset.
 func (r *Reader) read(ctx context.Context, query string, args ...any) (asset.Asset, error) {
 	var id asset.ID
 	var version, created int64
@@ -86,7 +86,7 @@ func (r *Reader) read(ctx context.Context, query string, args ...any) (asset.Ass
 	return current.asset, nil
 }
 
-// Several returns those of the account's assets that the view has, as it has them: it may be a moment behind.
+// Several returns the assets of the account with the given ids as they are in the view, which may lag behind.
 func (r *Reader) Several(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
 	found, err := r.query(ctx, r.pool, `select created, asset from `+Name+` where id = any($1) and account = $2`, ids, account)
 	if err != nil {
@@ -101,12 +101,12 @@ func (r *Reader) Several(ctx context.Context, account string, ids []asset.ID) (m
 
 func notFound() error { return fault.New(fault.NotFound, fault.CodeNotFound, "there is no such asset") }
 
-// readable reports whether an asset can be read at all.
+// readable reports whether an asset can be read.
 func readable(a asset.Asset, now time.Time) bool {
 	return !a.State.Gone() && (a.ExpiresAt == nil || a.ExpiresAt.After(now))
 }
 
-// catchUp folds the events of a stream that a row has not seen, up to version at least.
+// catchUp folds the events of a stream that a row has not folded, at least up to version.
 func (r *Reader) catchUp(ctx context.Context, db postgres.Queryer, id asset.ID, current row, version int64) (row, error) {
 	for rec, err := range eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), id.Stream(), current.asset.Version, version) {
 		if err != nil {
@@ -122,7 +122,7 @@ func (r *Reader) catchUp(ctx context.Context, db postgres.Queryer, id asset.ID, 
 // Query selects assets of an account, newest first.
 type Query struct {
 	Tags   []string // all of these
-	Name   string   // contained in the path, whatever the case
+	Name   string   // contained in the path, ignoring case
 	Before int64    // Page.Next of the page before; 0 = from the newest
 	Limit  int      // default 20, at most 500
 }
@@ -139,8 +139,8 @@ type Page struct {
 	Next   int64 // Query.Before of the next page; 0 = this is the last
 }
 
-// List returns the account's assets that q selects. Walking the pages returns each asset that
-// existed at the start, and still does, once.
+// List returns the account's assets that q selects. Following the pages returns each asset that existed at the start,
+// and still exists, once.
 func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error) {
 	if q.Limit <= 0 {
 		q.Limit = DefaultLimit
@@ -182,10 +182,10 @@ func (q Query) page(rows []row) Page {
 	return p
 }
 
-// sql reads the matching rows of the view but those that except names. Only conditions that are
-// asked for are written, so that each shape of query keeps the plan of its index. How many rows are
-// wanted stands in the text: a plan that did not know would look dear, and the query be planned anew
-// each time, which takes longer than its rows.
+// sql returns the query for the matching rows of the view, without those in except. It contains only the requested
+// conditions, so that each form of query keeps the plan of its index. The number of rows is a literal: a generic plan
+// without it would be estimated as expensive, and the query planned each time, which takes longer than reading its
+// rows.
 func (q Query) sql(account string, except []string, now time.Time) (string, []any) {
 	args := []any{account, now}
 	bind := func(v any) string {
@@ -193,7 +193,7 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 		return fmt.Sprintf("$%d", len(args))
 	}
 	order, from := `v.created`, Name+` v`
-	if len(q.Tags) > 0 { // the first tag gives the order, the others filter
+	if len(q.Tags) > 0 { // the first tag determines the order, the others filter
 		order, from = `l.created`, tagTable+` l `+rowOf
 	}
 	sql := `select v.created, v.asset from ` + from + ` where v.account = $1 and v.state in ('live', 'rejected')
@@ -216,8 +216,8 @@ func (q Query) sql(account string, except []string, now time.Time) (string, []an
 	return fmt.Sprintf("%s order by %s desc limit %d", sql, order, q.rows()), args
 }
 
-// rows returns how many rows to ask for: one beyond the page, in few different numbers, since each is a
-// statement of its own.
+// rows returns the number of rows to read: at least one more than the page, rounded to few different numbers, because
+// each is a statement of its own.
 func (q Query) rows() int {
 	for _, n := range []int{DefaultLimit, 100} {
 		if q.Limit <= n {
@@ -244,12 +244,13 @@ func (r *Reader) query(ctx context.Context, db postgres.Queryer, sql string, arg
 	return rows, postgres.Classify(err, "read assets")
 }
 
-// maxBehind is how many positions behind the log a view may be for listings to be completed from
-// the log. Beyond, after an outage of the projector, they show the view as it is.
+// maxBehind is the maximum lag of a view, in positions, up to which listings are completed from the log. Beyond it,
+// after an outage of the projector, they show the view as it is.
 const maxBehind = 5000
 
-// unfolded folds the account's events behind the view's checkpoint on top of its rows, and returns these, too.
-// The events are read before the rows, so that what the view folds meanwhile is seen twice rather than never.
+// unfolded folds the account's events after the view's checkpoint on top of its rows, and returns the rows before and
+// after. It reads the events before the rows, so that events that the view folds meanwhile are seen twice, not
+// missed.
 func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account string) (fresh, before map[asset.ID]row, err error) {
 	found, err := db.Query(ctx, eventstore.SelectEvents+`
 		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
@@ -280,7 +281,7 @@ func (r *Reader) foldFresh(ctx context.Context, db postgres.Queryer, rows map[as
 	for _, rec := range events {
 		id, _ := asset.IDOfStream(rec.Stream)
 		current := rows[id]
-		if rec.Version > current.asset.Version+1 { // halted in the view, so it lacks more than these events
+		if rec.Version > current.asset.Version+1 { // the stream is halted in the view, so the row lacks more than these events
 			current, err = r.catchUp(ctx, db, id, current, rec.Version)
 		} else {
 			current, _, err = fold(r.registry, current, rec)

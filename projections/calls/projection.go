@@ -1,6 +1,6 @@
-// Package calls is the view of model calls for operators and listings: the folded state of each.
-// What the API answers about one call is folded from the log itself (internal/domain/call), since a call
-// has few events; this view is for what looks at many.
+// Package calls is the view of model calls for operators and listings: the folded state of each. The API's answers
+// about one call are folded from the log (internal/domain/call), because a call has few events; this view is for
+// lists of calls. It promises the same rows after every rebuild.
 package calls
 
 import (
@@ -72,8 +72,8 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, ids, rows)
 }
 
-// fold applies one event to a row. An event whose predecessor the row has not seen is an error: the
-// view would lose an event.
+// fold applies one event to a row. An event whose predecessor the row has not folded is an error, because the view
+// would miss an event.
 func (p *Projection) fold(r *row, rec eventlog.Recorded) error {
 	if rec.Version <= r.call.Version {
 		return nil
@@ -110,7 +110,7 @@ func load(ctx context.Context, tx pgx.Tx, ids []string, rows map[string]*row) er
 	return nil
 }
 
-// upsert writes rows from one array per column; the columns beside call exist to be searched.
+// upsert writes rows from one array for each column; the columns besides call are for searches.
 const upsert = `insert into ` + Name + ` (id, account, state, model, accepted, version, call)
 	select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bigint[], $6::bigint[], $7::json[])
 	on conflict (id) do update set state = excluded.state, version = excluded.version, call = excluded.call`

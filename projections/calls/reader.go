@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Reader lists calls as the view has them, a moment behind the log.
+// Reader lists calls from the view, which may lag behind the log.
 type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
@@ -21,7 +21,7 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 // Query selects calls, newest first.
 type Query struct {
 	Account string       // "" = all accounts, for operators
-	States  []call.State // any of these; none = all
+	States  []call.State // any of these; empty = all
 	Model   string       // "" = any
 	Before  int64        // Page.Next of the page before; 0 = from the newest
 	Limit   int          // default 20, at most 1,000
@@ -74,7 +74,7 @@ func (r *Reader) List(ctx context.Context, q Query) (Page, error) {
 	return page, nil
 }
 
-// sql writes only the conditions that are asked for, so that each shape of query keeps its index.
+// sql returns a query with only the requested conditions, so that each form of query keeps its index.
 func (q Query) sql(limit int) (string, []any) {
 	var args []any
 	bind := func(v any) string {
@@ -97,7 +97,7 @@ func (q Query) sql(limit int) (string, []any) {
 	return sql + ` order by accepted desc limit ` + bind(limit), args
 }
 
-// Call returns a call of any account by its id, for operators; false when there is none.
+// Call returns a call of any account by its id, for operators, or false if it does not exist.
 func (r *Reader) Call(ctx context.Context, id call.ID) (call.Call, bool, error) {
 	rows, err := r.pool.Query(ctx, `select call from `+Name+` where id = $1`, string(id))
 	if err != nil {

@@ -20,7 +20,7 @@ type accountState struct {
 	previews *previews // of all accounts
 	rename   bool      // exception types become those of the self-hosted runtime
 
-	packing  map[export.ID]bool   // exports between their started and their last event; progress of others is dropped
+	packing  map[export.ID]bool   // exports between their first and last event; progress of others is dropped
 	fetching map[download.ID]bool // downloads, in the same way
 }
 
@@ -131,7 +131,7 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 	case job.StartedV1:
 		return w.startRun(e, at, remaining)
 	case job.NodesCachedV1:
-		if e.More && w.cached { // what a server answered from its cache comes behind what this one did
+		if e.More && w.cached { // nodes that a server had cached follow those that this service had cached
 			w.cached = len(e.Nodes) == 0
 		}
 		return w.cachedNodes(e.Run, e.Nodes, at)
@@ -153,7 +153,7 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 	return nil
 }
 
-// failed returns the job with its error as clients see it.
+// failed returns the job with its error in the form for clients.
 func (w *watched) failed() job.Job {
 	j := w.job
 	if w.rename {
@@ -208,7 +208,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 		messages = append(messages, w.message("executed", executedData{e.Node, display, e.UI, w.job.PublicID()}))
 	}
 	if e.Cached && len(e.UI) == 0 {
-		return messages // a cached node in the middle is listed in execution_cached only
+		return messages // a cached node inside a run is only listed in execution_cached
 	}
 	w.nodes.finish(e.Node, e.Class)
 	w.buffer.drop(e.Node)
@@ -218,8 +218,8 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 	return append(messages, w.progressState())
 }
 
-// endRun returns the messages of a job's end: the verdict, the new queue length, and, if the
-// job ran, that nothing of it executes any more.
+// endRun returns the messages of a job's end: the outcome, the new queue length, and, if the job ran, the message
+// that no node is executing.
 func (w *watched) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
 	messages := append(verdict, status(remaining))
 	if w.job.StartedAt != nil {
@@ -268,7 +268,7 @@ func (w *watched) show(f stream.Frame) *stream.Message {
 	return m
 }
 
-// progress returns the job's progress, which never falls.
+// progress returns the job's progress, which never decreases.
 func (w *watched) progress() *stream.Progress {
 	p := stream.ProgressOf(w.job, w.last, w.nodes.steps())
 	if p != nil {

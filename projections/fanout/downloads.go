@@ -11,7 +11,7 @@ import (
 type downloadData struct {
 	Task     download.ID    `json:"task_id"`
 	Name     string         `json:"asset_name"`
-	Total    int64          `json:"bytes_total"` // 0 = the source does not say
+	Total    int64          `json:"bytes_total"` // 0 = the source does not send it
 	Fetched  int64          `json:"bytes_downloaded"`
 	Progress float64        `json:"progress"` // 0..1
 	Status   download.State `json:"status"`
@@ -63,7 +63,7 @@ func (a *accountState) downloadProgress(p download.Progress) []*stream.Message {
 	}.messages()
 }
 
-// messages returns one message for all clients of the account: a download belongs to no connection.
+// messages returns one message for all clients of the account, because a download belongs to no connection.
 func (d downloadData) messages() []*stream.Message {
 	return []*stream.Message{{Broadcast: true, Text: text("asset_download", d)}}
 }

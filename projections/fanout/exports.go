@@ -26,7 +26,7 @@ func (f *Fanout) HandleExports(batch []eventlog.Recorded) {
 	f.handleTasks(batch, &f.exported, (*accountState).exportEvent)
 }
 
-// handleTasks publishes what render makes of each event behind the position done, and moves done.
+// handleTasks publishes the messages that render returns for each event after position done, and moves done.
 func (f *Fanout) handleTasks(batch []eventlog.Recorded, done *int64, render func(*accountState, eventlog.Recorded, any) []*stream.Message) {
 	for _, rec := range batch {
 		if err := f.handleTask(rec, done, render); err != nil {
@@ -94,7 +94,7 @@ func (a *accountState) exportProgress(p export.Progress) []*stream.Message {
 	}.messages()
 }
 
-// messages returns one message for all clients of the account: an export belongs to no connection.
+// messages returns one message for all clients of the account, because an export belongs to no connection.
 func (d exportData) messages() []*stream.Message {
 	return []*stream.Message{{Broadcast: true, Text: text("asset_export", d)}}
 }

@@ -1,8 +1,7 @@
-// Package fanout turns the events of jobs, exports and downloads into the messages that WebSocket and SSE
-// clients receive. It runs on every replica that has clients, follows the log from
-// now on, and keeps no checkpoint: clients can read the same state by GET. Every
-// subscriber of an account, on every replica, receives the same messages in the same
-// order, with live frames in their place between the events.
+// Package fanout turns the events of jobs, exports and downloads into the messages for WebSocket and SSE clients. It
+// runs on every replica with clients, follows the log from its current end, and has no checkpoint, because clients
+// can read the same state by GET. It promises that every subscriber of an account, on every replica, receives the
+// same messages in the same order, with live frames in their place between the events.
 package fanout
 
 import (
@@ -16,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// ActiveJobs lists the unfinished jobs of an account, no older than the log at the time of the call.
+// ActiveJobs lists the unfinished jobs of an account. The result is not older than the log at the time of the call.
 type ActiveJobs interface {
 	Active(ctx context.Context, account string) ([]job.Job, error)
 }
@@ -24,7 +23,8 @@ type ActiveJobs interface {
 // Fanout follows the log and live frames, and publishes messages to a hub. It keeps state
 // only for accounts with subscribers.
 type Fanout struct {
-	// RuntimeNames replaces exception types by the names that the self-hosted runtime uses. Set it before Begin.
+	// RuntimeNames replaces exception types by the names that the self-hosted runtime uses. It must be set before
+	// Begin.
 	RuntimeNames bool
 
 	jobs     ActiveJobs
@@ -120,7 +120,7 @@ func (f *Fanout) abandon(rec eventlog.Recorded) {
 	f.hub.Cut(rec.Account, stream.CloseLost)
 }
 
-// forget discards the state of an account. The caller holds mu.
+// forget discards the state of an account. The caller must hold mu.
 func (f *Fanout) forget(account string) {
 	if e := f.accounts[account]; e != nil {
 		f.previews.forget(e.accountState)
@@ -155,7 +155,7 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*accountEntry, bool) {
 	return e, true
 }
 
-// following reports whether Begin was called. The caller holds mu.
+// following reports whether Begin was called. The caller must hold mu.
 func (f *Fanout) following() bool {
 	select {
 	case <-f.begun:
@@ -193,7 +193,7 @@ func (f *Fanout) stream(ctx context.Context, name string, upTo int64) ([]eventlo
 	return all, nil
 }
 
-// replay folds events without publishing messages. The caller holds mu.
+// replay folds events without publishing messages. The caller must hold mu.
 func (f *Fanout) replay(r *accountState, history []eventlog.Recorded) error {
 	for _, rec := range history {
 		data, err := f.registry.DecodeKnown(rec)

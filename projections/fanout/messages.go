@@ -71,8 +71,8 @@ type nodeProgressData struct {
 	RealNodeID    string       `json:"real_node_id"`
 }
 
-// steps is a number of steps. Like the self-hosted runtime, a node that has reported none begins at 0.0 of 1.0: a
-// fraction, which clients of typed languages tell from a count.
+// steps is a number of steps. As in the self-hosted runtime, a node that has reported no steps begins at 0.0 of 1.0.
+// This is a fraction, which clients in typed languages distinguish from a count.
 type steps struct {
 	n        int
 	reported bool
@@ -115,7 +115,7 @@ type interruptedData struct {
 	Timestamp int64        `json:"timestamp"`
 }
 
-// Entry is one lifecycle message as histories keep it: its type and its data.
+// Entry is one lifecycle message of a history: its type and its data.
 type Entry struct {
 	Type string
 	Data any
@@ -167,7 +167,8 @@ func executionError(j job.Job, at time.Time) errorData {
 	return d
 }
 
-// blockage says why a node was blocked. It is no execution_error, which clients take for the end of the job: the run goes on.
+// blockage returns the text that reports why a node was blocked. It is not an execution_error, which would mean the
+// end of the job: the run continues.
 func blockage(e job.NodeExecutedV1) string {
 	return "Node " + e.Node + " (" + e.Class + ") did not run: " + e.Blocked
 }
@@ -183,8 +184,8 @@ func interruption(j job.Job, at time.Time) interruptedData {
 // list returns a copy that marshals as [] and not as null when empty.
 func list(s []string) []string { return append([]string{}, s...) }
 
-// text renders one text frame. The data are plain structs and valid raw JSON: marshalling could
-// fail only on an event with invalid JSON, which the registry refuses.
+// text renders one text frame. The data are plain structs and valid raw JSON: marshalling could only fail on an event
+// with invalid JSON, which the registry refuses.
 func text(kind string, data any) []byte {
 	raw, err := json.Marshal(struct {
 		Type string `json:"type"`
@@ -196,7 +197,7 @@ func text(kind string, data any) []byte {
 	return raw
 }
 
-// StatusText renders a status frame; sid is set on the first frame of a connection only.
+// StatusText renders a status frame; sid is only set on the first frame of a connection.
 func StatusText(remaining int, sid string) []byte {
 	var d statusData
 	d.Status.ExecInfo.QueueRemaining = remaining

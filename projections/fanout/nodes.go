@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// maxShownNodes bounds the nodes of one progress_state message. The self-hosted
-// runtime repeats every node that has begun, which grows with the square of a graph;
-// beyond this many, the running ones and those that finished last are shown.
+// maxShownNodes bounds the nodes of one progress_state message. The self-hosted runtime repeats every node that has
+// begun, so its messages grow with the square of the graph. Beyond this bound, only the running nodes and those that
+// finished last are listed.
 const maxShownNodes = 256
 
 // The states of a node in progress_state.
@@ -25,10 +25,10 @@ type nodeState struct {
 	id, class  string
 	state      string
 	value, max int
-	reported   bool // by a frame; else value and max are 0 or 1 of 1
+	reported   bool // a frame has reported the steps; otherwise they are 0 or 1 of 1
 	attempt    int
 	within     *job.Expansion
-	entry      []byte // `"id":{…}` as progress_state shows it; nil = not rendered yet
+	entry      []byte // `"id":{…}` in the form of progress_state; nil = not rendered yet
 }
 
 // nodes are the nodes of one run, in the order in which they began.
@@ -39,7 +39,7 @@ type nodes struct {
 
 func newNodes() nodes { return nodes{byID: map[string]*nodeState{}} }
 
-// begin marks a node as running. A node that is tried again keeps its progress.
+// begin marks a node as running. A node that runs again keeps its progress.
 func (n *nodes) begin(id, class string, attempt int) *nodeState {
 	s := n.byID[id]
 	if s == nil {
@@ -66,7 +66,8 @@ func (n *nodes) running(id string) *nodeState {
 	return nil
 }
 
-// advance sets the node's progress from a frame. It returns false, and changes nothing, if that is a step back.
+// advance sets the node's progress from a frame. It returns false, and changes nothing, if the progress would
+// decrease.
 func (s *nodeState) advance(value, limit int) bool {
 	if int64(value)*int64(s.max) < int64(s.value)*int64(limit) {
 		return false
@@ -75,7 +76,7 @@ func (s *nodeState) advance(value, limit int) bool {
 	return true
 }
 
-// steps returns the progress of the running nodes that have reported some.
+// steps returns the progress of the running nodes that have reported steps.
 func (n *nodes) steps() map[string]stream.Step {
 	steps := map[string]stream.Step{}
 	for _, s := range n.order {
@@ -133,7 +134,7 @@ func (s *nodeState) renderEntry(id job.PublicID) []byte {
 		DisplayNodeID: display, ParentNodeID: parent, RealNodeID: root,
 	})
 	if err != nil {
-		panic(err) // so do plain structs
+		panic(err) // a plain struct always marshals
 	}
 	return append(append(key, ':'), value...)
 }

@@ -6,15 +6,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// Bounds of the previews that are kept for watchers to come, of all accounts together.
+// Bounds of the previews that are kept for later watchers, of all accounts together.
 const (
 	maxPreviews     = 256
 	maxPreviewBytes = 64 << 20
 )
 
-// previews keeps the newest preview of each running job. Beyond its bounds it forgets what was not renewed for longest.
+// previews keeps the newest preview of each running job. Beyond its bounds, it drops the preview that was not updated
+// for longest.
 type previews struct {
-	order *ordered.List // of *watched, the one renewed last in front
+	order *ordered.List // of *watched, the latest update in front
 	bytes int
 }
 
@@ -30,7 +31,7 @@ func (p *previews) keep(w *watched, m *stream.Message) {
 	}
 }
 
-// drop forgets the preview of a job, if it has one.
+// drop drops the preview of a job, if it has one.
 func (p *previews) drop(w *watched) {
 	if w.kept == nil {
 		return

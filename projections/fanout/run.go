@@ -23,8 +23,8 @@ const (
 	batchLimit    = 500 // events of one message: a backlog is read in few round trips
 )
 
-// Run follows the log from now on, as a handler of a Watermill router, and the live frames
-// of bus, until ctx ends; then every subscription of the hub is closed. Tail must be running.
+// Run follows the log from its current end, as a handler of a Watermill router, and the live frames of bus, until ctx
+// ends. It then closes every subscription of the hub. Tail must be running.
 func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) error {
 	router, err := f.router(tail)
 	if err != nil {
@@ -75,8 +75,8 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 	return router, nil
 }
 
-// begin calls Begin once the subscription runs. The position is at or after the
-// subscription's start, so that no event is missed between the two.
+// begin calls Begin when the subscription runs. The position is not before the subscription's start, so that no event
+// is missed.
 func (f *Fanout) begin(ctx context.Context, router *message.Router, tail eventlog.Tail) error {
 	select {
 	case <-router.Running():

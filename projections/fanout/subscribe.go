@@ -13,8 +13,8 @@ import (
 // loadTimeout bounds the reading of an account's unfinished jobs for its first subscriber.
 const loadTimeout = 10 * time.Second
 
-// Subscribe returns a subscription to an account's messages and a snapshot of its state. The
-// messages continue the snapshot: none is missing between the two, and none is in both.
+// Subscribe returns a subscription to an account's messages and a snapshot of its state. The messages continue the
+// snapshot: no message is missing, and none is contained in both.
 func (f *Fanout) Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error) {
 	select {
 	case <-f.begun:
@@ -77,8 +77,8 @@ func (f *Fanout) load(ctx context.Context, account string, e *accountEntry) {
 	}
 }
 
-// active returns the jobs that had not been admitted at position at, and the events up to at
-// of the others: the state of a running job is not enough to know what messages were sent.
+// active returns the jobs that had not been admitted at position at, and the events up to at of the other jobs: the
+// state of a running job does not show which messages were sent.
 func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting []job.Job, events []eventlog.Recorded, err error) {
 	jobs, err := f.jobs.Active(ctx, account)
 	if err != nil {
@@ -98,8 +98,7 @@ func (f *Fanout) active(ctx context.Context, account string, at int64) (waiting 
 	return waiting, events, nil
 }
 
-// fill adds the loaded jobs to the entry and folds the events that arrived during the load.
-// The caller holds mu.
+// fill adds the loaded jobs to the entry and folds the events that arrived during the load. The caller must hold mu.
 func (f *Fanout) fill(account string, e *accountEntry, waiting []job.Job, histories []eventlog.Recorded) error {
 	for _, j := range waiting {
 		e.adopt(j)

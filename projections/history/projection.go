@@ -1,5 +1,5 @@
-// Package history is the view of what accounts have taken out of their histories. Its Reader promises
-// answers that are never behind the log: events that the view has not folded yet are folded on top.
+// Package history is the view of the jobs that accounts have hidden in their histories. Its Reader promises answers
+// that are never older than the log: it folds the events that the view has not folded.
 package history
 
 import (
@@ -37,7 +37,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 	return ok || e.Type == job.TypeRetired
 }
 
-// Apply implements projections.Projection. Such events are rare, so each is a statement of its own.
+// Apply implements projections.Projection. These events are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		if id, ok := job.IDOfStream(rec.Stream); ok && rec.Type == job.TypeRetired {
@@ -56,7 +56,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return nil
 }
 
-// apply folds one event, unless the view has it already.
+// apply folds one event, unless the view has folded it.
 func (p *Projection) apply(ctx context.Context, tx pgx.Tx, account string, rec eventlog.Recorded) error {
 	data, err := p.registry.DecodeKnown(rec)
 	if err != nil {

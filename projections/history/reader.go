@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Reader reads what is hidden.
+// Reader reads the hidden jobs of accounts.
 type Reader struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
@@ -24,14 +24,14 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 	return &Reader{pool: pool, registry: registry}
 }
 
-// Hiding is what a listing leaves out: by the marks, and by the rows of JobsTable when Table is set.
+// Hiding describes the jobs that a listing leaves out: those of the marks, and the rows of JobsTable if Table is set.
 type Hiding struct {
 	hidden.Marks
 	Table bool
 }
 
-// Hiding returns what is hidden of an account, nil when nothing ever was. One query reads the view's
-// row and the stream's version; only a row that is behind costs a second.
+// Hiding returns the hidden jobs of an account, or nil if it never hid any. One query reads the view's row and the
+// stream's version; only a row that lags behind needs a second query.
 func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 	h := Hiding{Table: true}
 	var version int64
@@ -42,7 +42,7 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, postgres.Classify(err, "read what is hidden")
+		return nil, postgres.Classify(err, "read the hidden jobs")
 	}
 	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), hidden.Stream(account), h.Version, version)
 	if h, err = eventlog.Fold(r.registry, unseen, h, foldHiding); err != nil {
@@ -53,7 +53,7 @@ func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
 
 func foldHiding(h Hiding, rec eventlog.Recorded, data any) Hiding {
 	if _, cleared := data.(hidden.ClearedV1); cleared {
-		h.Table = false // what was hidden one by one before is cleared too, kept jobs had not ended
+		h.Table = false // jobs that were hidden one by one are cleared too; kept jobs had not ended
 	}
 	h.Marks = h.Fold(rec.Version, data)
 	return h

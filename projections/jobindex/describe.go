@@ -12,21 +12,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// description is what is said of a graph.
+// description contains the searchable properties of a graph.
 type description struct {
 	title           string
 	classes, models []string
 	text            string // titles and texts of its nodes
 }
 
-// Bounds of what is kept of one job.
+// Bounds of the row of one job.
 const (
 	maxTitle = 120
 	maxText  = 4 << 10 // bytes of searchable text
 	maxCause = 160
 )
 
-// describe reads a graph. What it does not understand it leaves out.
+// describe reads a graph. It ignores parts that it cannot interpret.
 func describe(source job.Source) description {
 	var nodes map[string]struct {
 		Class  string                     `json:"class_type"`
@@ -43,7 +43,7 @@ func describe(source job.Source) description {
 	for id := range nodes {
 		ids = append(ids, id)
 	}
-	slices.Sort(ids) // a row depends on the event only
+	slices.Sort(ids) // so that a row depends only on the event
 	for _, id := range ids {
 		n := nodes[id]
 		d.classes = with(d.classes, n.Class)
@@ -61,7 +61,7 @@ func describe(source job.Source) description {
 	return d
 }
 
-// input keeps a text that a node is given, and the name of a model.
+// input adds the text of an input, and the name of a model.
 func (d *description) input(name string, raw json.RawMessage) {
 	if !bytes.HasPrefix(raw, []byte(`"`)) {
 		return
@@ -76,10 +76,10 @@ func (d *description) input(name string, raw json.RawMessage) {
 	d.text = appendWord(d.text, text)
 }
 
-// modelFile matches the names of files that hold models.
+// modelFile matches the names of model files.
 var modelFile = regexp.MustCompile(`(?i)^[^\n]{1,200}\.(safetensors|ckpt|pt|pth|gguf|onnx|sft)$`)
 
-// workflowTitle is the name that an editor gave to the workflow, if it says one.
+// workflowTitle returns the name that an editor gave to the workflow, or "".
 func workflowTitle(source job.Source) string {
 	var workflow struct {
 		Name  any `json:"name"`
@@ -99,7 +99,7 @@ func workflowTitle(source job.Source) string {
 	return ""
 }
 
-// titleOf is the title of a job: its workflow's, or the one that its metadata says.
+// titleOf returns the title of a job: that of its workflow, or the one in its metadata.
 func titleOf(workflow string, metadata map[string]string) string {
 	return cut(strings.TrimSpace(cmp.Or(workflow, metadata["title"], metadata["name"])), maxTitle)
 }
@@ -111,7 +111,7 @@ func appendWord(text, word string) string {
 	return cut(text+" "+word, maxText)
 }
 
-// cut shortens text to n bytes at most, between characters.
+// cut shortens text to at most n bytes, between characters.
 func cut(text string, n int) string {
 	if len(text) <= n {
 		return text
@@ -122,19 +122,20 @@ func cut(text string, n int) string {
 	return text[:n]
 }
 
-// clean removes what PostgreSQL does not store in a text.
+// clean removes the characters that PostgreSQL cannot store in a text.
 func clean(text string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(text, "\x00", ""), "�")
 }
 
-// What differs between failures of one cause.
+// Patterns of the parts that differ between failures of one cause.
 var (
 	quoted  = regexp.MustCompile("'[^'\n]*'|\"[^\"\n]*\"|`[^`\n]*`")
 	ids     = regexp.MustCompile(`[0-9a-fA-F]{8}(-?[0-9a-fA-F]{4}){3}-?[0-9a-fA-F]{12}|0x[0-9a-fA-F]+`)
 	numbers = regexp.MustCompile(`\d+([.,]\d+)*`)
 )
 
-// Cause returns the message of a failure without what differs from job to job: names in quotes, ids and numbers.
+// Cause returns the message of a failure without the parts that differ between jobs: names in quotes, ids and
+// numbers.
 func Cause(f job.Failure) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(f.Message), "\n")
 	line = quoted.ReplaceAllString(line, "…")

@@ -1,6 +1,6 @@
-// Package jobindex is the view by which people find jobs: title, classes, models, servers, words, and the cause of a
-// failure. It promises that failures with one cause are one group, however their numbers and names differ. State and
-// metadata of jobs are in the view of package jobs, which queries join.
+// Package jobindex is the view for searching jobs: by title, classes, models, servers and words, and by the cause of
+// a failure. It promises that failures with one cause are one group, independently of their numbers and names. The
+// view of package jobs, which queries join, contains the state and metadata of jobs.
 package jobindex
 
 import (
@@ -30,7 +30,7 @@ func NewProjection(registry *eventlog.Registry) *Projection { return &Projection
 // Name implements projections.Projection.
 func (p *Projection) Name() string { return Name }
 
-// Linger implements projections.Patient: a search may miss the jobs of the last moment.
+// Linger implements projections.Patient: a search may miss jobs of the last moment.
 func (p *Projection) Linger() time.Duration { return 250 * time.Millisecond }
 
 // Tables implements projections.Projection.
@@ -76,7 +76,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, rows, order)
 }
 
-// rows reads the rows that a batch concerns.
+// rows reads the rows of the jobs in a batch.
 func (p *Projection) rows(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map[string]*row, []string, error) {
 	rows := map[string]*row{}
 	var order, read []string
@@ -118,7 +118,7 @@ func (r *row) fold(rec eventlog.Recorded, data any) {
 		r.describe(e)
 	case job.NodeExecutedV1:
 		if r.classes = with(r.classes, e.Class); len(r.classes)+len(r.servers) == before {
-			return // known, as of most; else the document is too large for its event
+			return // the class is already known, or the document is a blob
 		}
 	case job.SegmentPlacedV1:
 		if r.servers = with(r.servers, e.URL); len(r.classes)+len(r.servers) == before {
@@ -134,12 +134,12 @@ func (r *row) fold(rec eventlog.Recorded, data any) {
 	r.version, r.changed = rec.Version, true
 }
 
-// describe reads what is in the submission itself. A document that is a blob is not read: its classes come with its
-// nodes.
+// describe reads the submission in the event. A document that is a blob is not read: the events of its nodes add the
+// classes.
 func (r *row) describe(e job.SubmittedV1) {
 	var source job.Source
 	if e.Document.Inline != "" {
-		_ = json.Unmarshal([]byte(e.Document.Inline), &source) // it was accepted, so it is JSON; else there is nothing to find
+		_ = json.Unmarshal([]byte(e.Document.Inline), &source) // an accepted submission is JSON; otherwise the row has no words
 	}
 	d := describe(source)
 	r.title, r.classes, r.models = clean(titleOf(d.title, e.Metadata)), d.classes, d.models
@@ -147,13 +147,13 @@ func (r *row) describe(e job.SubmittedV1) {
 	for _, name := range slices.Sorted(maps.Keys(e.Metadata)) {
 		r.text = appendWord(r.text, e.Metadata[name])
 	}
-	r.text = strings.ToLower(clean(appendWord(appendWord(r.text, r.title), string(e.PublicID)))) // the database may know ASCII only
+	r.text = strings.ToLower(clean(appendWord(appendWord(r.text, r.title), string(e.PublicID)))) // the database may only convert ASCII
 }
 
 // maxNames bounds the classes, models and servers of one row.
 const maxNames = 200
 
-// with adds a name to a sorted list, once.
+// with adds a name to a sorted list, unless the list contains it.
 func with(names []string, name string) []string {
 	name = clean(name)
 	at, found := slices.BinarySearch(names, name)
@@ -179,7 +179,7 @@ func store(ctx context.Context, tx pgx.Tx, rows map[string]*row, order []string)
 		case r.retired:
 			batch.Queue(`delete from `+Name+` where id = $1`, id)
 		case r.fresh:
-			if r.account != "" { // its submission was seen
+			if r.account != "" { // its submission was folded
 				batch.Queue(insert, id, r.account, r.submitted, r.version, r.title, list(r.classes), list(r.models), list(r.servers), r.code, r.class, r.cause, r.text)
 			}
 		default:

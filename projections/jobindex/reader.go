@@ -27,7 +27,7 @@ type Query struct {
 	Code     string // of the failure
 	Cause    string // of the failure, as Group has it
 	Metadata map[string]string
-	Text     string // all of its words, or words that begin so
+	Text     string // all of its words, as prefixes
 	Since    time.Time
 	Until    time.Time
 	Before   int64 // Page.Next of the page before; 0 = from the newest
@@ -40,22 +40,22 @@ type Page struct {
 	Next int64 // Query.Before of the next page; 0 = this is the last
 }
 
-// Known is what is known of a job beside its state.
+// Known contains the indexed properties of a job.
 type Known struct {
 	Title                    string
 	Classes, Models, Servers []string
 }
 
-// Group is the failures of one cause.
+// Group contains the failures of one cause.
 type Group struct {
 	Code, Class, Cause string
 	Count              int64
-	Last               job.PublicID // the newest job that failed so
+	Last               job.PublicID // the newest job with this failure
 	LastAt             time.Time
 	Account            string // of that job
 }
 
-// Reader reads the view, a moment behind the log.
+// Reader reads the view, which may lag behind the log.
 type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
@@ -124,7 +124,7 @@ func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
 	return page, nil
 }
 
-// fewWords is how many jobs with the words of a query are read at most before it is answered from these alone.
+// fewWords bounds the jobs with the words of a query that are read before the query is answered from these alone.
 const fewWords = 2000
 
 // withWords returns the ids of the jobs that have the words of q; few is false where there are more than fewWords.
@@ -195,7 +195,7 @@ func (q Query) sql(of among) (string, []any, error) {
 	}
 	switch len(q.States) {
 	case 0:
-	case 1: // the index of states is ordered within one
+	case 1: // the index of states is ordered within one state
 		and("j.state = ?", q.States[0])
 	default:
 		and("j.state = any(?)", q.States)
@@ -220,14 +220,14 @@ func (q Query) sql(of among) (string, []any, error) {
 	return sql + fmt.Sprintf(" order by "+by+".submitted desc limit $%d", len(args)), args, nil
 }
 
-// Bounds on the positions of jobs that were made since or until a time, so that the index of positions leads to them.
-// Jobs are recorded in the order of their times, up to a minute: clocks of several machines differ.
+// Bounds of the positions of jobs that were created since or until a time, so that the index of positions leads to
+// them. Jobs are recorded in the order of their times, up to a minute, because the clocks of machines differ.
 const (
 	firstSince = `coalesce((select submitted from %s where created_at >= ?::timestamptz - interval '1 minute' order by created_at, id limit 1), 9223372036854775807)`
 	lastUntil  = `coalesce((select submitted from %s where created_at < ?::timestamptz + interval '1 minute' order by created_at desc, id desc limit 1), 0)`
 )
 
-// prefixes is a query for words that begin as those of text do.
+// prefixes returns a query for words with the words of text as prefixes.
 func prefixes(text string) string {
 	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
 	for i, w := range words {
@@ -236,7 +236,8 @@ func prefixes(text string) string {
 	return strings.Join(words[:min(len(words), 10)], " & ")
 }
 
-// Known returns what is known of some jobs, by their ids. Those that the view has not seen yet are left out.
+// Known returns the indexed properties of some jobs, by their ids. Jobs that the view has not folded yet are left
+// out.
 func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, error) {
 	rows, err := r.pool.Query(ctx, `select id, title, classes, models, servers from `+Name+` where id = any($1)`, ids)
 	if err != nil {
@@ -253,11 +254,11 @@ func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, err
 	return known, postgres.Classify(err, "read the index of jobs")
 }
 
-// grouped is how many of the newest failures are grouped.
+// grouped is the number of the newest failures that are grouped.
 const grouped = 2500
 
-// Failures returns the newest failures of jobs that were made since a time, a minute more or less, at most 2,500 of them,
-// in groups of one cause, the largest first.
+// Failures returns the newest failures of jobs that were created since a time (accurate to a minute), at most 2,500,
+// in groups of one cause, the largest group first.
 func (r *Reader) Failures(ctx context.Context, account string, since time.Time) ([]Group, error) {
 	args, of := []any{since}, ""
 	if account != "" {

@@ -12,11 +12,12 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// maxBehind is how many positions behind the log a view may be for lists to be completed from
-// the log. Beyond, after an outage of the projector, they show the view as it is.
+// maxBehind is the maximum lag of a view, in positions, up to which lists are completed from the log. Beyond it,
+// after an outage of the projector, they show the view as it is.
 const maxBehind = 5000
 
-// maxBehindBytes bounds the size of the events that lists are completed from; beyond it they show the view as it is.
+// maxBehindBytes bounds the size of the events from which lists are completed. Beyond it, they show the view as it
+// is.
 const maxBehindBytes = 64 << 20
 
 // fresh is the current state of the account's jobs that have events the view may not have folded.
@@ -33,8 +34,8 @@ func (f fresh) find(id job.ID) (row, bool) {
 	return f.rows[i], true
 }
 
-// unfolded folds the account's events behind the view's checkpoint on top of its rows. The events are
-// read before the rows, so that what the view folds meanwhile is seen twice rather than never.
+// unfolded folds the account's events after the view's checkpoint on top of its rows. It reads the events before the
+// rows, so that events that the view folds meanwhile are seen twice, not missed.
 func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 	f := fresh{ids: []string{}}
 	events, err := r.behind(ctx, account)
@@ -65,14 +66,14 @@ func (r *Reader) unfolded(ctx context.Context, account string) (fresh, error) {
 		if err != nil {
 			return f, fmt.Errorf("fold job %s: %w", id, err)
 		}
-		if !current.retired { // one that is retired is hidden by its id
+		if !current.retired { // a retired job is left out by its id
 			f.rows = append(f.rows, current)
 		}
 	}
 	return f, nil
 }
 
-// foldNewer folds the last events of a stream on a row. If the row is further behind, since its stream is
+// foldNewer folds the last events of a stream into a row. If the row lags further behind, because its stream is
 // halted in the view, foldNewer reads the missing events from the log.
 func (r *Reader) foldNewer(ctx context.Context, id job.ID, current row, events []eventlog.Recorded) (row, error) {
 	if events[0].Version > current.job.Version+1 {

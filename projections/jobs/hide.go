@@ -22,7 +22,7 @@ func (b *binder) bind(v any) string {
 	return fmt.Sprintf("$%d", len(b.args))
 }
 
-// notHidden is the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
+// notHidden returns the condition that a row of the view, or its substitute, is not hidden. $1 is the account.
 func notHidden(h *view.Hiding, submitted, id string, b *binder) string {
 	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {
@@ -49,10 +49,10 @@ func (r *Reader) Hides(ctx context.Context, account string, h *view.Hiding, id j
 	if errors.Is(err, pgx.ErrNoRows) {
 		return false, nil
 	}
-	return hides, postgres.Classify(err, "look whether a job is hidden")
+	return hides, postgres.Classify(err, "check whether a job is hidden")
 }
 
-// visible returns the rows of finished jobs that are not hidden, and all others.
+// visible returns the rows without hidden finished jobs.
 func (r *Reader) visible(ctx context.Context, account string, h *view.Hiding, rows []row) ([]row, error) {
 	if h == nil {
 		return rows, nil
@@ -92,8 +92,8 @@ func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]str
 	return idsOf(rows), nil
 }
 
-// State implements hidden.Jobs. The view's position is read first: whatever the view folds meanwhile
-// stands behind it, and is looked at as such.
+// State implements hidden.Jobs. It reads the view's position first, so that jobs that the view folds meanwhile count
+// as later ones.
 func (r *Reader) State(ctx context.Context, account string) (hidden.State, error) {
 	var s hidden.State
 	err := r.pool.QueryRow(ctx, `select coalesce(max(position), 0) from checkpoints where name = $1`, Name).Scan(&s.Position)
@@ -128,14 +128,14 @@ func idsOf(rows []row) []string {
 	return ids
 }
 
-// Past is the history of accounts: what was hidden in it, and the commands that hide.
+// Past reads and changes the histories of accounts: the hidden jobs, and the commands that hide jobs.
 type Past struct {
 	hidden.Service
 	Marks *view.Reader
 	Jobs  *Reader
 }
 
-// Hiding returns what the account has hidden, nil = nothing.
+// Hiding returns the jobs that the account has hidden, or nil.
 func (p Past) Hiding(ctx context.Context, account string) (*view.Hiding, error) {
 	return p.Marks.Hiding(ctx, account)
 }

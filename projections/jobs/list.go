@@ -12,7 +12,7 @@ import (
 
 // Query selects jobs of an account, newest first.
 type Query struct {
-	States   []job.State       // any of these; none = all
+	States   []job.State       // any of these; empty = all
 	Metadata map[string]string // all of these
 	Before   int64             // Page.Next of the page before; 0 = from the newest
 	Limit    int               // default 20, at most 1,000
@@ -29,8 +29,8 @@ type Page struct {
 	Next int64 // Query.Before of the next page; 0 = this is the last
 }
 
-// List returns the account's jobs that q selects. Walking the pages returns each job that existed
-// at the start once, however many come meanwhile. A page of very large jobs has fewer than the limit.
+// List returns the account's jobs that q selects. Following the pages returns each job that existed at the start
+// once, however many are added meanwhile. A page of very large jobs has fewer jobs than the limit.
 func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error) {
 	limit := defaultLimit
 	if q.Limit > 0 {
@@ -69,8 +69,8 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	return page, nil
 }
 
-// sql reads the matching rows of the view but those that except names. Only conditions that are asked
-// for are written, so that each shape of query keeps the plan of its index.
+// sql returns the query for the matching rows of the view, without those in except. It contains only the requested
+// conditions, so that each form of query keeps the plan of its index.
 func (q Query) sql(account string, except []string, limit int) (string, []any, error) {
 	args := []any{account}
 	bind := func(v any) string {

@@ -7,14 +7,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Now is how many jobs wait and run.
+// Now contains the numbers of waiting and running jobs.
 type Now struct {
 	Queued  int64
 	Running int64
-	Oldest  *time.Time // submission of the oldest queued job; nil = none waits
+	Oldest  *time.Time // submission of the oldest queued job, or nil
 }
 
-// Now returns how many jobs of an account, "" = of all, wait and run, as the view has them: it may be a moment behind.
+// Now returns the numbers of waiting and running jobs of an account, "" = of all accounts, from the view, which may
+// lag behind.
 func (r *Reader) Now(ctx context.Context, account string) (Now, error) {
 	var n Now
 	err := r.pool.QueryRow(ctx, `select count(*) filter (where state = 'queued'), count(*) filter (where state <> 'queued'),

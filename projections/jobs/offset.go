@@ -13,24 +13,24 @@ import (
 	hidden "github.com/millrace-dev/millrace/projections/history"
 )
 
-// Order selects a part of a listing by its offset, as the cloud contract pages.
+// Order selects a part of a listing by its offset, as the cloud contract requires.
 type Order struct {
-	States     []job.State // any of these; none = all
+	States     []job.State // any of these; empty = all
 	Workflow   string      // only jobs of the editor's workflow with this id; "" = all
 	Media      string      // only jobs with an output whose media type begins with it, such as "image/"; "" = all
-	ByDuration bool        // by execution time instead of by age; jobs that have not ended count as 0
+	ByDuration bool        // order by execution time instead of age; unfinished jobs count as 0
 	Ascending  bool
-	Hide       *hidden.Hiding // finished jobs that are left out; nil = none
+	Hide       *hidden.Hiding // finished jobs to leave out, or nil
 	Offset     int
 	Limit      int
 }
 
-// maxScanned bounds the jobs that a listing looks through which no index serves: by execution
-// time, by media, or by workflow. Older ones are not found that way.
+// maxScanned bounds the jobs that a listing without an index reads: by execution time, by media or by workflow. Older
+// jobs are not found in this way.
 const maxScanned = 10_000
 
-// ListAt returns the account's jobs that o selects and how many there are in all. Unlike List, a page may
-// repeat or miss a job that was submitted meanwhile. A page of very large jobs has fewer than the limit.
+// ListAt returns the account's jobs that o selects and the number of all of them. Unlike List, a page may repeat or
+// miss a job that was submitted meanwhile. A page of very large jobs has fewer jobs than the limit.
 func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []job.Job, total int64, err error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {
@@ -55,9 +55,9 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 	return jobsOf(rows), total, err
 }
 
-// viewAt reads the places up to the end of the page, since jobs that the view is behind with may
-// belong anywhere before its beginning. The stored state is a json that may contain NUL characters, which
-// PostgreSQL does not look into; what depends on it is decided here.
+// viewAt reads the places up to the end of the page, because jobs that the view has not folded may belong anywhere
+// before its beginning. PostgreSQL cannot query the stored state, a json that may contain NUL characters; conditions
+// on it are evaluated here.
 func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (places []place, total int64, err error) {
 	b := &binder{args: []any{account}}
 	where := ` where account = $1 and id <> all(` + b.bind(except) + `)`

@@ -12,22 +12,22 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Bounds of the states that one listing returns or looks through. A job's state may have megabytes of what its nodes
-// showed, and a page a thousand jobs.
+// Bounds of the states that one listing returns or reads. A job's state may contain megabytes of UI outputs, and a
+// page may have a thousand jobs.
 const (
-	pageBytes = 64 << 20  // of a page; a longer one ends early
-	scanBytes = 512 << 20 // looked through where no index serves
+	pageBytes = 64 << 20  // of a page; a larger page ends early
+	scanBytes = 512 << 20 // read by a listing without an index
 	leastRead = 25        // rows that one query reads at least
 	maxRead   = 1000
-	readBytes = 16 << 20 // that one query should not read much more of
+	readBytes = 16 << 20 // approximate bound of one query
 )
 
-// place is a job in a listing before its state is read.
+// place is the position of a job in a listing, before its state is read.
 type place struct {
 	submitted int64
 	id        string
-	took      time.Duration // where the listing is ordered by it
-	fresh     *row          // its state, when that is ahead of the view's
+	took      time.Duration // set if the listing is ordered by it
+	fresh     *row          // its state, if that is newer than the view's
 }
 
 func placeOf(r row) place {
@@ -47,8 +47,8 @@ func (r *Reader) places(ctx context.Context, sql string, args ...any) ([]place, 
 	return places, postgres.Classify(err, "read the places of jobs")
 }
 
-// load reads the states of jobs in the order of their places. It stops, with whole false, when they exceed the size
-// of a page. It skips jobs that were removed meanwhile.
+// load reads the states of jobs in the order of their places. If they exceed the size of a page, it stops and whole
+// is false. It skips jobs that were removed meanwhile.
 func (r *Reader) load(ctx context.Context, account string, places []place) (rows []row, whole bool, err error) {
 	size, read := 0, 0
 	for len(places) > 0 {
@@ -72,7 +72,7 @@ func (r *Reader) load(ctx context.Context, account string, places []place) (rows
 	return rows, true, nil
 }
 
-// portion is how many rows to read next, after so many of that size in all.
+// portion returns the number of rows to read next, given the total size of the rows read so far.
 func portion(size, rows int) int {
 	if rows == 0 {
 		return leastRead
@@ -106,7 +106,7 @@ func (r *Reader) states(ctx context.Context, account string, places []place) (ma
 	return states, err
 }
 
-// sized is query with the sizes of what is read.
+// sized is query with the sizes of the states.
 func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow, error) {
 	found, err := r.pool.Query(ctx, sql, args...)
 	if err != nil {
@@ -123,7 +123,7 @@ func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow
 	return rows, postgres.Classify(err, "read jobs")
 }
 
-// scan looks through the newest rows, in portions, for those that o selects.
+// scan reads the newest rows in portions and returns the places of those that o selects.
 func (r *Reader) scan(ctx context.Context, o Order, where string, b *binder) ([]place, error) {
 	var kept []place
 	size, read, last := 0, 0, int64(0)

@@ -1,6 +1,6 @@
-// Package jobs is the view of jobs: the folded state of each, as GET serves it. Answers of
-// its Reader are never behind the log: the Reader folds the events that the view has not
-// folded yet. The submitted document is not kept here; job.Sources reads it from the log.
+// Package jobs is the view of jobs: the folded state of each, which GET serves. Its Reader promises answers that are
+// never older than the log: it folds the events that the view has not folded. The view does not contain submissions;
+// job.Sources reads them from the log.
 package jobs
 
 import (
@@ -34,7 +34,7 @@ func (p *Projection) Tables() []string { return []string{Name} }
 type row struct {
 	job       job.Job
 	submitted int64
-	retired   bool // past its retention: the view has no row of it
+	retired   bool // past its retention: the view has no row of the job
 }
 
 // Wants implements projections.Selective.
@@ -78,13 +78,13 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, ids, rows, changed)
 }
 
-// fold applies one event to a row; it reports whether the row moved. An event whose predecessor the
-// row has not seen is an error: the view would lose an event.
+// fold applies one event to a row, and reports whether the row changed. An event whose predecessor the row has not
+// folded is an error, because the view would miss an event.
 func fold(registry *eventlog.Registry, r row, rec eventlog.Recorded) (row, bool, error) {
 	if rec.Version <= r.job.Version {
 		return r, false, nil
 	}
-	if rec.Type == job.TypeRetired { // the events before it may have left the log
+	if rec.Type == job.TypeRetired { // earlier events may have been removed from the log
 		r.job.Version, r.retired = rec.Version, true
 		return r, true, nil
 	}
@@ -125,7 +125,7 @@ func load(ctx context.Context, tx pgx.Tx, ids []string) (map[string]row, error) 
 	return rows, nil
 }
 
-// upsert writes rows from one JSON array each; the columns beside job exist to be searched.
+// upsert writes rows from one JSON array for each column; the columns besides job are for searches.
 const upsert = `insert into ` + Name + ` (id, account, state, number, submitted, version, created_at, metadata, job)
 	select * from unnest($1::text[], $2::text[], $3::text[], $4::float8[], $5::bigint[], $6::bigint[], $7::timestamptz[], $8::jsonb[], $9::json[])
 	on conflict (id) do update set state = excluded.state, version = excluded.version, job = excluded.job`

@@ -9,20 +9,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// ByPublicID returns the job that clients of the account know by an id. Its failures are those of Job: whether another
-// account has a job with that id makes no difference.
-// Plan: a probe of the primary key of job_public_ids, then that of Job.
+// ByPublicID returns the job of the account with a public id. Its errors are those of Job and do not reveal whether
+// another account has a job with that id. Plan: a look-up in the primary key of job_public_ids, then that of Job.
 func (r *Reader) ByPublicID(ctx context.Context, account string, id job.PublicID) (job.Job, error) {
 	j, err := r.read(ctx, selectJob+`(select coalesce(
 		(select job_id::text from job_public_ids where account = $1 and public_id = $2::uuid), $2::uuid::text))`, account, string(id))
-	if err == nil && j.PublicID() != id { // it is known by another id, which its client chose
+	if err == nil && j.PublicID() != id { // its client chose another public id
 		return job.Job{}, notFound()
 	}
 	return j, err
 }
 
-// IDs returns the ids of the jobs that clients of the account know by some ids, in their order. An id by which no job is
-// known is left out, or returned as it is.
+// IDs returns the ids of the account's jobs with some public ids, in their order. An unknown public id is left out or
+// returned unchanged.
 func (r *Reader) IDs(ctx context.Context, account string, public []job.PublicID) ([]job.ID, error) {
 	if len(public) == 0 {
 		return nil, nil
@@ -38,7 +37,7 @@ func (r *Reader) IDs(ctx context.Context, account string, public []job.PublicID)
 	return ids, postgres.Classify(err, "look up the ids of jobs")
 }
 
-// PublicIDs returns the ids by which clients know some jobs, in their order.
+// PublicIDs returns the public ids of some jobs, in the order of ids.
 func (r *Reader) PublicIDs(ctx context.Context, ids []job.ID) ([]job.PublicID, error) {
 	if len(ids) == 0 {
 		return nil, nil

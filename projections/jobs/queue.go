@@ -13,12 +13,12 @@ import (
 
 // Line selects unfinished jobs of an account, in run order.
 type Line struct {
-	Waiting bool   // those that wait for a slot; else those that have one
+	Waiting bool   // select jobs that wait for a slot; otherwise jobs that have one
 	After   *Place // LinePage.Next of the page before; nil = from the first
 	Limit   int    // at most 1,000, which is also what 0 means
 }
 
-// Place is a place in the run order of an account.
+// Place is a position in the run order of an account.
 type Place struct {
 	Number    float64
 	Submitted int64
@@ -30,9 +30,9 @@ type LinePage struct {
 	Next *Place // Line.After of the next page; nil = this is the last
 }
 
-// Line returns the account's jobs that q selects. Pages are read at different times: a job that moves from
-// one line to the other meanwhile is in both or in none, unless the one that it leaves is read first. A page of
-// very large jobs has fewer than the limit.
+// Line returns the account's jobs that q selects. Pages are read at different times: a job that moves from one line
+// to the other meanwhile may be in both or in none, unless the line that it leaves is read first. A page of very
+// large jobs has fewer jobs than the limit.
 func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, error) {
 	limit := maxLimit
 	if q.Limit > 0 {
@@ -62,12 +62,12 @@ func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, er
 	case len(line) > limit:
 		page.Next = &Place{line[limit-1].number, line[limit-1].submitted}
 	}
-	rows = slices.DeleteFunc(rows, func(r row) bool { return !q.has(r.job.State) }) // those that moved meanwhile
+	rows = slices.DeleteFunc(rows, func(r row) bool { return !q.has(r.job.State) }) // drop jobs that moved meanwhile
 	page.Jobs = jobsOf(rows)
 	return page, nil
 }
 
-// numbered is a place with the number that orders it.
+// numbered is a place with the number by which it is ordered.
 type numbered struct {
 	place
 	number float64
@@ -98,8 +98,8 @@ func (r *Reader) line(ctx context.Context, account string, q Line, fresh fresh, 
 	return line, nil
 }
 
-// sql reads the matching places of the view but those that except names: waiting ones along the index
-// jobs_v1_queued, the others, which are few, by their states.
+// sql returns the query for the matching places of the view, without those in except. Waiting jobs are read along the
+// index jobs_v1_queued, the others, which are few, by their states.
 func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	args := []any{account, except, limit}
 	sql := `select number, submitted, id from ` + Name + ` where account = $1 and id <> all($2)`
@@ -115,7 +115,7 @@ func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	return sql + ` order by number, submitted limit $3`, args
 }
 
-// has reports whether the line includes jobs in that state.
+// has reports whether the line includes jobs in a state.
 func (q Line) has(s job.State) bool { return !s.Final() && q.Waiting == (s == job.Queued) }
 
 // matches reports whether q selects a job that the view does not have yet.
@@ -126,7 +126,7 @@ func (q Line) matches(r row) bool {
 	return q.After == nil || byRunOrder(r, row{job: job.Job{Number: q.After.Number}, submitted: q.After.Submitted}) > 0
 }
 
-// QueuePositions is QueuePosition of several jobs at the cost of one read. Jobs that are not queued are absent.
+// QueuePositions returns the queue positions of several jobs with one read. Jobs that are not queued are absent.
 func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {

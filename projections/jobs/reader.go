@@ -16,8 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Reader reads jobs of one account at a time. Its answers include every event committed before the
-// call.
+// Reader reads jobs of one account at a time. Its answers include every event that was committed before the call.
 type Reader struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
@@ -28,24 +27,24 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 	return &Reader{pool: pool, registry: registry}
 }
 
-// Job returns a job of the account. Another account's and an unknown one are NotFound, job_not_found.
-// One query reads row and stream version; only a row that is behind costs a second.
+// Job returns a job of the account. An unknown job and a job of another account are NotFound, job_not_found. One
+// query reads the row and the stream's version; only a row that lags behind needs a second query.
 func (r *Reader) Job(ctx context.Context, account string, id job.ID) (job.Job, error) {
 	return r.read(ctx, selectJob+`$2::text`, account, string(id))
 }
 
-// selectJob reads the row of a job of account $1, and the version of its stream. The id follows.
+// selectJob reads the row of a job of account $1, and the version of its stream. The condition on the id follows.
 const selectJob = `select i.id, s.version, coalesce(v.submitted, 0), v.job
 	from streams s join lateral (select substr(s.id, 5) as id) i on true left join ` + Name + ` v on v.id = i.id
 	where s.account = $1 and s.id = 'job-' || `
 
-// read returns the job that a query by selectJob finds.
+// read returns the job of a query that begins with selectJob.
 func (r *Reader) read(ctx context.Context, query string, args ...any) (job.Job, error) {
 	var id job.ID
 	var version, submitted int64
 	var state []byte
 	err := r.pool.QueryRow(ctx, query, args...).Scan(&id, &version, &submitted, &state)
-	if err == pgx.ErrNoRows { //nolint:errorlint // Scan returns it as it is
+	if err == pgx.ErrNoRows { //nolint:errorlint // Scan returns it unwrapped
 		return job.Job{}, notFound()
 	}
 	if err != nil {
@@ -66,7 +65,7 @@ func (r *Reader) read(ctx context.Context, query string, args ...any) (job.Job, 
 
 func notFound() error { return fault.New(fault.NotFound, fault.CodeJobNotFound, "no such job") }
 
-// catchUp folds the events of a stream that a row has not seen, up to version at least.
+// catchUp folds the events of a stream that a row has not folded, at least up to version.
 func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version int64) (row, error) {
 	for rec, err := range eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), id.Stream(), current.job.Version, version) {
 		if err != nil {
@@ -99,7 +98,7 @@ func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) 
 	return jobsOf(rows), nil
 }
 
-// Remaining returns how many of the account's jobs have not ended.
+// Remaining returns the number of the account's unfinished jobs.
 func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {
@@ -121,8 +120,8 @@ func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
 // isActive is the condition of the partial index jobs_v1_active, word for word.
 const isActive = `state in ('queued', 'running', 'canceling')`
 
-// QueuePosition returns how many of the account's queued jobs run before id: 0 = next. ok is
-// false if the job is not queued.
+// QueuePosition returns the number of the account's queued jobs that run before id: 0 = next. ok is false if the job
+// is not queued.
 func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error) {
 	fresh, err := r.unfolded(ctx, account)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Search selects jobs of any account, as operators ask for them. Empty fields select all.
+// Search selects jobs of any account, for operators. Empty fields select all jobs.
 type Search struct {
 	Account string
 	States  []job.State
@@ -24,8 +24,8 @@ type Search struct {
 	Limit   int
 }
 
-// searchSQL reads the newest jobs of each account through the indexes (account, submitted) or (account,
-// state, submitted), and merges them. Accounts are found by skipping from one to the next in the same index.
+// searchSQL reads the newest jobs of each account through the indexes (account, submitted) or (account, state,
+// submitted), and merges them. It finds the accounts by skipping from one to the next in the same index.
 const searchSQL = `with recursive a (id) as (
 		(select account from ` + Name + ` where $1 = '' order by account limit 1)
 		union all
@@ -33,8 +33,8 @@ const searchSQL = `with recursive a (id) as (
 	), chosen as (select id from a where id is not null union all select $1 where $1 <> '')
 	select j.job from chosen cross join lateral (%s) j order by j.submitted desc limit $3`
 
-// readable is the data of an event in which every NUL character is another one: the database looks into no JSON that
-// holds one, whichever member is asked for.
+// readable is the data of an event with every NUL character replaced, because PostgreSQL cannot query any member of a
+// JSON that contains one.
 const readable = `replace(e.data::text, '\u0000', '\ufffd')::json`
 
 // newestSQL reads the newest jobs of one account.
@@ -42,7 +42,7 @@ const newestSQL = `(select submitted, job from ` + Name + ` j where account = ch
 	and ($5 = '' or exists (select from events e where e.stream = 'job-' || j.id and (` + readable + ` ->> 'class' = $5 or ` + readable + ` -> 'failure' ->> 'class' = $5)))
 	order by submitted desc limit $3)`
 
-// Find returns the jobs that q selects as the view has them, newest first.
+// Find returns the jobs that q selects, newest first, from the view.
 func Find(ctx context.Context, pool *pgxpool.Pool, q Search) ([]job.Job, error) {
 	args := []any{q.Account, q.From, q.Limit, q.Since, q.Class}
 	parts := []string{fmt.Sprintf(newestSQL, "")}

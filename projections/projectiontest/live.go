@@ -61,8 +61,8 @@ func Position(events []eventlog.Recorded) int64 {
 	return events[len(events)-1].Position
 }
 
-// Live tells a history to a log whose view a runner keeps, as in a running service, waits for the view
-// and checks that it equals its rebuild. It returns a pool on the database.
+// Live appends a history to a log whose view a runner keeps up to date, waits for the view, and checks that it equals
+// its rebuild. It returns a pool on the database.
 func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, history ...Given) *pgxpool.Pool {
 	tb.Helper()
 	dsn, quiet := NewDatabase(tb), slog.New(slog.DiscardHandler)
@@ -78,7 +78,7 @@ func Live(tb testing.TB, types *eventlog.Registry, view projections.Projection, 
 	return pool
 }
 
-// Background runs tasks until the test ends or the returned function is called, which waits for them.
+// Background runs tasks until the test ends or stop is called, which waits for them.
 func Background(tb testing.TB, tasks ...func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	var wg sync.WaitGroup
@@ -90,8 +90,8 @@ func Background(tb testing.TB, tasks ...func(context.Context) error) (stop func(
 	return stop
 }
 
-// RefusesAGap checks that a view does not fold an event whose stream's one before is missing: events
-// contains a sequence in which behind is not the first of its stream.
+// RefusesAGap checks that a view does not fold an event whose predecessor in the stream is missing. events[behind]
+// must not be the first event of its stream.
 func RefusesAGap(tb testing.TB, view projections.Projection, events []eventlog.Recorded, behind int) {
 	tb.Helper()
 	pool := NewPool(tb)

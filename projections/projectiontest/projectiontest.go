@@ -1,6 +1,6 @@
-// Package projectiontest checks projections: given events, then these rows; and for every
-// projection, that rows depend on nothing but the events: not on how the log was cut into
-// batches, not on how often an event came, not on whether the view was rebuilt.
+// Package projectiontest checks projections: given these events, the view has these rows. It checks for every
+// projection that rows depend only on the events: not on the division of the log into batches, on repeated events, or
+// on a rebuild.
 package projectiontest
 
 import (
@@ -34,8 +34,8 @@ type Given struct {
 	Data    any
 }
 
-// Record returns the history as recorded events: positions from 1, a second apart, with ids that
-// are the same on every run.
+// Record returns the history as recorded events, with positions from 1, one second apart, and with the same ids on
+// every run.
 func Record(tb testing.TB, registry *eventlog.Registry, history ...Given) []eventlog.Recorded {
 	tb.Helper()
 	start := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -54,9 +54,9 @@ func Record(tb testing.TB, registry *eventlog.Registry, history ...Given) []even
 	return out
 }
 
-// Golden folds events into an empty view and compares its rows with testdata/<name>.golden. It folds
-// them in one batch, one by one, and each twice, and the rows must be the same. newPool returns a
-// pool on an empty, migrated database.
+// Golden folds events into an empty view and compares its rows with testdata/<name>.golden. It folds them in one
+// batch, one by one, and each twice; the rows must be the same. newPool returns a pool on an empty, migrated
+// database.
 func Golden(t *testing.T, newPool func(testing.TB) *pgxpool.Pool, p projections.Projection, name string, events []eventlog.Recorded) {
 	t.Helper()
 	ways := map[string]func(*pgxpool.Pool){
@@ -119,8 +119,8 @@ func Dump(tb testing.TB, pool *pgxpool.Pool, p projections.Projection) string {
 	return out.String()
 }
 
-// RebuildsSame checks that a view which a runner keeps equals its rebuild, before and after the rebuild
-// has taken its place.
+// RebuildsSame checks that a view that a runner keeps up to date equals its rebuild, before and after the rebuild has
+// replaced it.
 func RebuildsSame(t testing.TB, pool *pgxpool.Pool, p projections.Projection) {
 	t.Helper()
 	before, err := projections.Check(t.Context(), pool, p, projections.RebuildOptions{})
@@ -150,7 +150,7 @@ func WaitFor(tb testing.TB, pool *pgxpool.Pool, p projections.Projection, positi
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
-			require.FailNow(tb, "the projection did not come so far", "%s at %d, not %d", p.Name(), at, position)
+			require.FailNow(tb, "the projection did not reach the position", "%s at %d, not %d", p.Name(), at, position)
 		}
 	}
 }

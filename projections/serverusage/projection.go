@@ -1,6 +1,6 @@
-// Package serverusage is the view of the time that ComfyUI servers were taken by parts of graphs: one row for each
-// attempt that has ended, so that an event that comes twice counts once. It counts on the day of its end, in UTC, and
-// what it was charged is what the bill of its job has for it.
+// Package serverusage is the view of the time for which segments occupied ComfyUI servers: one row for each ended
+// attempt, so that a repeated event counts once. It promises that the charge of an attempt equals that in the bill of
+// its job. An attempt counts on the day of its end, in UTC.
 package serverusage
 
 import (
@@ -18,7 +18,7 @@ import (
 // Name is the view and its checkpoint, with the version of its fold.
 const Name = "server_usage_v1"
 
-// Projection keeps the ends of segments.
+// Projection folds the ends of segments into server_usage_v1.
 type Projection struct{ registry *eventlog.Registry }
 
 // NewProjection returns the projection; registry knows the event types of jobs.

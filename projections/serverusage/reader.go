@@ -10,19 +10,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Day is what an account took of one server on one day.
+// Day is an account's usage of one server on one day.
 type Day struct {
 	Account  string    `json:"account"`
 	Server   string    `json:"server"` // its id
 	URL      string    `json:"url"`
 	Day      time.Time `json:"day"`      // midnight UTC
 	Segments int64     `json:"segments"` // attempts that ended
-	GivenUp  int64     `json:"given_up"` // of them, those that another attempt followed
+	GivenUp  int64     `json:"given_up"` // those of them that were followed by another attempt
 	Millis   int64     `json:"millis"`
 	Cost     int64     `json:"cost_micros"` // at the servers' prices, in USD millionths; accounts without credit are not charged
 }
 
-// Reader reads the view, a moment behind the log.
+// Reader reads the view, which may lag behind the log.
 type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
@@ -31,7 +31,7 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 // maxDays bounds one answer.
 const maxDays = 10_000
 
-// Between returns what was used from one day to another, both included, newest first. An empty account means all of them.
+// Between returns the usage from one day to another, both inclusive, newest first; account "" = all accounts.
 func (r *Reader) Between(ctx context.Context, account string, from, to time.Time) ([]Day, error) {
 	rows, err := r.pool.Query(ctx, `select account, server, max(url), day, count(*), count(*) filter (where outcome = 'given_up'), sum(millis)::bigint, sum(charged_micros)::bigint
 		from `+Name+` where ($1 = '' or account = $1) and day between $2::date and $3::date

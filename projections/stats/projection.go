@@ -1,7 +1,7 @@
-// Package stats is the view of what happened over time: jobs submitted and ended, their durations, failures by cause,
-// nodes run and answered from the cache, model calls and their charges, and the time of servers, in buckets of a minute
-// and of an hour. It promises that a range is read in a bounded number of rows, however many jobs it has. Buckets of a
-// minute are kept for two days, those of an hour for 400 days, counted from the newest event.
+// Package stats is the view of statistics over time: jobs submitted and ended, their durations, failures by cause,
+// nodes run and found in the cache, model calls and their charges, and the usage of servers, in buckets of a minute
+// and of an hour. It promises that a range is read with a bounded number of rows, for any number of jobs. Buckets of
+// a minute are kept for two days, those of an hour for 400 days, counted from the newest event.
 package stats
 
 import (
@@ -23,7 +23,7 @@ const Name = "stats_v1"
 
 const (
 	open = "stats_open_v1" // jobs that have not ended
-	at   = "stats_at_v1"   // up to where the log is counted
+	at   = "stats_at_v1"   // position up to which the log is counted
 )
 
 // Measures of the view. Each has keys of its own.
@@ -36,7 +36,7 @@ const (
 	Nodes     = "nodes"     // key: executed or cached; total: milliseconds
 	Calls     = "calls"     // key: the model; total: USD millionths
 	Unknown   = "unknown"   // key: the model; of calls whose outcome is unknown
-	Server    = "server"    // key: the address; total: milliseconds that it was taken
+	Server    = "server"    // key: the address; total: milliseconds of usage
 )
 
 // Keys of Nodes.
@@ -45,7 +45,7 @@ const (
 	Cached   = "cached"
 )
 
-// How long buckets are kept.
+// Retention of buckets.
 const (
 	keepMinutes = 48 * time.Hour
 	keepHours   = 400 * 24 * time.Hour
@@ -68,11 +68,11 @@ func (g Grain) Length() time.Duration {
 	return time.Hour
 }
 
-// perOctave is how many classes of durations there are between one and its double.
+// perOctave is the number of classes of durations between a duration and its double.
 const perOctave = 4
 
-// Class returns the class of a duration, as a key. Classes are a quarter of an octave wide, so that a quantile that is
-// read from them is right to 9 %.
+// Class returns the class of a duration as a key. Classes are a quarter of an octave wide, so that a quantile from
+// them is accurate to 9 %.
 func Class(d time.Duration) string {
 	ms := max(float64(d.Milliseconds()), 1)
 	return fmt.Sprintf("%03d", int(math.Round(perOctave*math.Log2(ms))))
@@ -143,7 +143,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return c.store(ctx, tx, news[len(news)-1].Position, hour)
 }
 
-// bucket is the key of a row, and sum what is added to it.
+// bucket is the key of a row, and sum the values to add to it.
 type (
 	bucket struct {
 		account      string
@@ -159,7 +159,7 @@ type counter struct {
 	sums      map[bucket]*sum
 	order     []bucket
 	submitted map[string]time.Time // jobs that have not ended
-	begun     []string             // of them, those submitted in this batch
+	begun     []string             // those of them that were submitted in this batch
 	ended     []string
 	hour      time.Time // of the newest event
 }
@@ -220,7 +220,7 @@ func (c *counter) count(rec eventlog.Recorded, data any) {
 	}
 }
 
-// end counts a job that ended.
+// end counts the end of a job.
 func (c *counter) end(rec eventlog.Recorded, state job.State) {
 	var took time.Duration
 	if at, ok := c.submitted[rec.Stream]; ok {

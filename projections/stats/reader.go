@@ -12,29 +12,29 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Reader reads the view, a moment behind the log.
+// Reader reads the view, which may lag behind the log.
 type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
 func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 
-// Range is what happened from one time to another.
+// Range contains the statistics between two times.
 type Range struct {
 	From, To time.Time
 	Grain    Grain
 	cells    map[cell]sum
 }
 
-// cell is a bucket of one account, or of all together.
+// cell is a bucket of one account, or of all accounts together.
 type cell struct {
 	at           int64 // seconds
 	measure, key string
 }
 
-// finest is the longest range that is read by the minute.
+// finest is the longest range that is read in buckets of a minute.
 const finest = 6 * time.Hour
 
-// Between returns what happened to an account, "" = all, in the buckets that a range touches.
+// Between returns the statistics of an account, "" = all accounts, in the buckets that a range overlaps.
 func (r *Reader) Between(ctx context.Context, account string, from, to time.Time) (Range, error) {
 	g := Minute
 	if to.Sub(from) > finest {
@@ -44,7 +44,7 @@ func (r *Reader) Between(ctx context.Context, account string, from, to time.Time
 	rows, err := r.pool.Query(ctx, `select bucket, measure, key, n, total from `+Name+`
 		where account = $1 and grain = $2 and bucket >= $3 and bucket <= $4`, account, int16(g), out.From, out.To)
 	if err != nil {
-		return Range{}, postgres.Classify(err, "read what happened")
+		return Range{}, postgres.Classify(err, "read statistics")
 	}
 	var when time.Time
 	var c cell
@@ -54,7 +54,7 @@ func (r *Reader) Between(ctx context.Context, account string, from, to time.Time
 		out.cells[c] = s
 		return nil
 	})
-	return out, postgres.Classify(err, "read what happened")
+	return out, postgres.Classify(err, "read statistics")
 }
 
 // Point is one bucket of a series.
@@ -63,7 +63,7 @@ type Point struct {
 	N, Total int64
 }
 
-// Series returns the buckets of a measure and a key, oldest first, those in which nothing happened among them.
+// Series returns the buckets of a measure and a key, oldest first, including empty ones.
 func (r Range) Series(measure, key string) []Point {
 	var points []Point
 	for at := r.From; !at.After(r.To); at = at.Add(r.Grain.Length()) {
@@ -73,13 +73,13 @@ func (r Range) Series(measure, key string) []Point {
 	return points
 }
 
-// Total is what a measure came to for one key.
+// Total is the total of a measure for one key.
 type Total struct {
 	Key      string
 	N, Total int64
 }
 
-// Totals returns what a measure came to for each of its keys, the largest first.
+// Totals returns the total of a measure for each of its keys, the largest first.
 func (r Range) Totals(measure string) []Total {
 	sums := map[string]*Total{}
 	for c, s := range r.cells {
@@ -102,7 +102,7 @@ func (r Range) Totals(measure string) []Total {
 	return all
 }
 
-// Sum returns what a measure came to for one key.
+// Sum returns the total of a measure for one key.
 func (r Range) Sum(measure, key string) Total {
 	for _, t := range r.Totals(measure) {
 		if t.Key == key {
@@ -112,12 +112,12 @@ func (r Range) Sum(measure, key string) Total {
 	return Total{Key: key}
 }
 
-// Quantile returns a quantile of a measure whose keys are classes of durations; 0 where there is none.
+// Quantile returns a quantile of a measure whose keys are classes of durations, or 0 if it has no values.
 func (r Range) Quantile(measure string, q float64) time.Duration {
 	return quantile(r.Totals(measure), q)
 }
 
-// Quantiles returns the quantile of each bucket, oldest first; 0 where there is none.
+// Quantiles returns the quantile of each bucket, oldest first; 0 for an empty bucket.
 func (r Range) Quantiles(measure string, q float64) []time.Duration {
 	byBucket := map[int64][]Total{}
 	for c, s := range r.cells {

@@ -12,19 +12,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// position returns up to where the log is counted, and the hour of the newest event.
+// position returns the position up to which the log is counted, and the hour of the newest event.
 func position(ctx context.Context, tx pgx.Tx) (seen int64, hour time.Time, err error) {
 	err = tx.QueryRow(ctx, `select position, hour from `+at).Scan(&seen, &hour)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return 0, time.Time{}, nil
 	}
 	if err != nil {
-		err = fmt.Errorf("read up to where the log is counted: %w", err)
+		err = fmt.Errorf("read the position of the statistics: %w", err)
 	}
 	return seen, hour, err
 }
 
-// submissions returns when the jobs that start or end in a batch were submitted, as far as that was before it.
+// submissions returns the submission times of the jobs that start or end in a batch and were submitted before it.
 func submissions(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) (map[string]time.Time, error) {
 	begun := map[string]bool{}
 	var ask []string
@@ -62,14 +62,14 @@ const addUp = `insert into ` + Name + ` as s (account, grain, bucket, measure, k
 	select * from unnest($1::text[], $2::smallint[], $3::timestamptz[], $4::text[], $5::text[], $6::bigint[], $7::bigint[])
 	on conflict (account, grain, bucket, measure, key) do update set n = s.n + excluded.n, total = s.total + excluded.total`
 
-// store writes what was counted up to a position. A new hour removes what is past its time.
+// store writes the counts up to a position. In a new hour it deletes expired buckets.
 func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before time.Time) error {
 	batch := &pgx.Batch{}
 	c.queueSums(batch)
 	var ids []string
 	var times []time.Time
 	for _, id := range c.begun {
-		if when, ok := c.submitted[id]; ok { // it has not ended within the batch
+		if when, ok := c.submitted[id]; ok { // the job has not ended within the batch
 			ids, times = append(ids, id), append(times, when)
 		}
 	}
@@ -86,7 +86,7 @@ func (c *counter) store(ctx context.Context, tx pgx.Tx, position int64, before t
 	batch.Queue(`insert into `+at+` (one, position, hour) values (1, $1, $2)
 		on conflict (one) do update set position = excluded.position, hour = excluded.hour`, position, c.hour)
 	if err := tx.SendBatch(ctx, batch).Close(); err != nil {
-		return fmt.Errorf("add up what happened: %w", err)
+		return fmt.Errorf("add up statistics: %w", err)
 	}
 	return nil
 }

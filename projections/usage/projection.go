@@ -1,5 +1,5 @@
-// Package usage is the view of what model calls came to: counts, bytes and charges for each account,
-// model and day. A call counts on the day of its end, in UTC.
+// Package usage is the view of the usage of models: counts, bytes and charges for each account, model and day. It
+// promises that a call counts once, on the day of its end in UTC.
 package usage
 
 import (
@@ -16,10 +16,10 @@ import (
 // Name is the view and its checkpoint, with the version of its fold.
 const Name = "usage_v1"
 
-// counted is the table of how far each call is counted.
+// counted is the table of the version up to which each call is counted.
 const counted = "usage_calls_v1"
 
-// Projection adds up the ends of calls.
+// Projection adds up the ends of calls in usage_v1.
 type Projection struct{ registry *eventlog.Registry }
 
 // NewProjection returns the projection; registry knows the event types of calls.
@@ -34,7 +34,7 @@ func (p *Projection) Linger() time.Duration { return 250 * time.Millisecond }
 // Tables implements projections.Projection.
 func (p *Projection) Tables() []string { return []string{Name, counted} }
 
-// key names a row, and sum what is added to it.
+// key identifies a row, and sum contains the values to add to it.
 type (
 	key struct{ account, model, day string }
 	sum struct{ succeeded, failed, canceled, unknown, late, bytes, charged int64 }
@@ -61,7 +61,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	for _, rec := range ends {
 		id, _ := call.IDOfStream(rec.Stream)
 		if rec.Version <= versions[string(id)] {
-			continue // counted before
+			continue // the event was counted before
 		}
 		versions[string(id)] = rec.Version
 		data, err := p.registry.DecodeKnown(rec)
@@ -82,7 +82,7 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, order, sums, ids, versions)
 }
 
-// ends picks the events that end or settle calls, and the calls they are of.
+// ends returns the events that end or settle calls, and the ids of their calls.
 func (p *Projection) ends(batch []eventlog.Recorded) ([]eventlog.Recorded, []string) {
 	var ends []eventlog.Recorded
 	var ids []string
@@ -110,7 +110,7 @@ func counts(eventType string) bool {
 	}
 }
 
-// amounts returns what one end adds.
+// amounts returns the values that one end adds.
 func amounts(data any) (model string, s sum) {
 	switch e := data.(type) {
 	case call.SucceededV1:
@@ -147,7 +147,7 @@ func (s *sum) add(o sum) {
 func load(ctx context.Context, tx pgx.Tx, ids []string) (map[string]int64, error) {
 	rows, err := tx.Query(ctx, `select id, version from `+counted+` where id = any($1)`, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read which calls are counted: %w", err)
+		return nil, fmt.Errorf("read the counted calls: %w", err)
 	}
 	versions := make(map[string]int64, len(ids))
 	var id string
@@ -157,7 +157,7 @@ func load(ctx context.Context, tx pgx.Tx, ids []string) (map[string]int64, error
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read which calls are counted: %w", err)
+		return nil, fmt.Errorf("read the counted calls: %w", err)
 	}
 	return versions, nil
 }

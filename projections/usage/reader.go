@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Day is what an account's calls of one model came to on one day.
+// Day is an account's usage of one model on one day.
 type Day struct {
 	Account   string    `json:"account"`
 	Model     string    `json:"model"`
@@ -19,12 +19,12 @@ type Day struct {
 	Failed    int64     `json:"failed"`
 	Canceled  int64     `json:"canceled"`
 	Unknown   int64     `json:"unknown"`
-	Late      int64     `json:"late"` // of succeeded and failed: given up as unknown before
+	Late      int64     `json:"late"` // those of succeeded and failed whose outcome was unknown before
 	Bytes     int64     `json:"answer_bytes"`
 	Charged   int64     `json:"charged_micros"` // USD millionths
 }
 
-// Reader reads the view, a moment behind the log.
+// Reader reads the view, which may lag behind the log.
 type Reader struct{ pool *pgxpool.Pool }
 
 // NewReader returns a reader of the view in pool's database.
@@ -33,8 +33,8 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 // maxDays bounds one answer.
 const maxDays = 10_000
 
-// Between returns what was used from one day to another, both included, newest first. An empty
-// account means all of them, for operators.
+// Between returns the usage from one day to another, both inclusive, newest first; account "" = all accounts, for
+// operators.
 func (r *Reader) Between(ctx context.Context, account string, from, to time.Time) ([]Day, error) {
 	rows, err := r.pool.Query(ctx, `select account, model, day, succeeded, failed, canceled, unknown, late, answer_bytes, charged_micros
 		from `+Name+` where ($1 = '' or account = $1) and day between $2::date and $3::date

@@ -20,8 +20,8 @@ import (
 // OutgoingName is the checkpoint of Outgoing.
 const OutgoingName = "webhooks_outgoing"
 
-// Outgoing is a handler of the log that queues a delivery for each event and each endpoint subscribed to it. An
-// event that cannot be rendered halts its stream, as in a view: an operator can list and resume the stream.
+// Outgoing is a handler of the log that queues a delivery for each event and each endpoint that selects it. An event
+// that cannot be rendered halts its stream, as in a view: an operator can list and resume the stream.
 type Outgoing struct {
 	registry *eventlog.Registry
 	base     string
@@ -44,8 +44,8 @@ func (o *Outgoing) Wants(e eventlog.Recorded) bool {
 	return ok
 }
 
-// Apply implements projections.Projection. It reads the endpoints as they are now, at least as new as the batch.
-// An endpoint receives no event from before its registration, and none if it has been disabled since.
+// Apply implements projections.Projection. It reads the current endpoints, at least as new as the batch. An endpoint
+// receives no event from before its registration, and no events while it is disabled.
 func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	ends := slices.DeleteFunc(slices.Clone(batch), func(e eventlog.Recorded) bool { return !o.Wants(e) })
 	if len(ends) == 0 {
@@ -113,8 +113,8 @@ func (o *Outgoing) deliveries(rec eventlog.Recorded, to []webhook.ID, from webho
 	return all, nil
 }
 
-// origins reads the first event of the stream of each event: of a job only its time and public id, since a submission
-// is large.
+// origins reads the first event of the stream of each event. Of a job it reads only the time and public id, because a
+// submission is large.
 func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) (map[string]webhook.Origin, error) {
 	streams := make([]string, len(events))
 	for i, e := range events {
@@ -124,7 +124,7 @@ func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Rec
 			coalesce(case when type = $3 then data->>'public_id' end, '') from events
 		where version = 1 and stream = any($1)`, streams, call.TypeAccepted, job.TypeSubmitted)
 	if err != nil {
-		return nil, postgres.Classify(err, "read where jobs began")
+		return nil, postgres.Classify(err, "read the first events of jobs")
 	}
 	found := map[string]webhook.Origin{}
 	var stream string
@@ -148,5 +148,5 @@ func (o *Outgoing) origins(ctx context.Context, tx pgx.Tx, events []eventlog.Rec
 		found[stream] = origin
 		return nil
 	})
-	return found, postgres.Classify(err, "read where jobs began")
+	return found, postgres.Classify(err, "read the first events of calls")
 }

@@ -1,7 +1,7 @@
-// Package webhooks reads the log for webhooks, in two ways. The view webhooks_v1 is the endpoints of each
-// account; its Reader promises answers that are never behind the log. Outgoing turns ends of jobs and calls
-// into deliveries, with its checkpoint in one transaction; it is no view: nothing is delivered again by
-// folding the log again.
+// Package webhooks reads the log for webhooks, in two ways. The view webhooks_v1 contains the endpoints of each
+// account; its Reader promises answers that are never older than the log. Outgoing turns ends of jobs and calls into
+// deliveries and moves its checkpoint in the same transaction; it is not a view, because folding the log again must
+// not deliver again.
 package webhooks
 
 import (
@@ -37,7 +37,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 	return ok
 }
 
-// Apply implements projections.Projection. Such events are rare, so each is a statement of its own.
+// Apply implements projections.Projection. These events are rare, so each is a statement of its own.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
 	for _, rec := range batch {
 		account, ok := webhook.AccountOfStream(rec.Stream)

@@ -33,13 +33,13 @@ func (r *Reader) Book(ctx context.Context, account string) (webhook.Book, error)
 	return books[account], err
 }
 
-// Books returns the endpoints of several accounts; one without any is absent.
+// Books returns the endpoints of several accounts. An account without endpoints is absent.
 func (r *Reader) Books(ctx context.Context, accounts []string) (map[string]webhook.Book, error) {
 	return readBooks(ctx, r.pool, r.registry, accounts)
 }
 
-// readBooks reads the view's rows and the versions of their streams in one query; only a row that is behind
-// costs a second.
+// readBooks reads the view's rows and the versions of their streams with one query; only a row that lags behind needs
+// a second query.
 func readBooks(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, accounts []string) (map[string]webhook.Book, error) {
 	streams := make([]string, len(accounts))
 	for i, account := range accounts {
@@ -73,7 +73,7 @@ func readBooks(ctx context.Context, db postgres.Queryer, registry *eventlog.Regi
 	return books, nil
 }
 
-// catchUp folds what the view has not seen yet.
+// catchUp folds the events that the view has not folded.
 func catchUp(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, account string, book webhook.Book, head int64) (webhook.Book, error) {
 	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(db), webhook.Stream(account), book.Version, head)
 	return eventlog.Fold(registry, unseen, book, webhook.Book.Fold)

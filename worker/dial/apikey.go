@@ -20,7 +20,8 @@ type keyFile struct {
 	read time.Time
 }
 
-// current returns the key. While the file is absent or empty, as in the middle of a rotation, the key read before stays.
+// current returns the key. While the file is absent or empty, as during a rotation, it returns the key that was read
+// before.
 func (f *keyFile) current(context.Context) (string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// certificate reads the client's certificate and its key. An expired one is an error here, where it can be named: the
-// server would only say that it refuses.
+// certificate reads the client's certificate and its key. An expired certificate is an error here, where the message
+// can name it; the server would only refuse it.
 func (s Settings) certificate() (*tls.Certificate, error) {
 	cert, err := readFile("TEMPORAL_TLS_CLIENT_CERT_PATH", s.Cert)
 	if err != nil {

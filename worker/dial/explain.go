@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// explained adds the remedy to the error of a request that was refused, or that found no server. It keeps the code and
-// the details, by which the SDK and its users act.
+// explained adds the remedy to the error of a refused request, or of a failed connection. It keeps the code and the
+// details, which the SDK uses.
 func (s Settings) explained(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
 	if err == nil {
@@ -66,23 +66,23 @@ func (s Settings) refusedKey(message string) string {
 	return "Temporal at " + s.Address + " refuses " + from + " (" + message + ")" + remedyMark + "replace it: it is wrong, expired or revoked"
 }
 
-// remedyMark stands between what is wrong and what to do about it.
+// remedyMark separates the problem from its remedy in an error.
 const remedyMark = "; remedy: "
 
-// Remedy divides the text of an error of a client that Options made into what is wrong and what to do about it, "" if
-// that is not known.
+// Remedy divides the text of an error of a client that Options configured into the problem and the remedy, or "" if
+// there is none.
 func Remedy(text string) (wrong, remedy string) {
 	wrong, remedy, known := strings.Cut(text, remedyMark)
 	if !known {
 		return text, ""
 	}
-	if at := strings.Index(wrong, opening); at > 0 { // what the SDK puts before it
+	if at := strings.Index(wrong, opening); at > 0 { // the SDK prefixes its own text
 		wrong = wrong[at:]
 	}
 	return wrong, remedy
 }
 
-// Unreachable returns the error of a client that was not made: the sentence for a connection that was refused, if the
+// Unreachable returns the error of a client that could not be created: the sentence for a refused connection, if the
 // reason is known.
 func Unreachable(address string, err error) error {
 	if wrong, remedy := Remedy(err.Error()); remedy != "" {
@@ -91,14 +91,13 @@ func Unreachable(address string, err error) error {
 	return fmt.Errorf("no Temporal at %s: %w", address, err)
 }
 
-// opening begins the sentence for a connection that was refused.
+// opening begins the sentence for a refused connection.
 const opening = "no connection to Temporal at "
 
-// reason is a text in the error of a connection that was not made, and what to do about it. gRPC passes the causes on as
-// text only.
+// reason is a text in the error of a failed connection, and the remedy. gRPC only passes the text of a cause on.
 type reason struct{ text, remedy string }
 
-// reasons are looked at in this order.
+// reasons are compared in this order.
 var reasons = []reason{
 	{"remote error: tls: expired certificate", "renew the client certificate, TEMPORAL_TLS_CLIENT_CERT_PATH"},
 	{"remote error: tls: certificate required", "give a client certificate: TEMPORAL_TLS_CLIENT_CERT_PATH and TEMPORAL_TLS_CLIENT_KEY_PATH"},
@@ -113,8 +112,8 @@ var reasons = []reason{
 	{"connection reset by peer", "use TLS: TEMPORAL_TLS=true, or a CA or a client certificate"},
 }
 
-// unconnected returns the sentence for a connection that was refused. What has no known reason keeps its text: a server
-// that is away needs no other remedy than to come back.
+// unconnected returns the sentence for a refused connection. An error without a known reason keeps its text: a server
+// that is down needs no remedy.
 func (s Settings) unconnected(message string) string {
 	for _, r := range reasons {
 		if r.text == "connection reset by peer" && s.encrypted() || !strings.Contains(message, r.text) {
@@ -125,7 +124,7 @@ func (s Settings) unconnected(message string) string {
 	return ""
 }
 
-// shorten drops what gRPC puts before the cause.
+// shorten removes the prefixes that gRPC adds to a cause.
 func shorten(message string) string {
 	for _, head := range []string{"authentication handshake failed: ", `desc = "`} {
 		if _, cause, ok := strings.Cut(message, head); ok {

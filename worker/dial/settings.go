@@ -1,7 +1,7 @@
-// Package dial makes the options of every client of Temporal: the service's, and those of the commands. It promises that
-// a certificate, a key, a CA or an API key that is replaced on the disk is used from the next connection or request on,
-// without a restart, and that a refused connection is one sentence with its remedy. When a client connects, and what it
-// does then, is left to the caller.
+// Package dial makes the options of every Temporal client: those of the service and of the commands. It promises that
+// a certificate, a key, a CA or an API key that is replaced on the disk is used from the next connection or request
+// on, without a restart, and that the error of a refused connection is one sentence with its remedy. The callers
+// decide when a client connects and what it does.
 package dial
 
 import (
@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc"
 )
 
-// Settings say where Temporal is and how it is reached.
+// Settings describe the address of Temporal and how to connect to it.
 type Settings struct {
 	Address   string // HOST:PORT of the frontend
 	Namespace string
@@ -28,8 +28,8 @@ type Settings struct {
 	APIKeyFile string // file of the API key, in place of APIKey
 }
 
-// Options returns the options of a client: address, namespace, TLS and credentials. Files are read once to find mistakes
-// now, and again whenever they are used.
+// Options returns the options of a client: address, namespace, TLS and credentials. Files are read once to detect
+// mistakes early, and again whenever they are used.
 func (s Settings) Options() (client.Options, error) {
 	if err := s.check(); err != nil {
 		return client.Options{}, err
@@ -37,7 +37,7 @@ func (s Settings) Options() (client.Options, error) {
 	options := client.Options{HostPort: s.Address, Namespace: s.Namespace}
 	options.ConnectionOptions.DialOptions = []grpc.DialOption{
 		grpc.WithChainUnaryInterceptor(s.explained),
-		grpc.WithDisableServiceConfig(), // which is asked of the DNS of the world: without one, connecting waits until it is too late
+		grpc.WithDisableServiceConfig(), // service configuration is read from DNS: without DNS, connecting waits too long
 	}
 	if s.local() {
 		options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
@@ -60,12 +60,12 @@ func (s Settings) local() bool {
 	return err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
-// encrypted reports whether connections use TLS. An API key never travels in the clear.
+// encrypted reports whether connections use TLS. An API key is never sent without TLS.
 func (s Settings) encrypted() bool {
 	return s.TLS || s.CA != "" || s.Cert != "" || s.ServerName != "" || s.APIKey != "" || s.APIKeyFile != ""
 }
 
-// check reports all mistakes that can be found without a connection.
+// check returns all mistakes that can be detected without a connection.
 func (s Settings) check() error {
 	var problems []error
 	if (s.Cert == "") != (s.Key == "") {
@@ -92,7 +92,7 @@ func (s Settings) check() error {
 	return errors.Join(problems...)
 }
 
-// readFile reads a file that a setting names; its error says which.
+// readFile reads a file that a setting names. Its error names the setting.
 func readFile(setting, path string) ([]byte, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -101,14 +101,14 @@ func readFile(setting, path string) ([]byte, error) {
 	return raw, nil
 }
 
-// tlsConfig returns a configuration that reads its files anew for every handshake.
+// tlsConfig returns a configuration that reads its files for every handshake.
 func (s Settings) tlsConfig() *tls.Config {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: s.ServerName}
 	if s.Cert != "" {
 		cfg.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return s.certificate() }
 	}
 	if s.CA != "" {
-		cfg.InsecureSkipVerify = true // verify does what this leaves out, with the CAs that the file has now
+		cfg.InsecureSkipVerify = true // verify does the check instead, with the current CAs of the file
 		cfg.VerifyConnection = s.verify
 	}
 	return cfg

@@ -1,6 +1,6 @@
-// Package namespace prepares a namespace of Temporal for the service: it registers the search attributes of workflows, and
-// raises the retention of histories to that of jobs. It promises to take nothing away, and that the service works where it
-// has no right to do so. Who creates the namespace is left to operators.
+// Package namespace prepares a Temporal namespace for the service: it registers the search attributes of workflows,
+// and raises the retention of histories to that of jobs. It promises to remove nothing, and that the service also
+// works without the right to change the namespace. Operators create the namespace.
 package namespace
 
 import (
@@ -24,26 +24,26 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// Namespace is a namespace as the service needs it.
+// Namespace is a namespace and the settings that the service needs.
 type Namespace struct {
 	Client    client.Client
 	Name      string
-	Retention time.Duration // of jobs: histories are kept as long
+	Retention time.Duration // retention of jobs, and minimum retention of histories
 }
 
-// Prepare makes what is missing and returns what it changed, a line each. Its error has a line for each thing that it may
-// not do, with the remedy; the rest is done.
+// Prepare makes the missing settings and returns its changes, one line each. Its error has a line with the remedy for
+// each change that it may not make; it makes all others.
 func (n Namespace) Prepare(ctx context.Context) (changed []string, err error) {
 	registered, attributes := n.register(ctx)
 	raised, retention := n.raise(ctx)
 	return append(registered, raised...), errors.Join(attributes, retention)
 }
 
-// prepareTimeout bounds PrepareLogged: the next start of a worker tries again.
+// prepareTimeout bounds PrepareLogged. The next start of a worker tries again.
 const prepareTimeout = 15 * time.Second
 
-// PrepareLogged is Prepare for a deployment without a step of its own for it: what changed and what may not be changed is
-// logged.
+// PrepareLogged is Prepare for a deployment without a separate step for it. It logs the changes and the changes that
+// it may not make.
 func (n Namespace) PrepareLogged(ctx context.Context, log *slog.Logger) {
 	limited, cancel := context.WithTimeout(ctx, prepareTimeout)
 	defer cancel()
@@ -56,11 +56,11 @@ func (n Namespace) PrepareLogged(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// register registers the search attributes that are missing.
+// register registers the missing search attributes.
 func (n Namespace) register(ctx context.Context) ([]string, error) {
 	missing, err := n.missing(ctx)
 	if err != nil {
-		missing = workflows.Attributes() // it may be allowed to add what it may not list
+		missing = workflows.Attributes() // the credential may allow adding attributes but not listing them
 	}
 	if len(missing) == 0 {
 		return nil, nil
@@ -72,13 +72,13 @@ func (n Namespace) register(ctx context.Context) ([]string, error) {
 	_, err = n.Client.OperatorService().AddSearchAttributes(ctx, &operatorservice.AddSearchAttributesRequest{Namespace: n.Name, SearchAttributes: add})
 	var exists *serviceerror.AlreadyExists
 	if err != nil && !errors.As(err, &exists) {
-		return nil, fmt.Errorf("search attributes of namespace %s are not registered, and workflows do without: %w; let somebody who may run: %s",
+		return nil, fmt.Errorf("search attributes of namespace %s are not registered, so workflows have none: %w; somebody with the right must run: %s",
 			n.Name, err, n.command(missing))
 	}
 	return []string{"search attributes registered: " + strings.Join(missing, ", ")}, nil
 }
 
-// command is what somebody else may run.
+// command returns the command that registers the attributes, for somebody with the right to run it.
 func (n Namespace) command(names []string) string {
 	line := "temporal operator search-attribute create -n " + n.Name
 	for _, name := range names {
@@ -87,7 +87,7 @@ func (n Namespace) command(names []string) string {
 	return line
 }
 
-// missing returns the search attributes that the namespace does not have.
+// missing returns the search attributes that the namespace lacks.
 func (n Namespace) missing(ctx context.Context) ([]string, error) {
 	list, err := n.Client.OperatorService().ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: n.Name})
 	if err != nil {
@@ -98,7 +98,8 @@ func (n Namespace) missing(ctx context.Context) ([]string, error) {
 	}), nil
 }
 
-// raise has histories kept as long as jobs. A longer retention stays: others may use the namespace too.
+// raise raises the retention of histories to that of jobs. It keeps a longer retention, because others may use the
+// namespace too.
 func (n Namespace) raise(ctx context.Context) ([]string, error) {
 	found, err := n.Client.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: n.Name})
 	if err != nil {
@@ -111,26 +112,27 @@ func (n Namespace) raise(ctx context.Context) ([]string, error) {
 		Namespace: n.Name, Config: &namespacepb.NamespaceConfig{WorkflowExecutionRetentionTtl: durationpb.New(n.Retention)},
 	})
 	if err != nil {
-		return nil, fmt.Errorf("histories in namespace %s are kept for %s, jobs for %s: %w; let somebody who may run: temporal operator namespace update -n %s --retention %s",
+		return nil, fmt.Errorf("histories in namespace %s are kept for %s, jobs for %s: %w; somebody with the right must run: temporal operator namespace update -n %s --retention %s",
 			n.Name, found.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration(), n.Retention, err, n.Name, n.Retention)
 	}
 	return []string{"histories are kept for " + n.Retention.String() + ", as jobs are"}, nil
 }
 
-// Attributes reports whether workflows may be started with search attributes. The zero value says no.
+// Attributes records whether workflows may be started with search attributes. The zero value means no.
 type Attributes struct{ usable atomic.Bool }
 
 // Usable reports whether the namespace has the attributes.
 func (a *Attributes) Usable() bool { return a.usable.Load() }
 
-// Refused has workflows started without attributes: the namespace does not have them any more.
+// Refused records that the namespace no longer has the attributes, so that workflows are started without them.
 func (a *Attributes) Refused() { a.usable.Store(false) }
 
-// attributesPace is the interval between two looks: more than Temporal's services take to learn of new attributes.
+// attributesPace is the interval between two checks, longer than Temporal's services need to learn of new attributes.
 const attributesPace = 15 * time.Second
 
-// Await returns once the namespace has the attributes, or ctx ends. It looks at an interval. What is found in a later look
-// may just have been registered: Temporal's services learn of it within seconds, which Await waits for.
+// Await returns when the namespace has the attributes, or ctx ends. It checks at an interval. Attributes that appear
+// in a later check may have just been registered, and Temporal's services learn of them within seconds, for which
+// Await waits.
 func (a *Attributes) Await(ctx context.Context, n Namespace) {
 	tick := time.NewTicker(attributesPace)
 	defer tick.Stop()

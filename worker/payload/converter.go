@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Converter returns the converter of clients, workers and replays. A nil Ring reads what is encrypted no more than any
-// other without its key.
+// Converter returns the data converter of clients, workers and replays. With a nil Ring it cannot read encrypted
+// payloads.
 func (r *Ring) Converter() converter.DataConverter {
 	if r == nil {
 		return within{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), reader{})}
@@ -18,7 +18,8 @@ func (r *Ring) Converter() converter.DataConverter {
 	return within{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), r)}
 }
 
-// reader is the codec of a process without keys: it encrypts nothing, and names the key of what it cannot read.
+// reader is the codec of a process without keys: it encrypts nothing, and its error for an encrypted payload names
+// the key.
 type reader struct{}
 
 // Encode implements converter.PayloadCodec.
@@ -29,7 +30,7 @@ func (reader) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return (*Ring)(nil).Decode(payloads)
 }
 
-// within is a converter that differs within workflows.
+// within is a converter with another behaviour inside workflows.
 type within struct{ converter.DataConverter }
 
 var _ workflow.ContextAware = within{}
@@ -42,8 +43,8 @@ func (w within) WithWorkflowContext(workflow.Context) converter.DataConverter {
 // WithContext implements workflow.ContextAware.
 func (w within) WithContext(context.Context) converter.DataConverter { return w.DataConverter }
 
-// blocking panics where a key is gone. Within a workflow that fails the task, which Temporal repeats until the key is back;
-// an error would end the workflow.
+// blocking panics if a key is missing. Inside a workflow that fails the task, which Temporal repeats until the key is
+// back; an error would end the workflow.
 type blocking struct{ converter.DataConverter }
 
 // FromPayload implements converter.DataConverter.

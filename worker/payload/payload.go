@@ -1,7 +1,8 @@
-// Package payload encrypts what Temporal stores of workflows: inputs, results, memos, summaries and failures. It promises
-// that what a key of the ring has encrypted can be read for as long as that key stays in the ring, that what was stored in
-// the clear stays readable, and that no error shows a key. A payload whose key is gone blocks its workflow, which goes on
-// when the key is back. Search attributes, ids and names of workflows and activities are not payloads: they stay in the clear.
+// Package payload encrypts the data that Temporal stores of workflows: inputs, results, memos, summaries and
+// failures. It promises that a payload can be read as long as its key stays in the ring, that unencrypted payloads
+// stay readable, and that no error shows a key. A payload whose key is missing blocks its workflow, which continues
+// when the key is back. Search attributes, ids and names of workflows and activities are not payloads and are not
+// encrypted.
 package payload
 
 import (
@@ -29,7 +30,7 @@ const (
 // keyBytes is the length of a key of AES-256.
 const keyBytes = 32
 
-// Ring is a key ring. The first key encrypts, all decrypt. A nil Ring encrypts nothing.
+// Ring is a key ring. The first key encrypts, and all keys decrypt. A nil Ring encrypts nothing.
 type Ring struct {
 	first string
 	keys  map[string]cipher.AEAD
@@ -40,7 +41,7 @@ var _ converter.PayloadCodec = (*Ring)(nil)
 // MissingKeyError is returned for a payload whose key is not in the ring.
 type MissingKeyError struct{ ID string }
 
-// Missing begins the text of a MissingKeyError, which Temporal passes on as text.
+// Missing begins the text of a MissingKeyError, which Temporal passes on only as text.
 const Missing = "a payload is encrypted with key "
 
 // Error implements error.
@@ -48,8 +49,8 @@ func (e *MissingKeyError) Error() string {
 	return fmt.Sprintf(Missing+"%q, which is not in the key ring; remedy: put the key back, MILLRACE_TEMPORAL_KEYS or MILLRACE_TEMPORAL_KEYS_FILE", e.ID)
 }
 
-// Parse reads keys as ID:KEY, separated by commas or white space, the key 32 bytes in hex. Lines that begin with # are
-// comments. Without a key it returns nil.
+// Parse parses keys of the form ID:KEY, separated by commas or white space, each key 32 bytes in hex. Lines that
+// begin with # are comments. Without a key it returns nil.
 func Parse(text string) (*Ring, error) {
 	r := &Ring{keys: map[string]cipher.AEAD{}}
 	for line := range strings.Lines(text) {
@@ -68,7 +69,7 @@ func Parse(text string) (*Ring, error) {
 	return r, nil
 }
 
-// Load parses keys, or those in a file.
+// Load parses keys from text, or from a file.
 func Load(text, file string) (*Ring, error) {
 	if file == "" {
 		return Parse(text)
@@ -84,11 +85,11 @@ func Load(text, file string) (*Ring, error) {
 	return ring, err
 }
 
-// add adds a key. Its errors name the id only.
+// add adds a key. Its errors name only the id.
 func (r *Ring) add(entry string) error {
 	id, text, ok := strings.Cut(entry, ":")
 	if !ok || id == "" {
-		return errors.New("a key for Temporal is ID:KEY, such as 2026-11:…, the key 32 bytes in hex (openssl rand -hex 32)")
+		return errors.New("a key for Temporal must have the form ID:KEY, such as 2026-11:…, with a key of 32 bytes in hex (openssl rand -hex 32)")
 	}
 	raw, err := hex.DecodeString(text)
 	if err != nil || len(raw) != keyBytes {
@@ -108,7 +109,7 @@ func (r *Ring) add(entry string) error {
 	return nil
 }
 
-// Encode implements converter.PayloadCodec: it encrypts whole payloads, their metadata included.
+// Encode implements converter.PayloadCodec. It encrypts whole payloads, including their metadata.
 func (r *Ring) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
@@ -124,14 +125,14 @@ func (r *Ring) Encode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return out, nil
 }
 
-// seal returns a nonce and what is encrypted with it; the id of the key is authenticated with it.
+// seal returns a nonce and the ciphertext. It also authenticates the id of the key.
 func seal(key cipher.AEAD, id string, raw []byte) []byte {
 	nonce := make([]byte, key.NonceSize(), key.NonceSize()+len(raw)+key.Overhead())
 	rand.Read(nonce) // it never fails
 	return key.Seal(nonce, nonce, raw, []byte(id))
 }
 
-// Decode implements converter.PayloadCodec. What is not encrypted is returned as it is.
+// Decode implements converter.PayloadCodec. It returns unencrypted payloads unchanged.
 func (r *Ring) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	out := make([]*common.Payload, len(payloads))
 	for i, p := range payloads {
@@ -158,11 +159,11 @@ func (r *Ring) open(id string, data []byte) ([]byte, error) {
 	}
 	key := r.keys[id]
 	if len(data) < key.NonceSize() {
-		return nil, fmt.Errorf("a payload that key %q encrypted is cut off", id)
+		return nil, fmt.Errorf("a payload of key %q is truncated", id)
 	}
 	raw, err := key.Open(nil, data[:key.NonceSize()], data[key.NonceSize():], []byte(id))
 	if err != nil {
-		return nil, fmt.Errorf("a payload cannot be decrypted with key %q: the key is another one, or the payload was changed", id)
+		return nil, fmt.Errorf("a payload cannot be decrypted with key %q: the key has another value, or the payload was changed", id)
 	}
 	return raw, nil
 }

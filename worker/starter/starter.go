@@ -1,5 +1,5 @@
-// Package starter hands the intents of the outbox to Temporal: it starts and cancels workflows. It promises that an intent
-// delivered again starts nothing twice. When an intent is delivered, and how often, is left to the outbox.
+// Package starter delivers the intents of the outbox to Temporal: it starts and cancels workflows. It promises that
+// delivering an intent again starts nothing twice. The outbox decides when and how often an intent is delivered.
 package starter
 
 import (
@@ -28,8 +28,8 @@ import (
 type Starter struct {
 	Client client.Client
 	Queue  string                                                   // task queue of jobs
-	Traced func(ctx context.Context, stream string) context.Context // nil: nothing is traced
-	// Attributes says whether workflows may be started with search attributes. nil: without.
+	Traced func(ctx context.Context, stream string) context.Context // adds the trace of a stream; nil = no traces
+	// Attributes reports whether workflows may be started with search attributes; nil = no.
 	Attributes *namespace.Attributes
 	Eager      bool // a worker in this process shares the client: start without a task round trip
 	// JoinIngests has small uploads of an account looked into by one workflow, as is right where no scanner is slow.
@@ -92,28 +92,28 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.DownloadAssetName, workflows.DownloadAssetParams{Ref: ref})
 	}
-	return fmt.Errorf("intent %d: this version does not know the kind %q", in.ID, in.Kind)
+	return fmt.Errorf("intent %d: this version does not have the kind %q", in.ID, in.Kind)
 }
 
-// target is where a workflow runs and for whom.
+// target describes where a workflow runs and for whom.
 type target struct {
 	queue, account string
 	class, summary string // class: "" = not known yet
-	// again lets an id that has ended be used once more: what an ingestion or a run records has the same ids each
-	// time, and after a restore the log may lack what an ended one has recorded.
+	// again allows an id of an ended workflow to be used again. The events of an ingestion or a run have the same ids
+	// each time, and after a restore the log may lack those that an ended workflow recorded.
 	again bool
 }
 
-// maxFairnessKey is the engine's bound on a fairness key, in bytes.
+// maxFairnessKey is Temporal's bound on a fairness key, in bytes.
 const maxFairnessKey = 64
 
-// fairness has the engine hand out tasks by account where they pile up, and not only by age: however many
-// nodes one account has ready, the next task of another waits for one of them at most.
+// fairness makes Temporal distribute queued tasks by account and not only by age: however many nodes of one account
+// are ready, the next task of another account waits for at most one of them.
 func (t target) fairness() temporal.Priority {
 	return temporal.Priority{FairnessKey: t.account[:min(len(t.account), maxFairnessKey)]}
 }
 
-// startOn begins a workflow once: an id that is running is success, and one that was used before unless to says otherwise.
+// startOn starts a workflow once. A running id is a success, and so is a used one unless to.again is set.
 func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if to.again {
@@ -130,7 +130,7 @@ func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, p
 	}
 	_, err := c.Client.ExecuteWorkflow(ctx, options, workflow, params)
 	var invalid *serviceerror.InvalidArgument
-	if errors.As(err, &invalid) && options.TypedSearchAttributes.Size() > 0 { // they may have been removed
+	if errors.As(err, &invalid) && options.TypedSearchAttributes.Size() > 0 { // the attributes may have been removed
 		c.Attributes.Refused()
 		options.TypedSearchAttributes = temporal.SearchAttributes{}
 		_, err = c.Client.ExecuteWorkflow(ctx, options, workflow, params)
@@ -142,7 +142,7 @@ func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, p
 	return err
 }
 
-// attributes returns what the list of workflows can be searched by from the start.
+// attributes returns the search attributes that are known at the start.
 func (t target) attributes() temporal.SearchAttributes {
 	all := []temporal.SearchAttributeUpdate{workflows.AccountAttribute.ValueSet(t.account)}
 	if t.class != "" {
@@ -151,7 +151,7 @@ func (t target) attributes() temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(all...)
 }
 
-// ignoreGone takes a workflow that is unknown or over for canceled.
+// ignoreGone treats an unknown or ended workflow as canceled.
 func ignoreGone(err error) error {
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {

@@ -63,7 +63,7 @@ func (s *TokenAccounts) find(ctx context.Context, n account.TokenClaims) (accoun
 	if n.Tier != "" {
 		tier = n.Tier
 	}
-	if a, err = s.accounts.Create(ctx, n.Text, tier); fault.Is(err, fault.Conflict) { // by another request in this moment
+	if a, err = s.accounts.Create(ctx, n.Text, tier); fault.Is(err, fault.Conflict) { // another request created it meanwhile
 		return s.accounts.AccountByName(ctx, n.Text)
 	}
 	return a, err

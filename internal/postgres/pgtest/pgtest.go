@@ -70,14 +70,14 @@ func Address(t testing.TB) (host string, port int, user, password string) {
 	return c.Host, int(c.Port), c.User, c.Password
 }
 
-// Database returns the connection string of a fresh, empty database, which is dropped when the
-// test ends, whoever is still connected.
+// Database returns the connection string of a new, empty database, which is dropped when the test ends, even if
+// clients are connected.
 func Database(t testing.TB) string {
 	t.Helper()
 	return create(t, "template1")
 }
 
-// create makes a database like template and has it dropped at the end of the test.
+// create makes a database like template and drops it at the end of the test.
 func create(t testing.TB, template string) string {
 	t.Helper()
 	server := Server(t)
@@ -127,16 +127,16 @@ func execute(ctx context.Context, dsn, statement string) error {
 func withDatabase(dsn, name string) (string, error) {
 	u, err := url.Parse(dsn)
 	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" {
-		return "", fmt.Errorf("%s must be a postgres:// URL", Env) // without its text, which may contain a password
+		return "", fmt.Errorf("%s must be a postgres:// URL", Env) // the error leaves out the URL, which may contain a password
 	}
 	u.Path = "/" + name
 	return u.String(), nil
 }
 
-// abandoned is the age from which a database of a test process is nobody's: it was killed.
+// abandoned is the age from which a database belongs to a killed test process.
 const abandoned = time.Hour
 
-// sweepDatabases drops what killed test processes left on a server that outlives them.
+// sweepDatabases drops the databases that killed test processes left on a shared server.
 func sweepDatabases(ctx context.Context, dsn string) error {
 	conn, err := pgx.Connect(ctx, dsn)
 	if err != nil {
@@ -162,7 +162,7 @@ func sweepDatabases(ctx context.Context, dsn string) error {
 	return nil
 }
 
-// madeAt reads the time in a name; of a name without one it is now.
+// madeAt returns the time in a name, or now if the name has none.
 func madeAt(name string) time.Time {
 	second, _, _ := strings.Cut(strings.TrimPrefix(name, prefix), "_")
 	n, err := strconv.ParseInt(second, 10, 64)

@@ -22,14 +22,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/child/scratch"
 )
 
-// poolerSessions is how many sessions of the server a pooler has for all its clients: fewer than these have connections.
+// poolerSessions is the number of server sessions that a pooler has for all its clients, fewer than their
+// connections.
 const poolerSessions = 8
 
-// poolerPort is only part of the name of its socket: nothing listens on TCP.
+// poolerPort is only a part of the name of the socket: the pooler does not listen on TCP.
 const poolerPort = "6432"
 
-// NewPooler starts a PgBouncer in transaction mode in front of the server of dsn, until the test ends, and returns the
-// connection string of the same database behind it. Without the program the test is skipped.
+// NewPooler starts a PgBouncer in transaction mode in front of the server of dsn until the test ends, and returns the
+// connection string of the same database through it. Without the program, it skips the test.
 func NewPooler(t testing.TB, dsn string) string {
 	t.Helper()
 	program, err := exec.LookPath("pgbouncer")
@@ -42,7 +43,7 @@ func NewPooler(t testing.TB, dsn string) string {
 	require.NoError(t, err)
 	dir, err := scratch.New("millrace-pooler")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps what is left
+	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps the rest
 	user, socket := poolerUser(t), filepath.Join(dir.Path, "run")
 	require.NoError(t, os.Mkdir(socket, 0o755))
 	if user != nil {
@@ -57,7 +58,7 @@ func NewPooler(t testing.TB, dsn string) string {
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
-		_ = process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 5 * time.Second}) // it exits with a status of its own
+		_ = process.Stop(ctx, child.Step{Signal: syscall.SIGTERM, Grace: 5 * time.Second}) // its exit status does not matter
 	})
 	require.Eventually(t, func() bool {
 		conn, err := net.Dial("unix", filepath.Join(socket, ".s.PGSQL."+poolerPort))
@@ -70,7 +71,7 @@ func NewPooler(t testing.TB, dsn string) string {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
-// writePooler writes the configuration as an operator would have it: nothing is said of what clients may ask for.
+// writePooler writes the configuration of an ordinary operator, without rules for clients' parameters.
 func writePooler(t testing.TB, dir, socket string, server *pgx.ConnConfig) string {
 	t.Helper()
 	users, settings := filepath.Join(dir, "users.txt"), filepath.Join(dir, "pgbouncer.ini")
@@ -94,7 +95,8 @@ log_stats = 0
 	return settings
 }
 
-// poolerUser is the user that root's PostgreSQL runs as, who alone may enter the directory of its socket.
+// poolerUser returns the user of the server process if this process is root: only that user may enter the directory
+// of its socket.
 func poolerUser(t testing.TB) *child.User {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -104,7 +106,7 @@ func poolerUser(t testing.TB) *child.User {
 	return &child.User{UID: owner.Uid, GID: owner.Gid}
 }
 
-// ownerOfServer returns whose the files of the shared server are.
+// ownerOfServer returns the owner of the shared server's files.
 func ownerOfServer(t testing.TB) *syscall.Stat_t {
 	t.Helper()
 	host, port, _, _ := Address(t)

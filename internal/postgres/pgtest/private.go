@@ -15,8 +15,8 @@ import (
 // migrateWait bounds a whole migration of an empty database.
 const migrateWait = 2 * time.Minute
 
-// startPrivate starts this process's server. Nothing stops it but the end of the process, which
-// takes it along; its directory goes when a later process finds it without an owner.
+// startPrivate starts this process's server, which stops with the process. A later process deletes its directory when
+// it finds the directory without an owner.
 func startPrivate(ctx context.Context) (server, error) {
 	dir, err := scratch.New("millrace-pgtest")
 	if err != nil {

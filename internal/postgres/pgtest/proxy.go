@@ -18,8 +18,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Proxy forwards connections to a server and injects network failures: it closes connections, or drops all data
-// silently, also at the worst moment, after a commit and before its answer.
+// Proxy forwards connections to a server and injects network failures: it closes connections or silently drops all
+// data, if requested after a commit and before its answer.
 type Proxy struct {
 	url      string
 	network  string
@@ -33,7 +33,7 @@ type Proxy struct {
 	losing
 }
 
-// losing is the next message to lose: the answer to a statement, or the statement itself.
+// losing describes the next message to lose: the answer to a statement, or the statement itself.
 type losing struct {
 	answer, statement string // "" = not
 	done              chan struct{}
@@ -77,15 +77,15 @@ func (p *Proxy) Cut() {
 	}
 }
 
-// Blacken drops all further data of the present connections without closing them. New connections are not
-// affected.
+// Blacken drops all further data of the existing connections without closing them. It does not affect new
+// connections.
 func (p *Proxy) Blacken() {
 	for _, l := range p.all() {
 		l.black.Store(true)
 	}
 }
 
-// Outage refuses new connections as well, while on.
+// Outage closes all connections and refuses new ones while on is set.
 func (p *Proxy) Outage(on bool) {
 	p.outage.Store(on)
 	if on {
@@ -101,12 +101,12 @@ func (p *Proxy) Stop(on bool) {
 	}
 }
 
-// LoseAnswer cuts the next connection on which a statement succeeds whose command tag begins with tag, such as
-// COMMIT, before its client hears of it. The channel is closed when that has happened.
+// LoseAnswer closes the next connection on which a statement succeeds whose command tag begins with tag, such as
+// COMMIT, before its client receives the answer. The returned channel is closed when that has happened.
 func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(losing{answer: tag}) }
 
-// LoseStatement cuts the next connection on which a client sends a statement that begins so, before the server hears
-// of it: all that it sent before is with the server.
+// LoseStatement closes the next connection on which a client sends a statement with this prefix, before the server
+// receives it. The server receives all earlier messages.
 func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(losing{statement: sql}) }
 
 func (p *Proxy) lose(what losing) <-chan struct{} {
@@ -117,7 +117,7 @@ func (p *Proxy) lose(what losing) <-chan struct{} {
 	return what.done
 }
 
-// loses takes the next message to lose, once.
+// loses takes the next message to lose if is matches it.
 func (p *Proxy) loses(is func(losing) bool) (done chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -150,7 +150,7 @@ func (p *Proxy) serve(running *sync.WaitGroup) {
 		}
 		server, err := net.Dial(p.network, p.address)
 		if err != nil {
-			_ = client.Close() // as a server that is away refuses it
+			_ = client.Close() // as a server that is down does
 			continue
 		}
 		l := &link{proxy: p, client: client, server: server}
@@ -197,13 +197,13 @@ func (l *link) up() {
 		if typed {
 			sql := statement(head[0], string(body), names)
 			if done := l.proxy.loses(func(w losing) bool { return w.statement != "" && begins(sql, w.statement) }); done != nil {
-				_ = to.Flush() // what was said before arrives
+				_ = to.Flush() // earlier messages arrive
 				l.close()
 				close(done)
 				return
 			}
 		}
-		_, _ = to.Write(append(head, body...)) // a failure shows in the flush
+		_, _ = to.Write(append(head, body...)) // the flush returns the error
 		if from.Buffered() == 0 && to.Flush() != nil {
 			return
 		}
@@ -214,7 +214,7 @@ func begins(sql, with string) bool {
 	return len(sql) >= len(with) && strings.EqualFold(sql[:len(with)], with)
 }
 
-// statement returns the SQL that a message makes the server run, "" for other messages.
+// statement returns the SQL that a message makes the server execute, or "".
 func statement(kind byte, body string, names map[string]string) string {
 	first, rest, _ := strings.Cut(body, "\x00")
 	second, _, _ := strings.Cut(rest, "\x00")
@@ -243,7 +243,7 @@ func (l *link) down() {
 			lost = l.proxy.loses(func(w losing) bool { return w.answer != "" && strings.HasPrefix(string(body), w.answer) })
 		}
 		if lost != nil {
-			if head[0] == 'Z' { // ready for the next one: what was asked for is done
+			if head[0] == 'Z' { // ready for query: the statements are done
 				l.close()
 				close(lost)
 				return
@@ -257,7 +257,7 @@ func (l *link) down() {
 	}
 }
 
-// message reads one message: its type, if it has one, with its length, and what follows.
+// message reads one message: its type, if it has one, with its length, and its body.
 func message(from io.Reader, typed bool) (head, body []byte, err error) {
 	head = make([]byte, 4, 5)
 	if typed {
@@ -271,7 +271,7 @@ func message(from io.Reader, typed bool) (head, body []byte, err error) {
 	return head, body, err
 }
 
-// writerTo writes to one end while the link is not black.
+// writerTo writes to one end until the link is blackened.
 type writerTo struct {
 	link *link
 	conn net.Conn

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
-// Secured is a server of its own as a hardened PostgreSQL is: reached over TCP, with TLS and a password only.
+// Secured is a private server with the settings of a hardened PostgreSQL: TCP only, with TLS and a password.
 type Secured struct {
 	t       testing.TB
 	dir     string
@@ -33,13 +33,13 @@ const (
 	securedPassword = "opensesame"
 )
 
-// NewSecured starts a server at an address of this machine, which no other program may use for PostgreSQL, with a certificate
-// and its key in PEM, and stops it when the test ends. It has an empty database.
+// NewSecured starts a server with an empty database at an address of this machine that no other PostgreSQL uses, with
+// a certificate and its key in PEM. It stops the server when the test ends.
 func NewSecured(t testing.TB, host string, cert, key []byte) *Secured {
 	t.Helper()
 	dir, err := scratch.New("millrace-secured")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps what is left
+	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps the rest
 	s := &Secured{t: t, dir: dir.Path, host: host}
 	s.opts = localcluster.Options{BinDir: os.Getenv("MILLRACE_POSTGRES_BIN"), Settings: []string{
 		"listen_addresses=" + host, "ssl=on", "ssl_cert_file=" + s.file("server.pem", cert), "ssl_key_file=" + s.file("server.key", key),
@@ -57,7 +57,7 @@ func NewSecured(t testing.TB, host string, cert, key []byte) *Secured {
 	return s
 }
 
-// file writes a file that the server's user may read, as PostgreSQL asks for keys: root's, and of the group of that user.
+// file writes a file that the server's user may read, with the owner and mode that PostgreSQL requires for keys.
 func (s *Secured) file(name string, content []byte) string {
 	s.t.Helper()
 	path := filepath.Join(s.dir, name)
@@ -81,13 +81,13 @@ func (s *Secured) URL(params url.Values) string {
 	return (&url.URL{Scheme: "postgres", User: url.UserPassword(securedName, securedPassword), Host: s.host, Path: "/" + securedName, RawQuery: params.Encode()}).String()
 }
 
-// Kill ends the server as a crash does and starts it again.
+// Kill kills the server and starts it again.
 func (s *Secured) Kill() {
 	s.t.Helper()
 	require.NoError(s.t, syscall.Kill(s.cluster.PID(), syscall.SIGKILL))
 	<-s.cluster.Done()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	_ = s.cluster.Stop(ctx) // it has ended; this gives its directory back
+	_ = s.cluster.Stop(ctx) // it has ended; Stop releases its directory
 	s.start(ctx)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/localcluster"
 )
 
-// Pair is a primary and a standby that follows it by streaming replication, each a server of its own.
+// Pair is a primary and a standby that follows it by streaming replication, each a private server.
 type Pair struct {
 	t        testing.TB
 	database string
@@ -28,13 +28,13 @@ type Pair struct {
 	standby  *localcluster.Cluster
 }
 
-// NewPair starts both, with an empty database on the primary, and stops them when the test ends. It needs
-// pg_basebackup beside the server's other binaries; without it the test fails.
+// NewPair starts both servers, with an empty database on the primary, and stops them when the test ends. It needs
+// pg_basebackup among the server's programs; without it the test fails.
 func NewPair(t testing.TB) *Pair {
 	t.Helper()
 	dir, err := scratch.New("millrace-pair")
 	require.NoError(t, err)
-	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps what is left
+	t.Cleanup(func() { _ = dir.Remove() }) // the next run sweeps the rest
 	p := &Pair{t: t, database: "failover"}
 	p.primary = p.start(filepath.Join(dir.Path, "a"))
 	require.NoError(t, p.primary.CreateDatabase(t.Context(), p.database))
@@ -69,7 +69,7 @@ func (p *Pair) copyTo(dir string) {
 	p.own(dir)
 }
 
-// own gives the copied files the owner of the primary's files: as root, the server runs as another user.
+// own gives the copied files the owner of the primary's files, because as root the server runs as another user.
 func (p *Pair) own(dir string) {
 	p.t.Helper()
 	info, err := os.Stat(socketOf(p.primary))
@@ -103,7 +103,7 @@ func socketOf(c *localcluster.Cluster) string { dir, _, _ := c.Socket(); return 
 func portOf(c *localcluster.Cluster) int      { _, port, _ := c.Socket(); return port }
 func userOf(c *localcluster.Cluster) string   { _, _, user := c.Socket(); return user }
 
-// URL is the connection string of the database on whichever server takes writes.
+// URL returns the connection string of the database on the server that accepts writes.
 func (p *Pair) URL() string {
 	port := strconv.Itoa(portOf(p.primary))
 	q := url.Values{
@@ -113,10 +113,10 @@ func (p *Pair) URL() string {
 	return (&url.URL{Scheme: "postgres", User: url.User(userOf(p.primary)), Path: "/" + p.database, RawQuery: q.Encode()}).String()
 }
 
-// PrimaryURL is the connection string of the database on the first primary.
+// PrimaryURL returns the connection string of the database on the first primary.
 func (p *Pair) PrimaryURL() string { return p.primary.URL(p.database) }
 
-// StandbyURL is the connection string of the database on the standby.
+// StandbyURL returns the connection string of the database on the standby.
 func (p *Pair) StandbyURL() string { return p.standby.URL(p.database) }
 
 func (p *Pair) connect(c *localcluster.Cluster) *pgx.Conn {
@@ -127,7 +127,7 @@ func (p *Pair) connect(c *localcluster.Cluster) *pgx.Conn {
 	return conn
 }
 
-// Disconnect lets the standby apply what the primary has written so far, and nothing after it.
+// Disconnect lets the standby apply the writes of the primary so far, and no later ones.
 func (p *Pair) Disconnect() {
 	p.t.Helper()
 	primary, standby := p.connect(p.primary), p.connect(p.standby)
@@ -141,7 +141,7 @@ func (p *Pair) Disconnect() {
 	p.await(standby, `select not exists (select from pg_stat_wal_receiver)`)
 }
 
-// Promote makes the standby a primary. The former one goes on until Kill.
+// Promote makes the standby a primary. The former primary runs until Kill.
 func (p *Pair) Promote() {
 	p.t.Helper()
 	standby := p.connect(p.standby)
@@ -161,7 +161,7 @@ func (p *Pair) Kill() {
 	}
 }
 
-// await polls until the answer is true.
+// await polls until the query returns true.
 func (p *Pair) await(conn *pgx.Conn, sql string, args ...any) {
 	p.t.Helper()
 	require.Eventually(p.t, func() bool {

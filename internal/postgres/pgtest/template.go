@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Migrate migrates a database to a schema, reporting what it does to logf.
+// Migrate migrates a database to a schema, and reports its steps to logf.
 type Migrate = func(ctx context.Context, dsn string, logf func(format string, args ...any)) error
 
 // templates are the migrated databases of this process, one per function.
@@ -19,9 +19,9 @@ var templates struct {
 	made  map[uintptr]func() (string, error)
 }
 
-// Migrated returns the connection string of a fresh database that migrate has been run on; it is
-// dropped when the test ends. The migration runs once per process: each test gets a copy of its
-// result. Functions are distinguished by their code, so a closure counts once whatever it captured.
+// Migrated returns the connection string of a new database that migrate has migrated; it is dropped when the test
+// ends. The migration runs once per process, and each test gets a copy of its result. Functions are distinguished by
+// their code, so a closure counts as one function whatever it captured.
 //
 //	dsn := pgtest.Migrated(t, postgres.Migrate)
 func Migrated(t testing.TB, migrate Migrate) string {
@@ -34,7 +34,7 @@ func Migrated(t testing.TB, migrate Migrate) string {
 	return create(t, name)
 }
 
-// template returns the name of the database that migrate has been run on.
+// template returns the name of the database that migrate has migrated.
 func template(server string, migrate Migrate) (string, error) {
 	templates.mutex.Lock()
 	key := reflect.ValueOf(migrate).Pointer()
@@ -50,7 +50,7 @@ func template(server string, migrate Migrate) (string, error) {
 	return makeOnce()
 }
 
-// makeTemplate outlives the test that asked first, and so does not run under its context.
+// makeTemplate makes the database for all tests, so it does not use the context of the test that calls it first.
 func makeTemplate(server string, migrate Migrate) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), migrateWait)
 	defer cancel()

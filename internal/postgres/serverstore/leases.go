@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// LeaseFor is how long a lease lasts without being renewed: two drivers may be lost in a row before another
-	// segment takes the place.
+	// LeaseFor is how long a lease lasts without a renewal: two drivers may be lost in a row before another segment
+	// gets the slot.
 	LeaseFor = 30 * time.Second
-	// waitFor is how long a wait counts that its driver does not keep alive.
+	// waitFor is how long a wait counts that its driver no longer renews.
 	waitFor = 30 * time.Second
 )
 
-// KeepWaiting keeps the waits of a process alive.
+// KeepWaiting renews the waits of a process.
 func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
 	jobs, runs, units := columnsOf(keys)
 	_, err := st.pool.Exec(ctx, `update comfyui_waits w set seen_at = now() from unnest($1::text[], $2::int[], $3::int[]) k(job, run, unit)
@@ -31,7 +31,8 @@ func (st *Store) KeepWaiting(ctx context.Context, keys []server.Key) error {
 	return postgres.Classify(err, "keep waiting for servers")
 }
 
-// WhyWaiting returns why a segment waits and how many are before it; the reason is empty when it does not wait.
+// WhyWaiting returns the reason why a segment waits, and the number of segments before it. The reason is empty if it
+// does not wait.
 func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, ahead int, err error) {
 	err = st.pool.QueryRow(ctx, `select reason, ahead from comfyui_waits where job = $1 and run = $2 and unit = $3`, string(k.Job), k.Run, k.Unit).Scan(&reason, &ahead)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -40,7 +41,7 @@ func (st *Store) WhyWaiting(ctx context.Context, k server.Key) (reason string, a
 	return reason, ahead, postgres.Classify(err, "read why a segment waits")
 }
 
-// StopWaiting ends a wait, or the lease that it has become for the same attempt and holder.
+// StopWaiting ends a wait, or the lease into which it was turned for the same attempt and holder.
 func (st *Store) StopWaiting(ctx context.Context, w server.Wait) error {
 	_, err := st.pool.Exec(ctx, `with gone as (delete from comfyui_waits where job = $1 and run = $2 and unit = $3)
 		delete from comfyui_leases where job = $1 and run = $2 and unit = $3 and attempt = $4 and holder = $5 and result is null`,
@@ -58,16 +59,16 @@ func columnsOf(keys []server.Key) (jobs []string, runs, units []int) {
 // Waits returns the waiting segments, in order of arrival.
 func (st *Store) Waits(ctx context.Context) ([]server.Waiting, error) {
 	all, err := waits(ctx, st.pool, arrival)
-	return all, postgres.Classify(err, "read what waits for servers")
+	return all, postgres.Classify(err, "read the segments that wait for servers")
 }
 
-// WaitsOf returns the waiting segments of some jobs, those first that are placed first.
+// WaitsOf returns the waiting segments of some jobs, in the order in which they will be placed.
 func (st *Store) WaitsOf(ctx context.Context, ids []job.ID) ([]server.Waiting, error) {
 	all, err := waits(ctx, st.pool, `where job = any($1) and reason <> '' order by ahead, since, unit`, ids)
 	return all, postgres.Classify(err, "read why jobs wait for servers")
 }
 
-// arrival orders waiting segments as they came.
+// arrival orders waiting segments by their arrival.
 const arrival = `order by since, job, unit`
 
 func waits(ctx context.Context, db queryer, where string, args ...any) ([]server.Waiting, error) {
@@ -85,8 +86,8 @@ func scanWait(row pgx.CollectableRow) (w server.Waiting, err error) {
 	return w, err
 }
 
-// Retake takes over the lease of a segment, whoever has it, under a higher fence. NotFound means that the segment
-// was not placed yet, or that its server was removed. Time in which nobody had the lease does not count as its.
+// Retake takes over the lease of a segment from any holder, under a higher fence. NotFound means that the segment was
+// not placed yet, or that its server was removed. Time without a holder does not count as the lease's time.
 func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (server.Lease, error) {
 	rows, err := st.pool.Query(ctx, `update comfyui_leases set fence = nextval('comfyui_fences'), holder = $4, until = now() + $5, copying = false,
 			since = since + greatest(now() - until, interval '0')
@@ -101,20 +102,21 @@ func (st *Store) Retake(ctx context.Context, k server.Key, holder string) (serve
 	return l, postgres.Classify(err, "take a lease over")
 }
 
-// Renew prolongs a lease. It reports false if another process has taken it over.
+// Renew renews a lease. It returns false if another process has taken it over.
 func (st *Store) Renew(ctx context.Context, l server.Lease) (bool, error) {
 	done, err := st.pool.Exec(ctx, `update comfyui_leases set until = now() + $5 where job = $1 and run = $2 and unit = $3 and fence = $4`,
 		string(l.Job), l.Run, l.Unit, l.Fence, LeaseFor)
 	return done.RowsAffected() > 0, postgres.Classify(err, "renew a lease")
 }
 
-// Record appends events of a segment in one transaction with the proof that l still is the segment's lease, and with a
-// result it ends the lease: the server has the models loaded that the prompt named. A lease that another driver has
-// taken over, or whose server was removed, is Conflict with the code fault.CodeSegmentLeaseLost, and nothing is recorded.
-// Without events, only the result is recorded. Events of which some were recorded before are ErrDuplicate beside a result.
+// Record appends events of a segment in one transaction with a check that l is still the segment's lease. With a
+// result it also ends the lease, and records that the server has loaded the models that the prompt named. If another
+// driver has taken over the lease, or its server was removed, Record fails with Conflict, fault.CodeSegmentLeaseLost,
+// and records nothing. Without events, it records only the result. If some events were recorded before, Record with a
+// result fails with ErrDuplicate.
 func (st *Store) Record(ctx context.Context, l server.Lease, events eventlog.Append, result json.RawMessage) ([]eventlog.Recorded, error) {
 	recorded, err := st.recordOnce(ctx, l, events, result)
-	if errors.Is(err, eventlog.ErrDuplicate) { // written between our read and our insert: now it can be read
+	if errors.Is(err, eventlog.ErrDuplicate) { // recorded between the read and the insert: now it can be read
 		recorded, err = st.recordOnce(ctx, l, events, result)
 	}
 	if err != nil {
@@ -135,7 +137,7 @@ func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog
 		}
 		var err error
 		recorded, err = st.log.AppendAll(ctx, tx, []eventlog.Append{events})
-		if err == nil && result != nil && len(recorded) < len(events.Events) { // nobody records the rest after the result
+		if err == nil && result != nil && len(recorded) < len(events.Events) { // no driver would record the rest after the result
 			err = eventlog.ErrDuplicate
 		}
 		return err
@@ -143,18 +145,18 @@ func (st *Store) recordOnce(ctx context.Context, l server.Lease, events eventlog
 	return recorded, err
 }
 
-// ErrLeaseLost refuses what a driver does under a lease that another driver has taken over, or whose server was removed.
+// ErrLeaseLost refuses changes under a lease that another driver has taken over, or whose server was removed.
 var ErrLeaseLost = fault.New(fault.Conflict, fault.CodeSegmentLeaseLost, "another driver has taken the segment over")
 
-// QueueEnd queues the statement that ends the lease of the segment with which a run ends. mine reports whether its driver
-// still has the lease.
+// QueueEnd queues the statement that ends the lease of the segment with which a run ends. mine reports whether its
+// driver still has the lease.
 func QueueEnd(q *pgx.Batch, e job.Ending, mine *bool) {
 	l := server.Lease{Key: server.Key{Job: e.ID, Run: e.Run, Unit: e.Lease.Segment}, Fence: e.Lease.Fence}
 	queueFence(q, l, e.Lease.Result, mine)
 }
 
-// queueFence queues the statement that locks a lease, and ends it if there is a result. mine reports whether l still is
-// the lease.
+// queueFence queues the statement that locks a lease, and ends it if there is a result. mine reports whether l is
+// still the lease.
 func queueFence(q *pgx.Batch, l server.Lease, result json.RawMessage, mine *bool) {
 	found := func(rows pgx.Rows) error {
 		*mine = rows.Next()
@@ -176,21 +178,21 @@ func (st *Store) Drop(ctx context.Context, l server.Lease) error {
 	return postgres.Classify(err, "drop a lease")
 }
 
-// OfSegments returns the leases of segments, as far as they have any.
+// OfSegments returns the existing leases of segments.
 func (st *Store) OfSegments(ctx context.Context, keys []server.Key) ([]server.Lease, error) {
 	jobs, runs, units := columnsOf(keys)
 	found, err := leases(ctx, st.pool, `where (job, run, unit) in (select * from unnest($1::text[], $2::int[], $3::int[]))`, jobs, runs, units)
 	return found, postgres.Classify(err, "read leases")
 }
 
-// Sweep deletes leases and waits that expired.
+// Sweep deletes expired leases and waits.
 func (st *Store) Sweep(ctx context.Context, age time.Duration) error {
 	_, err := st.pool.Exec(ctx, `with a as (delete from comfyui_leases where until < now() - $1::interval), b as (delete from comfyui_orphans where made_at < now() - $1::interval)
 		delete from comfyui_waits where seen_at < now() - $1::interval`, age)
 	return postgres.Classify(err, "sweep leases")
 }
 
-// GiveUp ends a lease whose prompt may go on: it is cancelled when the server is seen again.
+// GiveUp ends a lease whose prompt may still run. The prompt is cancelled when the server returns.
 func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		if err := end(ctx, tx, l); err != nil {
@@ -203,7 +205,7 @@ func (st *Store) GiveUp(ctx context.Context, l server.Lease) error {
 	return postgres.Classify(err, "give a lease up")
 }
 
-// GiveUpRun gives up the leases of a run that has ended, as far as they have no result, and returns their servers.
+// GiveUpRun gives up the leases without a result of an ended run, and returns their servers.
 func (st *Store) GiveUpRun(ctx context.Context, ref job.RunRef) ([]server.ID, error) {
 	held, err := leases(ctx, st.pool, `where job = $1 and run = $2 and result is null`, string(ref.Job), ref.Run)
 	if err != nil {
@@ -224,7 +226,7 @@ func end(ctx context.Context, tx pgx.Tx, l server.Lease) error {
 	return err
 }
 
-// Orphans returns the prompts that are to be cancelled on a server.
+// Orphans returns the prompts that must be cancelled on a server.
 func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
 	rows, err := st.pool.Query(ctx, `select prompt from comfyui_orphans where server = $1`, string(id))
 	if err != nil {
@@ -234,7 +236,7 @@ func (st *Store) Orphans(ctx context.Context, id server.ID) ([]string, error) {
 	return prompts, postgres.Classify(err, "read given-up prompts")
 }
 
-// ForgetOrphan forgets an orphaned prompt, which was canceled.
+// ForgetOrphan deletes an orphaned prompt that was canceled.
 func (st *Store) ForgetOrphan(ctx context.Context, id server.ID, prompt string) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_orphans where server = $1 and prompt = $2`, string(id), prompt)
 	return postgres.Classify(err, "forget a given-up prompt")

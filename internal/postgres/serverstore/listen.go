@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// channel is the name of the channel on which holders hear of their leases.
+	// channel is the name of the channel on which holders are notified of their leases.
 	channel = `'millrace_servers_' || current_schema()`
-	// notifyHolder tells a process that another one gave servers to segments that wait in it.
+	// notifyHolder notifies a process that another one gave servers to its waiting segments.
 	notifyHolder = `select pg_notify(` + channel + `, $1)`
 )
 
@@ -23,8 +23,9 @@ const (
 	lastRetry  = 2 * time.Second
 )
 
-// Listen calls granted when another process has given a server to a segment of holder, and after every connection, for
-// what was missed before it, until ctx ends. It has a connection of its own, which it opens again when it breaks.
+// Listen calls granted when another process has given a server to a segment of holder, and after every connection,
+// for missed notifications. It runs until ctx ends, over a connection of its own, which it opens again when it
+// breaks.
 func Listen(ctx context.Context, dsn, holder string, granted func(), log *slog.Logger) {
 	delays := postgres.Delays(firstRetry, lastRetry)
 	for {
@@ -52,7 +53,7 @@ func listen(ctx context.Context, dsn, holder string, granted func()) error {
 	defer func() {
 		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		_ = conn.Close(end) // the connection is gone either way
+		_ = conn.Close(end) // the connection is closed either way
 	}()
 	var name string
 	if err := conn.QueryRow(ctx, `select `+channel).Scan(&name); err != nil {
@@ -69,7 +70,7 @@ func listen(ctx context.Context, dsn, holder string, granted func()) error {
 			granted()
 		case err != nil && (ctx.Err() != nil || !pgconn.Timeout(err)):
 			return postgres.Classify(err, "wait for leases")
-		case err != nil: // a connection whose server is gone is silent as well
+		case err != nil: // a connection to a lost server is silent too
 			if err := conn.Ping(ctx); err != nil {
 				return postgres.Classify(err, "wait for leases")
 			}

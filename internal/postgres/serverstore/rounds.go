@@ -13,22 +13,21 @@ import (
 // roundLock lets one process at a time place segments.
 const roundLock = `select pg_try_advisory_xact_lock(hashtextextended(current_schema() || '/servers', 0))`
 
-// addWait has a segment wait for a server. One that waits already stays where it is in the queue; what it needs and avoids
-// is replaced, and its attempt does not fall. Whoever asks last is given the server.
+// addWait adds a waiting segment. A segment that waits already keeps its position in the queue; its requirements are
+// replaced, and its attempt never decreases. The last process that added the wait gets the server.
 const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, since, seen_at) values ($1, $2, $3, $4, $5, $6, now())
 	on conflict (job, run, unit) do update set seen_at = now(),
 		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder', excluded.body -> 'holder')
 			else excluded.body || jsonb_build_object('since', w.body -> 'since') end`
 
-// vacate frees the place that a lease has on its server, whose prompt has ended: the server has the models loaded that the
-// prompt named.
+// vacate frees the slot of a lease whose prompt has ended. Its server has loaded the models that the prompt named.
 const vacate = `with vacated as (update comfyui_leases set copying = true
 		where job = $1 and run = $2 and unit = $3 and fence = $4 and result is null returning server, models)
 	update comfyui_servers s set models = v.models from vacated v where s.id = v.server and v.models <> '{}'`
 
-// Place gives servers to waiting segments as decide says, and returns the leases it made. decide gets the servers, the
-// waits, and the time on servers of each account that competes. It reports false, and no leases, if another process places
-// segments at this moment; what the round adds is recorded all the same.
+// Place gives servers to waiting segments by decide, and returns the new leases. decide gets the servers, the waits,
+// and the time on servers of each competing account. If another process is placing segments, Place returns false and
+// no leases, but records the round's waits.
 func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide) (made []server.Lease, mine bool, err error) {
 	var seen picture
 	err = postgres.Pipelined(ctx, st.pool, func(q *pgx.Batch) {
@@ -62,7 +61,7 @@ func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide
 	return made, seen.mine, nil
 }
 
-// queueRound queues what a process brings to a round.
+// queueRound queues the statements that record a process's input to a round.
 func queueRound(q *pgx.Batch, r server.Round) {
 	for i := range r.Waits {
 		w := &r.Waits[i]
@@ -73,9 +72,9 @@ func queueRound(q *pgx.Batch, r server.Round) {
 	}
 }
 
-// picture is what a round decides on.
+// picture is the data for the decision of a round.
 type picture struct {
-	mine    bool // no other process places segments now
+	mine    bool // no other process is placing segments
 	waiting []server.Waiting
 	servers []*server.Server
 	leases  []server.Lease
@@ -138,11 +137,11 @@ func queueReasons(q *pgx.Batch, held []server.Unplaced) {
 		where w.job = k.job and w.run = k.run and w.unit = k.unit and (w.reason, w.ahead) is distinct from (k.reason, k.ahead)`, jobs, runs, units, reasons, ahead)
 }
 
-// servedFor bounds how far back the time of accounts on servers is added up.
+// servedFor bounds the period over which the accounts' time on servers is added up.
 const servedFor = 10 * time.Minute
 
-// served returns the time on servers of each account since the moment from which all accounts that wait now have been
-// waiting. One account has nobody to compete with.
+// served returns the time on servers of each account since all accounts that wait now have been waiting. A single
+// account does not compete.
 func served(ctx context.Context, tx queryer, waiting []server.Waiting) (map[string]time.Duration, error) {
 	first := map[string]time.Time{}
 	for i := range waiting {

@@ -1,7 +1,7 @@
-// Package serverstore keeps ComfyUI servers in PostgreSQL: who registered them, the outcome of their last probe, which
-// segments wait for one and which one runs where. It promises that a segment has one lease at a time, that a lease
-// which was taken over is not renewed by its former holder, and that what an operator did is an event. Which server a
-// segment gets is decided by package server.
+// Package serverstore stores ComfyUI servers in PostgreSQL: their registrations, the result of their last probe, the
+// segments that wait for a server, and the leases of those that run. It promises that a segment has one lease at a
+// time, that the former holder of a lease cannot renew it, and that operators' commands are recorded as events.
+// Package server decides which server a segment gets.
 package serverstore
 
 import (
@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Log takes the events of servers.
+// Log appends the events of servers.
 type Log interface {
 	AppendTx(ctx context.Context, tx pgx.Tx, a eventlog.Append) ([]eventlog.Recorded, error)
 	AppendAll(ctx context.Context, db postgres.Queryer, appends []eventlog.Append) ([]eventlog.Recorded, error)
@@ -40,7 +40,7 @@ func New(pool *pgxpool.Pool, log Log) *Store { return &Store{pool: pool, log: lo
 
 const columns = `id::text, url, labels, slots, fixed, drained, expires_at, registered_at, sealed, health, problem, version, system, running, pending, others, digest, models, seen_at, looked_at, coalesce(token::text, ''), price`
 
-// system is what a health check reports about a server's machine.
+// system is the part of a probe's result that describes a server's machine.
 type system struct {
 	OS       string          `json:"os,omitempty"`
 	RAMTotal int64           `json:"ram_total,omitempty"`
@@ -56,7 +56,7 @@ func scan(row pgx.CollectableRow) (*server.Server, error) {
 	return s, err
 }
 
-// Servers returns all registered servers, those registered first first, with the leases that count.
+// Servers returns all registered servers, oldest registration first, with their current leases.
 func (st *Store) Servers(ctx context.Context) ([]*server.Server, error) {
 	all, err := servers(ctx, st.pool)
 	return all, postgres.Classify(err, "read the servers")
@@ -116,7 +116,7 @@ func scanLease(row pgx.CollectableRow) (server.Lease, error) {
 	return l, err
 }
 
-// Server returns a server by its id or address. One that is not registered is NotFound.
+// Server returns a server by its id or address, or NotFound.
 func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error) {
 	all, err := st.Servers(ctx)
 	if err != nil {
@@ -128,11 +128,11 @@ func (st *Store) Server(ctx context.Context, ref string) (*server.Server, error)
 			return s, nil
 		}
 	}
-	return nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "there is no server %q; `millrace servers list` names them", ref)
+	return nil, fault.New(fault.NotFound, fault.CodeServerNotFound, "there is no server %q; `millrace servers list` lists them", ref)
 }
 
 // Register registers a server, or renews a registration that expires or is fixed. A server with any other
-// registration is Conflict, and so is one that an operator registered when a token asks.
+// registration is Conflict. A token cannot renew the registration of an operator: that is Conflict too.
 func (st *Store) Register(ctx context.Context, r server.Registration, sealed []byte) (*server.Server, error) {
 	var id server.ID
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
@@ -174,7 +174,7 @@ func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.R
 	return st.record(ctx, tx, id, r.By, server.TypeRegistered, registered(id, r, sealed, expires))
 }
 
-// registered is the event of a registration.
+// registered returns the event of a registration.
 func registered(id server.ID, r server.Registration, sealed []byte, expires *time.Time) server.RegisteredV1 {
 	e := server.RegisteredV1{Server: id, URL: r.URL, Labels: r.Labels, Slots: r.Slots, Fixed: r.Fixed, Price: r.Price, Headers: len(sealed) > 0, ExpiresAt: expires}
 	if r.Token != nil {
@@ -207,8 +207,8 @@ func byURL(ctx context.Context, tx pgx.Tx, address string) (*server.Server, erro
 	return found[0], nil
 }
 
-// renew prolongs a registration that expires, and takes what a process of the deployment is configured with. It records
-// what changes beside the time.
+// renew renews an expiring registration, or updates a fixed one to the configuration of a process. It records changes
+// other than the expiry.
 func (st *Store) renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte) error {
 	expires := expiry(r)
 	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) || r.Token != nil && found.Token == "" {
@@ -237,7 +237,7 @@ func (st *Store) record(ctx context.Context, tx pgx.Tx, of interface{ Stream() s
 	return err
 }
 
-// Drain keeps new segments from a server, or allows them again. A change that has no effect records nothing.
+// Drain stops or resumes the placement of new segments on a server. A change without effect records nothing.
 func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by server.By) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (st *Store) Drain(ctx context.Context, id server.ID, drained bool, by serve
 	return st.change(ctx, id, by, eventType, data, `update comfyui_servers set drained = $2 where id = $1 and drained <> $2`, drained)
 }
 
-// Remove forgets a server. What it runs is run by another one.
+// Remove removes a server. Its segments run on another server.
 func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
 	if err := by.Check(); err != nil {
 		return err
@@ -257,10 +257,10 @@ func (st *Store) Remove(ctx context.Context, id server.ID, by server.By) error {
 	return st.change(ctx, id, by, server.TypeRemoved, server.RemovedV1{Server: id}, `delete from comfyui_servers where id = $1`)
 }
 
-// hadClasses notes until when a server had its class definitions.
+// hadClasses records until when a server had its class definitions.
 const hadClasses = `update comfyui_classes c set made_at = now() from comfyui_servers s where s.id = $1 and s.digest = c.digest`
 
-// change runs a statement that changes the row of a server, and records it if it did.
+// change runs a statement that changes the row of a server, and records the event if a row changed.
 func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventType string, data any, statement string, args ...any) error {
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		if _, err := tx.Exec(ctx, hadClasses, string(id)); err != nil {
@@ -279,7 +279,7 @@ func (st *Store) change(ctx context.Context, id server.ID, by server.By, eventTy
 	return nil
 }
 
-// Expire forgets the servers whose registration was not renewed in time.
+// Expire removes the servers whose registration was not renewed in time.
 func (st *Store) Expire(ctx context.Context) error {
 	all, err := st.Servers(ctx)
 	if err != nil {
@@ -298,7 +298,7 @@ func (st *Store) Expire(ctx context.Context) error {
 	return nil
 }
 
-// Claim returns the servers that are due for a probe, which the caller makes.
+// Claim returns the servers that are due for a probe by the caller.
 func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, error) {
 	rows, err := st.pool.Query(ctx, `update comfyui_servers set looked_at = now() where looked_at is null or looked_at <= now() - $1::interval returning id::text`, every)
 	if err != nil {
@@ -308,7 +308,7 @@ func (st *Store) Claim(ctx context.Context, every time.Duration) ([]server.ID, e
 	return ids, postgres.Classify(err, "claim servers to probe")
 }
 
-// RecordProbe records what a probe of a server found.
+// RecordProbe records the result of a probe of a server.
 func (st *Store) RecordProbe(ctx context.Context, s *server.Server) error {
 	sys, err := json.Marshal(system{s.OS, s.RAMTotal, s.RAMFree, s.Devices})
 	if err != nil {
@@ -333,7 +333,7 @@ func (st *Store) KeepClasses(ctx context.Context, digest string, body []byte) er
 	return postgres.Classify(err, "keep the classes of a server")
 }
 
-// Classes returns the definitions under a digest, NotFound if there are none.
+// Classes returns the definitions under a digest, or NotFound.
 func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err error) {
 	err = st.pool.QueryRow(ctx, `select body from comfyui_classes where digest = $1`, digest).Scan(&body)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -342,7 +342,7 @@ func (st *Store) Classes(ctx context.Context, digest string) (body []byte, err e
 	return body, postgres.Classify(err, "read the classes of a server")
 }
 
-// RemovedClasses returns the class definitions that no server has any more, the latest first.
+// RemovedClasses returns the class definitions that no server has any longer, the latest first.
 func (st *Store) RemovedClasses(ctx context.Context) (map[string][]byte, []string, error) {
 	rows, err := st.pool.Query(ctx, `select digest, body from comfyui_classes c where not exists (select from comfyui_servers s where s.digest = c.digest)
 		order by made_at desc limit $1`, maxRemoved)
@@ -361,12 +361,12 @@ func (st *Store) RemovedClasses(ctx context.Context) (map[string][]byte, []strin
 	return bodies, order, postgres.Classify(err, "read the classes of removed servers")
 }
 
-// maxRemoved bounds the definitions of removed servers that are read: a machine that comes and goes leaves one each time
-// its files change.
+// maxRemoved bounds the definitions of removed servers that are read: a machine that comes and goes leaves one each
+// time its files change.
 const maxRemoved = 20
 
-// ForgetClasses deletes definitions that no server has had for 30 days. Until then they are what jobs are planned with
-// that were accepted while a server had them.
+// ForgetClasses deletes definitions that no server has had for 30 days. Until then, jobs that were accepted while a
+// server had them are planned with them.
 func (st *Store) ForgetClasses(ctx context.Context) error {
 	_, err := st.pool.Exec(ctx, `delete from comfyui_classes c where made_at < now() - interval '30 days'
 		and not exists (select from comfyui_servers s where s.digest = c.digest)`)

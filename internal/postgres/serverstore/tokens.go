@@ -23,8 +23,8 @@ func scanToken(row pgx.CollectableRow) (server.Token, error) {
 	return t, err
 }
 
-// AddToken keeps a registration token with the name, the shown prefix, the hosts and the price of t under the hash of its
-// secret. A name that is taken is Conflict, also that of a revoked token.
+// AddToken stores a registration token with the name, the public prefix, the hosts and the price of t under the hash
+// of its secret. A name in use, even by a revoked token, is Conflict.
 func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.TokenHash, by server.By) (server.Token, error) {
 	t.ID, t.CreatedAt = uuid.NewString(), time.Now().UTC().Truncate(time.Microsecond)
 	err := pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
@@ -36,7 +36,7 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_tokens_name_key" {
-		return t, fault.Wrap(err, fault.Conflict, fault.CodeTokenExists, "there is a registration token named %q already", t.Name)
+		return t, fault.Wrap(err, fault.Conflict, fault.CodeTokenExists, "a registration token named %q exists already", t.Name)
 	}
 	if err != nil {
 		return t, postgres.Classify(err, "add a registration token")
@@ -45,7 +45,7 @@ func (st *Store) AddToken(ctx context.Context, t server.Token, hash server.Token
 	return t, nil
 }
 
-// Tokens returns all registration tokens, the oldest first, revoked ones included.
+// Tokens returns all registration tokens, oldest first, including revoked ones.
 func (st *Store) Tokens(ctx context.Context) ([]server.Token, error) {
 	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens order by created_at, id`)
 	if err != nil {
@@ -55,8 +55,8 @@ func (st *Store) Tokens(ctx context.Context) ([]server.Token, error) {
 	return all, postgres.Classify(err, "list registration tokens")
 }
 
-// RevokeToken ends a token, named by its id or name: from now on it registers and renews nothing. One that is revoked
-// stays so, and nothing is recorded.
+// RevokeToken revokes a token by its id or name: from now on it can neither register nor renew. Revoking it again
+// records nothing.
 func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t server.Token, err error) {
 	err = pgx.BeginFunc(ctx, st.pool, func(tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where id::text = $1 or name = $1 order by id::text = $1 desc limit 1 for update`, ref)
@@ -82,8 +82,8 @@ func (st *Store) RevokeToken(ctx context.Context, ref string, by server.By) (t s
 	return t, nil
 }
 
-// TokenByHash returns the token of a secret. One that does not exist or was revoked is NotFound. Once a minute it records
-// the use; a token is good whether or not that can be written.
+// TokenByHash returns the token of a secret. An unknown or revoked token is NotFound. At most once a minute it
+// records the use; the token is valid even if that fails.
 func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server.Token, error) {
 	rows, err := st.pool.Query(ctx, `select `+tokenColumns+` from comfyui_tokens where hash = $1 and revoked_at is null`, hash[:])
 	if err != nil {
@@ -104,7 +104,7 @@ func (st *Store) TokenByHash(ctx context.Context, hash server.TokenHash) (server
 	return t, nil
 }
 
-// admitToken locks the token of a registration, so that none is made after the token was revoked.
+// admitToken locks the token of a registration, so that no registration follows its revocation.
 func admitToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	if t == nil {
 		return nil
@@ -117,7 +117,7 @@ func admitToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	return err
 }
 
-// roomForToken refuses a server more than tokens may register.
+// roomForToken refuses a server beyond the limit of all tokens.
 func roomForToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	if t == nil {
 		return nil
@@ -125,12 +125,12 @@ func roomForToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	var count int
 	err := tx.QueryRow(ctx, `select count(*) from comfyui_servers where token is not null`).Scan(&count)
 	if err == nil && count >= server.MaxByTokens {
-		return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, which is the most", count)
+		return fault.New(fault.Exhausted, fault.CodeTooManyServers, "tokens have registered %d servers, the limit", count)
 	}
 	return err
 }
 
-// tokenID is the id of a token as its column has it.
+// tokenID returns the id of a token for its column.
 func tokenID(t *server.Token) *string {
 	if t == nil {
 		return nil

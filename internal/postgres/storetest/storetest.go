@@ -1,6 +1,5 @@
-// Package storetest gives the test of a store a migrated PostgreSQL database of its own.
-// The database is created before the test and dropped after it. The test's data is the
-// test's own.
+// Package storetest provides the test of a store with a migrated PostgreSQL database of its own. It promises that the
+// database is new for each test and dropped afterwards. Each test creates its own data.
 package storetest
 
 import (

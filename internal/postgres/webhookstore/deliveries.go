@@ -14,13 +14,13 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// claimLock is locked while deliveries are claimed, so that the count of deliveries under way is exact.
+// claimLock is locked while deliveries are claimed, so that the count of leased deliveries is exact.
 const claimLock = `select pg_advisory_xact_lock(hashtextextended(current_schema() || '/webhooks', 0))`
 
-// claimDeliveries leases due deliveries. waiting finds the endpoints with deliveries by skipping from one to
-// the next in the index, so that a long queue of one endpoint costs as much as a short one; due takes the few
-// oldest of each that its share leaves room for, and picked what the share of its account does, the first of
-// everybody before the second of anybody.
+// claimDeliveries leases due deliveries. waiting finds the endpoints with deliveries by skipping from one to the next
+// in the index, so that a long queue of one endpoint costs as much as a short one. due selects the few oldest of each
+// endpoint within its share; picked selects those within the share of their account, the first of every account
+// before the second of any.
 const claimDeliveries = `
 	with recursive waiting (webhook) as (
 		(select webhook from webhook_deliveries where state = 'pending' order by webhook limit 1)
@@ -71,7 +71,7 @@ func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease 
 	return claimed, postgres.Classify(err, "claim deliveries")
 }
 
-// finishDelivery records an outcome. A success counts even without the lease, any other outcome only with it.
+// finishDelivery records an outcome. A success is recorded even without the lease, any other outcome only with it.
 const finishDelivery = `update webhook_deliveries set state = $3, lease = null, leased_until = null,
 		due_at = now() + $4::interval, ended_at = case when $3 = 'pending' then null else now() end,
 		tries = (select coalesce(jsonb_agg(t order by n), '[]') from
@@ -95,7 +95,7 @@ func (s *Store) Finish(ctx context.Context, c *webhook.Claimed, o webhook.Outcom
 		}
 		err = tx.QueryRow(ctx, `update webhook_endpoints set failing_since = coalesce(failing_since, now()) where id = $1
 			returning now() - failing_since`, string(c.Webhook)).Scan(&failing)
-		if errors.Is(err, pgx.ErrNoRows) { // removed meanwhile
+		if errors.Is(err, pgx.ErrNoRows) { // the endpoint was removed meanwhile
 			return nil
 		}
 		return err
@@ -110,7 +110,7 @@ func (s *Store) GiveBack(ctx context.Context, c *webhook.Claimed) error {
 	return postgres.Classify(err, "give a delivery back")
 }
 
-// pruned bounds how many rows one statement of Prune deletes.
+// pruned bounds the rows that one statement of Prune deletes.
 const pruned = 5000
 
 // Prune implements webhook.Queue.
@@ -122,7 +122,7 @@ func (s *Store) Prune(ctx context.Context, retention time.Duration) (more bool, 
 	}
 	_, err = s.pool.Exec(ctx, `delete from webhook_deliveries d where state = 'pending'
 		and not exists (select from webhook_endpoints e where e.id = d.webhook)`)
-	return done.RowsAffected() == pruned, postgres.Classify(err, "forget deliveries to nobody")
+	return done.RowsAffected() == pruned, postgres.Classify(err, "forget deliveries without an endpoint")
 }
 
 const deliveryColumns = `id, seq, account, webhook::text, subject, kind, body, state, attempts, replays, created_at, due_at, ended_at, tries`
@@ -174,7 +174,8 @@ func (s *Store) Deliveries(ctx context.Context, q webhook.Query) (webhook.Page, 
 	return page, nil
 }
 
-// Delivery returns one delivery of an account ("" = any, for operators). Another's is NotFound.
+// Delivery returns one delivery of an account; account "" = any, for operators. A delivery of another account is
+// NotFound.
 func (s *Store) Delivery(ctx context.Context, account string, id uuid.UUID) (webhook.Delivery, error) {
 	rows, err := s.pool.Query(ctx, `select `+deliveryColumns+` from webhook_deliveries where id = $1 and ($2 = '' or account = $2)`, id, account)
 	if err != nil {
@@ -196,7 +197,7 @@ type State struct {
 // maxCounted bounds the counts that operators and gauges show.
 const maxCounted = 100_000
 
-// State reads the state of all deliveries; numbers end at 100,000.
+// State reads the state of all deliveries. Counts end at 100,000.
 func (s *Store) State(ctx context.Context) (st State, err error) {
 	err = s.pool.QueryRow(ctx, `select (select count(*) from (select from webhook_deliveries where state = 'pending' limit $1) p),
 		(select count(*) from (select from webhook_deliveries where state = 'dead' limit $1) d),

@@ -1,6 +1,6 @@
-// Package webhookstore keeps in PostgreSQL the endpoints that accounts register and the queue
-// of deliveries to them. A delivery is leased to one sender at a time, and none is deleted
-// before it was delivered or given up. Package internal/domain/webhook sends them.
+// Package webhookstore stores in PostgreSQL the endpoints that accounts register and the queue of deliveries to them.
+// It promises that a delivery is leased to one sender at a time, and is not deleted before it was delivered or given
+// up. Package internal/domain/webhook sends the deliveries.
 package webhookstore
 
 import (
@@ -74,7 +74,7 @@ func effect(ctx context.Context, tx pgx.Tx, c webhook.Change) (err error) {
 	return err
 }
 
-// disable makes dead letters of what waits; what is under way now ends by itself.
+// disable makes the waiting deliveries dead letters. Running attempts end by themselves.
 func disable(ctx context.Context, tx pgx.Tx, c webhook.Change) error {
 	_, err := tx.Exec(ctx, `update webhook_endpoints set disabled = true where id = $1 and account = $2`, string(c.Webhook), c.Account)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Store) Reseal(ctx context.Context, id webhook.ID, old, fresh []byte) er
 	return postgres.Classify(err, "seal webhook "+string(id))
 }
 
-// AccountOf returns the account of an endpoint, NotFound if there is no such endpoint.
+// AccountOf returns the account of an endpoint, or NotFound.
 func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, err error) {
 	err = s.pool.QueryRow(ctx, `select account from webhook_endpoints where id = $1`, string(id)).Scan(&account)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -117,7 +117,7 @@ func (s *Store) AccountOf(ctx context.Context, id webhook.ID) (account string, e
 	return account, postgres.Classify(err, "find webhook "+string(id))
 }
 
-// Find returns the endpoints whose ids begin with a text of hex digits and dashes, two at most.
+// Find returns at most two endpoints whose ids begin with a text of hex digits and dashes.
 func (s *Store) Find(ctx context.Context, prefix string) ([]webhook.ID, error) {
 	return postgres.Collect(ctx, s.pool, "find webhooks", pgx.RowTo[webhook.ID],
 		`select id::text from webhook_endpoints where starts_with(id::text, $1) limit 2`, prefix)
@@ -129,7 +129,7 @@ func (s *Store) Accounts(ctx context.Context) ([]string, error) {
 		`select distinct account from webhook_endpoints order by account`)
 }
 
-// EnqueueDeliveries adds deliveries in tx. It skips deliveries that exist and those whose endpoint does not.
+// EnqueueDeliveries adds deliveries in tx. It skips deliveries that exist already and deliveries without an endpoint.
 func EnqueueDeliveries(ctx context.Context, tx pgx.Tx, all []webhook.Delivery) error {
 	if len(all) == 0 {
 		return nil
@@ -175,7 +175,7 @@ func (s *Store) Replay(ctx context.Context, r webhook.ReplayRequest) (replayed i
 		return 0, postgres.Classify(err, "replay deliveries")
 	}
 	if replayed == 0 && r.Only != nil {
-		return 0, fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "there is no such delivery that has ended")
+		return 0, fault.New(fault.NotFound, fault.CodeDeliveryNotFound, "no ended delivery has this id")
 	}
 	s.events.Wake()
 	return replayed, nil

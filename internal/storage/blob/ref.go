@@ -10,8 +10,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Ref is the blake3 digest (256 bit) of a blob's bytes. It is comparable and usable as a map
-// key; the zero Ref names no blob.
+// Ref is the BLAKE3 digest (256 bits) of a blob's bytes. It is comparable and usable as a map key. No blob has the
+// zero Ref.
 type Ref [32]byte
 
 // refPrefix names the hash function in the written form of a Ref.
@@ -30,7 +30,7 @@ func RefOf(h hash.Hash) Ref {
 	return r
 }
 
-// ParseRef reads "blake3:" followed by 64 hex digits of either case. Anything else is Invalid.
+// ParseRef parses "blake3:" followed by 64 hex digits in upper or lower case. Other texts are Invalid.
 func ParseRef(s string) (Ref, error) {
 	digits, ok := strings.CutPrefix(s, refPrefix)
 	if !ok || len(digits) != hex.EncodedLen(len(Ref{})) {
@@ -44,16 +44,16 @@ func ParseRef(s string) (Ref, error) {
 }
 
 func malformed() error {
-	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a hash has the form blake3:<64 hex digits>")
+	return fault.New(fault.Invalid, fault.CodeInvalidRequest, "a hash must have the form blake3:<64 hex digits>")
 }
 
 // String returns the written form, "blake3:" and 64 lower-case hex digits.
 func (r Ref) String() string { return refPrefix + r.Hex() }
 
-// Hex returns the 64 lower-case hex digits alone, as storage keys use them.
+// Hex returns the 64 lower-case hex digits without the prefix, the form of storage keys.
 func (r Ref) Hex() string { return hex.EncodeToString(r[:]) }
 
-// IsZero reports whether r names no blob.
+// IsZero reports whether r is the zero Ref.
 func (r Ref) IsZero() bool { return r == Ref{} }
 
 // MarshalText implements encoding.TextMarshaler; the zero Ref is the empty text.

@@ -8,10 +8,10 @@ import (
 	"os"
 )
 
-// Spool is the part of a Writer that stores share: a file that holds a blob until it is committed. Written bytes are hashed
-// and counted.
+// Spool is the part of a Writer that stores share: a file that contains a blob until it is committed. It hashes and
+// counts the written bytes.
 type Spool struct {
-	file     *os.File // nil once ended
+	file     *os.File // nil after the end
 	hash     hash.Hash
 	size     int64
 	err      error // error of the first failed write; later writes fail too

@@ -1,6 +1,6 @@
 // Package blob is the port of the content-addressed store of all bytes: uploads, outputs, values between nodes, large
-// documents. It promises that bytes read under a Ref hash to that Ref, or the read fails. Who may see a blob, and its name,
-// are left to packages asset and files.
+// documents. It promises that bytes that are read under a Ref have that hash, or the read fails. Packages asset and
+// files decide who may see a blob, and its name.
 package blob
 
 import (
@@ -15,17 +15,17 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// ErrCorrupt reports stored bytes that no longer hash to their Ref. Errors that wrap it are of
-// kind Internal: a client can do nothing about it.
+// ErrCorrupt reports stored bytes that no longer have their hash. Errors that wrap it are of kind Internal, because a
+// client cannot fix them.
 var ErrCorrupt = errors.New("stored bytes do not match their hash")
 
-// Durability says which guarantee a commit waits for.
+// Durability is the guarantee for which a commit waits.
 type Durability uint8
 
-// The durabilities. After a crash of the machine a Relaxed blob may be missing, but never wrong. It suits bytes that can be
-// made again, such as values between nodes.
+// The durabilities. After a crash of the machine a Relaxed blob may be missing, but never wrong. It is for bytes that
+// can be computed again, such as values between nodes.
 const (
-	Durable Durability = iota // bytes and name are on stable storage when Commit returns
+	Durable Durability = iota // bytes and name are synced when Commit returns
 	Relaxed
 )
 
@@ -33,7 +33,7 @@ const (
 type Stored struct {
 	Ref     Ref
 	Size    int64
-	Created bool // false: the store had the bytes already and kept its copy
+	Created bool // false = the store had the bytes already and kept its copy
 }
 
 // Entry is a blob that Walk found. Touched is the time of its last commit or touch.
@@ -43,8 +43,8 @@ type Entry struct {
 	Touched time.Time
 }
 
-// Writer takes the bytes of a new blob. It is not safe for concurrent use. Commit or Abort ends it; an Abort after that does
-// nothing, so it can be deferred.
+// Writer receives the bytes of a new blob. It is not safe for concurrent use. Commit or Abort ends it; a later Abort
+// has no effect, so it can be deferred.
 type Writer interface {
 	io.Writer
 	// ReaderAt reads the bytes written so far, until the writer ends.
@@ -53,7 +53,7 @@ type Writer interface {
 	Sum() (Ref, int64)
 	// Commit stores the bytes under their digest. After an error nothing is stored.
 	Commit(ctx context.Context) (Stored, error)
-	// Abort drops the bytes. Nothing stays behind.
+	// Abort discards the bytes and removes all files of the writer.
 	Abort() error
 }
 
@@ -63,27 +63,29 @@ type Reader interface {
 	io.ReadSeekCloser
 	// Size returns the blob's size in bytes.
 	Size() int64
-	// Check verifies the whole blob now, unless that has been done. After a successful Check no read fails with ErrCorrupt.
+	// Check verifies the whole blob now, unless it was verified before. After a successful Check no read fails with
+	// ErrCorrupt.
 	Check() error
 }
 
-// Store keeps blobs. Implementations are safe for concurrent use, also by several processes. Failures are fault errors:
-// NotFound (absent), Exhausted (no space), Unavailable (the backend does not answer), Internal (ErrCorrupt and others).
+// Store stores blobs. Implementations are safe for concurrent use, also by several processes. Errors are faults:
+// NotFound (absent), Exhausted (no space), Unavailable (the backend does not answer), Internal (ErrCorrupt and
+// others).
 //
 // A collector keeps every blob that is referenced or was touched within a grace period. Code that adds a reference must
 // therefore commit or touch the blob first, and record the reference well within that period. Remove checks the time of
 // the touch again under a lock that excludes Commit and Touch.
 type Store interface {
-	// Create begins a new blob.
+	// Create returns a writer for a new blob.
 	Create(ctx context.Context, d Durability) (Writer, error)
 	// Open returns the blob for reading.
 	Open(ctx context.Context, ref Ref) (Reader, error)
 	// Stat returns the blob's size without reading it.
 	Stat(ctx context.Context, ref Ref) (int64, error)
-	// Touch marks the blob as in use now. Absent is NotFound.
+	// Touch marks the blob as in use now. An absent blob is NotFound.
 	Touch(ctx context.Context, ref Ref) error
-	// Remove deletes the blob, unless it was touched at or after the cutoff. It reports whether the blob is gone; an
-	// absent blob is gone.
+	// Remove deletes the blob, unless it was touched at or after the cutoff. It reports whether the blob is absent
+	// afterwards.
 	Remove(ctx context.Context, ref Ref, cutoff time.Time) (bool, error)
 	// Walk calls fn for every blob, in no particular order, until fn fails. Blobs that are added or removed meanwhile may
 	// or may not be included.
@@ -163,7 +165,7 @@ func Missing(ref Ref) error {
 	return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no blob %s", ref)
 }
 
-// Corrupt returns the error for a blob whose bytes are wrong.
+// Corrupt returns the error for a damaged blob.
 func Corrupt(ref Ref) error {
 	return fault.Wrap(ErrCorrupt, fault.Internal, fault.CodeBlobCorrupt, "blob %s is damaged", ref)
 }

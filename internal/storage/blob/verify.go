@@ -7,16 +7,16 @@ import (
 	"io"
 )
 
-// Source gives NewReader random access to stored bytes.
+// Source provides NewReader with random access to stored bytes.
 type Source interface {
 	io.ReaderAt
 	io.Closer
 }
 
-// NewReader returns a verifying Reader over src, which must hold size bytes. A sequential read hashes the bytes on the way
-// and returns the last block only if the digest is right. A read out of sequence hashes the whole blob first, once. With
-// checked the bytes need no check, because they have just passed one. onVerdict, if not nil, is called once with the result
-// of a check.
+// NewReader returns a verifying Reader over src, which must have size bytes. A sequential read hashes the bytes and
+// returns the last block only if the digest is right. A read out of sequence first hashes the whole blob, once.
+// checked means that the bytes have just passed a check and need no other. onVerdict, if not nil, is called once with
+// the result of a check.
 func NewReader(ref Ref, src Source, size int64, checked bool, onVerdict func(ok bool)) *VerifyingReader {
 	return &VerifyingReader{ref: ref, src: src, size: size, checked: checked, onVerdict: onVerdict}
 }
@@ -66,7 +66,7 @@ func (v *VerifyingReader) Read(p []byte) (int, error) {
 	return v.follow(p[:n])
 }
 
-// readAt fills p from the current position. A source that ends before size is a corrupt blob.
+// readAt fills p from the current position. If the source ends before size, the blob is corrupt.
 func (v *VerifyingReader) readAt(p []byte) (int, error) {
 	if rest := v.size - v.pos; int64(len(p)) > rest {
 		p = p[:rest]
@@ -81,7 +81,7 @@ func (v *VerifyingReader) readAt(p []byte) (int, error) {
 	return 0, fmt.Errorf("read blob %s at %d: %w", v.ref, v.pos, err)
 }
 
-// follow hashes bytes that were read in sequence, and after the last of them checks the digest.
+// follow hashes bytes that were read in sequence, and checks the digest after the last of them.
 func (v *VerifyingReader) follow(p []byte) (int, error) {
 	if v.h == nil {
 		v.h = NewHash()

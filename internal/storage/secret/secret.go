@@ -1,6 +1,6 @@
-// Package secret holds the root key of a deployment, and derives from it the cipher that seals credentials and the keys for
-// signing. The key never leaves the process. A sealed credential opens only for the owner that it was sealed for, such as a
-// job.
+// Package secret holds the root key of a deployment, and derives from it the cipher that encrypts credentials, and
+// the signing keys. It promises that the key never leaves the process, and that an encrypted credential can only be
+// decrypted for its owner, such as a job.
 package secret
 
 import (
@@ -30,12 +30,13 @@ type Key struct{ root [Size]byte }
 func Parse(s string) (*Key, error) {
 	raw, err := hex.DecodeString(strings.TrimSpace(s))
 	if err != nil || len(raw) != Size {
-		return nil, fmt.Errorf("a secret key is %d bytes in hex", Size)
+		return nil, fmt.Errorf("a secret key must be %d bytes in hex", Size)
 	}
 	return &Key{root: [Size]byte(raw)}, nil
 }
 
-// LoadOrCreate reads the key from a file. If there is no file, it makes a key and a file that only its owner can read.
+// LoadOrCreate reads the key from a file. If there is no file, it creates a key in a file that only its owner can
+// read.
 func LoadOrCreate(path string) (*Key, error) {
 	raw, err := os.ReadFile(path)
 	if err == nil {
@@ -49,16 +50,16 @@ func LoadOrCreate(path string) (*Key, error) {
 	if err := create(path, hex.EncodeToString(k.root[:])+"\n"); err != nil {
 		return nil, fmt.Errorf("store a new secret key: %w", err)
 	}
-	return LoadOrCreate(path) // if another process was faster, its key counts
+	return LoadOrCreate(path) // if another process was faster, use its key
 }
 
-// create writes a whole file or none. It does not change an existing file.
+// create writes a complete file or none. It does not change an existing file.
 func create(path, content string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(f.Name()) //nolint:errcheck // the linked name stays
+	defer os.Remove(f.Name()) //nolint:errcheck // the linked name remains
 	_, err = f.WriteString(content)
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
@@ -69,12 +70,12 @@ func create(path, content string) error {
 	return nil
 }
 
-// Derive returns a key of Size bytes for a purpose. Keys of different purposes are independent of each other.
+// Derive returns a key of Size bytes for a purpose. Keys of different purposes are independent.
 func (k *Key) Derive(purpose string) ([]byte, error) {
 	return hkdf.Key(sha256.New, k.root[:], nil, "millrace/"+purpose, Size)
 }
 
-// Sealer encrypts small secrets for one owner each (AES-256-GCM).
+// Sealer encrypts small secrets, each for one owner (AES-256-GCM).
 type Sealer struct{ aead cipher.AEAD }
 
 // Sealer returns the cipher for credentials.
@@ -94,12 +95,12 @@ func (k *Key) Sealer() (*Sealer, error) {
 	return &Sealer{aead: aead}, nil
 }
 
-// Seal encrypts a secret so that it opens only with the same owner.
+// Seal encrypts a secret such that only Open with the same owner decrypts it.
 func (s *Sealer) Seal(owner, secret string) []byte {
 	return s.aead.Seal(nil, nil, []byte(secret), []byte(owner)) //nolint:gosec // the cipher draws its own nonce
 }
 
-// Open decrypts a secret that Seal encrypted for the same owner. Anything else is Denied.
+// Open decrypts a secret that Seal encrypted for the same owner. Every other input is Denied.
 func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	plain, err := s.aead.Open(nil, nil, sealed, []byte(owner))
 	if err != nil {
@@ -108,10 +109,11 @@ func (s *Sealer) Open(owner string, sealed []byte) (string, error) {
 	return string(plain), nil
 }
 
-// Sealers seal with the first of some keys and open with all of them: what is sealed outlives a key that was replaced.
+// Sealers encrypt with the first of several keys and decrypt with all of them, so that secrets survive the
+// replacement of a key.
 type Sealers []*Sealer
 
-// NewSealers returns the sealers of keys, the present one first.
+// NewSealers returns the sealers of keys, the current key first.
 func NewSealers(keys []*Key) (Sealers, error) {
 	all := make(Sealers, len(keys))
 	for i, key := range keys {
@@ -123,10 +125,10 @@ func NewSealers(keys []*Key) (Sealers, error) {
 	return all, nil
 }
 
-// Seal is Sealer.Seal with the present key.
+// Seal is Sealer.Seal with the current key.
 func (s Sealers) Seal(owner, secret string) []byte { return s[0].Seal(owner, secret) }
 
-// Open is Sealer.Open with whichever key sealed it.
+// Open is Sealer.Open with the key that encrypted the secret.
 func (s Sealers) Open(owner string, sealed []byte) (text string, err error) {
 	for _, one := range s {
 		if text, err = one.Open(owner, sealed); err == nil {

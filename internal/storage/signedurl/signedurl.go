@@ -1,6 +1,6 @@
-// Package signedurl makes and checks links to the content of an asset that need no credential. It promises that without the
-// key nobody can make a link, or change the file, the type or the expiry of one. Whether the asset may still be read is left
-// to the route that serves it.
+// Package signedurl makes and checks links to the content of an asset that need no credential. It promises that
+// nobody without the key can make a link, or change the file, the type or the expiry of one. The route that serves a
+// link checks whether the asset may still be read.
 package signedurl
 
 import (
@@ -28,21 +28,21 @@ type Key struct {
 	Secret []byte // at least 16 bytes
 }
 
-// Options tune a Signer. The zero value is sound.
+// Options tune a Signer. The zero value is safe.
 type Options struct {
-	TTL    time.Duration // shortest life of a link; default 15 minutes
+	TTL    time.Duration // shortest lifetime of a link; default 15 minutes
 	Window time.Duration // expiries are rounded up to a multiple of it; default 5 minutes
 	Now    func() time.Time
 }
 
-// The defaults are long enough to follow a redirect or to show a page, and short enough that a leaked link is worth little.
-// Within a window a file always gets the same link, so that answers keep their ETag.
+// The defaults are long enough to follow a redirect or to show a page, and short enough that a leaked link is of
+// little use. Within a window a file has the same link, so that answers keep their ETag.
 const (
 	defaultTTL    = 15 * time.Minute
 	defaultWindow = 5 * time.Minute
 )
 
-// minSecret is the least length of a key in bytes.
+// minSecret is the minimum length of a key in bytes.
 const minSecret = 16
 
 // Signer makes and checks links.
@@ -51,7 +51,7 @@ type Signer struct {
 	opts Options
 }
 
-// New returns a signer that signs with the first key and accepts all of them.
+// New returns a signer that signs with the first key and accepts links of all keys.
 func New(keys []Key, opts Options) (*Signer, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("signed links need a key")
@@ -82,7 +82,7 @@ type Grant struct {
 	Expires     time.Time
 }
 
-// Sign returns path and query of a link to the content of an asset, and its expiry. With a hash that cannot be parsed the link
+// Sign returns the path and query of a link to the content of an asset, and its expiry. A link with a malformed hash
 // serves nothing.
 func (s *Signer) Sign(asset, hash, filename, contentType string) (path string, expires time.Time) {
 	expires = s.opts.Now().Add(s.opts.TTL + s.opts.Window - 1).Truncate(s.opts.Window).UTC()
@@ -96,7 +96,7 @@ func (s *Signer) SignFor(ttl time.Duration, asset, hash, filename, contentType s
 }
 
 func (s *Signer) sign(expires time.Time, asset, hash, filename, contentType string) string {
-	ref, _ := blob.ParseRef(hash) // hashes come from our own records; the zero Ref never matches one
+	ref, _ := blob.ParseRef(hash) // hashes are read from records; the zero Ref matches no blob
 	g := Grant{Asset: asset, Filename: filename, Hash: ref, ContentType: contentType, Expires: expires}
 	key := s.keys[0]
 	q := url.Values{
@@ -109,7 +109,7 @@ func (s *Signer) sign(expires time.Time, asset, hash, filename, contentType stri
 	return Prefix + asset + "/" + url.PathEscape(filename) + "?" + q.Encode()
 }
 
-// sum authenticates every field together with its length, so that bytes cannot move from one field to the next.
+// sum authenticates every field together with its length, so that bytes cannot move from one field to another.
 func (k Key) sum(g Grant) []byte {
 	mac := hmac.New(sha256.New, k.Secret)
 	for _, field := range []string{k.ID, g.Asset, g.Filename, string(g.Hash[:]), g.ContentType, strconv.FormatInt(g.Expires.Unix(), 10)} {
@@ -121,8 +121,8 @@ func (k Key) sum(g Grant) []byte {
 	return mac.Sum(nil)
 }
 
-// Verify returns the grant of the link with these parts of the path and this query. A link that is expired, or not signed
-// with an accepted key, is Denied, in the same words.
+// Verify returns the grant of the link with these parts of the path and this query. An expired link and an invalid
+// signature are Denied with the same message.
 func (s *Signer) Verify(asset, filename string, q url.Values) (Grant, error) {
 	seconds, err := strconv.ParseInt(q.Get("e"), 10, 64)
 	if err != nil {

@@ -29,10 +29,10 @@ func (s Service) Settings(ctx context.Context, account string) (Settings, error)
 	return settings, err
 }
 
-// settings also returns the bytes' hash, nil while there is no file.
+// settings also returns the hash of the bytes, or nil if there is no file.
 func (s Service) settings(ctx context.Context, account string) (Settings, *blob.Ref, error) {
 	f, r, err := s.Open(ctx, account, SettingsPath)
-	if fault.Is(err, fault.NotFound) && f.Path == "" { // no file; one whose bytes are gone is an error
+	if fault.Is(err, fault.NotFound) && f.Path == "" { // there is no file; a file whose bytes are lost is an error
 		return Settings{}, nil, nil
 	}
 	if err != nil {
@@ -49,13 +49,13 @@ func readSettings(r io.Reader) (Settings, error) {
 	}
 	settings := Settings{}
 	if err := json.Unmarshal(raw, &settings); err != nil || settings == nil || len(raw) > MaxSettings {
-		return nil, fault.New(fault.Conflict, fault.CodeInvalidSettings, "the file %s holds no settings", SettingsPath)
+		return nil, fault.New(fault.Conflict, fault.CodeInvalidSettings, "the file %s does not contain settings", SettingsPath)
 	}
 	return settings, nil
 }
 
-// changeAttempts bounds how often a change is retried after a concurrent change. An editor sends a handful at
-// once.
+// changeAttempts bounds how often a change is repeated after a concurrent change. An editor sends several changes at
+// the same time.
 const changeAttempts = 32
 
 // ChangeSettings stores values and leaves the other settings unchanged. It is safe under concurrent changes.
@@ -71,7 +71,7 @@ func (s Service) ChangeSettings(ctx context.Context, account string, values Sett
 			return err
 		}
 	}
-	return fault.New(fault.Unavailable, "", "the settings are being changed by others")
+	return fault.New(fault.Unavailable, "", "the settings are being changed by other requests; try again")
 }
 
 func (s Service) replaceSettings(ctx context.Context, account string, settings Settings, was *blob.Ref) error {

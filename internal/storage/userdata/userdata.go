@@ -1,6 +1,6 @@
-// Package userdata stores the small files that an editor keeps for its user, such as settings and
-// saved workflows. A file belongs to one account, and no path leads to the files of another. The files
-// are not assets: nothing refers to them, and clients may overwrite them.
+// Package userdata stores the small files that an editor keeps for its user, such as settings and saved workflows. It
+// promises that a file belongs to one account, and that no path leads to the files of another one. The files are not
+// assets: nothing refers to them, and clients may overwrite them.
 package userdata
 
 import (
@@ -22,31 +22,31 @@ const (
 	MaxFiles = 10_000 // files of an account
 )
 
-// Path names a file of an account: segments that are neither empty nor dots, joined by slashes.
+// Path names a file of an account: segments, neither empty nor dots, joined by slashes.
 type Path string
 
-// ParsePath parses a path. A path that leaves the account's files, or that some system does not allow as
-// a file name, is Invalid.
+// ParsePath parses a path. A path that leads out of the account's files, or that some systems do not allow as a file
+// name, is Invalid.
 func ParsePath(text string) (Path, error) {
 	if text == "" || len(text) > MaxPath || !utf8.ValidString(text) {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path has 1 to %d bytes, in UTF-8", MaxPath)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path must have 1 to %d bytes of UTF-8", MaxPath)
 	}
 	if strings.ContainsFunc(text, func(r rune) bool { return r == '\\' || unicode.IsControl(r) }) {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path holds no backslashes and no control characters")
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path must not contain backslashes or control characters")
 	}
 	segments := strings.Split(text, "/")
 	if len(segments) > MaxDepth {
-		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path has at most %d segments", MaxDepth)
+		return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path may have at most %d segments", MaxDepth)
 	}
 	for _, segment := range segments {
 		if segment == "" || segment == "." || segment == ".." || strings.TrimSpace(segment) != segment {
-			return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path must not leave its directory, and its segments have names")
+			return "", fault.New(fault.Invalid, fault.CodeInvalidPath, "a path must not lead out of its directory or have empty segments")
 		}
 	}
 	return Path(text), nil
 }
 
-// ParseDir parses the path of a directory; "", "." and "/" are the top.
+// ParseDir parses the path of a directory; "", "." and "/" are the root.
 func ParseDir(text string) (Path, error) {
 	text = strings.Trim(text, "/")
 	if text == "" || text == "." {
@@ -55,7 +55,7 @@ func ParseDir(text string) (Path, error) {
 	return ParsePath(text)
 }
 
-// File is a kept file.
+// File is a stored file.
 type File struct {
 	Path     Path
 	Hash     blob.Ref
@@ -67,7 +67,7 @@ type File struct {
 // Base returns the last segment of the file's path.
 func (f File) Base() string { return path.Base(string(f.Path)) }
 
-// Store keeps the records of files. accountstore.Userdata is it.
+// Store stores the records of files; accountstore.Userdata implements it.
 type Store interface {
 	// List returns the files below dir in order of their paths, or with recurse false those directly
 	// in it. A directory without files is NotFound.

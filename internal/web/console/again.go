@@ -2,7 +2,7 @@ package console
 
 import "github.com/millrace-dev/millrace/internal/domain/job"
 
-// AgainPage is a form of the inputs of a job, to run it with others.
+// AgainPage is a form of a job's inputs, to run the job again with changes.
 type AgainPage struct {
 	Frame
 	Of    job.PublicID
@@ -12,7 +12,7 @@ type AgainPage struct {
 // Template implements Page.
 func (*AgainPage) Template() string { return "again" }
 
-// FormNode is a node with inputs that are values.
+// FormNode is a node with its inputs that have values.
 type FormNode struct {
 	ID, Class, Title string
 	Inputs           []FormInput
@@ -30,7 +30,7 @@ type TimeSegment struct {
 	X, Width int64
 }
 
-// Segments returns the parts on an axis, one after the other.
+// Segments returns the parts of the job's time on an axis, one after the other.
 func (p *JobPage) Segments() []TimeSegment {
 	var sum, x int64
 	for _, part := range p.Parts {
@@ -45,10 +45,10 @@ func (p *JobPage) Segments() []TimeSegment {
 	return out
 }
 
-// RunPage takes a workflow, and shows the inputs of the one that it was given.
+// RunPage accepts a workflow, and shows its inputs as a form.
 type RunPage struct {
 	Frame
-	Prompt string // "" = none was given yet
+	Prompt string // the given graph, "" = none yet
 	Nodes  []FormNode
 	Loads  bool // the graph loads a picture
 }

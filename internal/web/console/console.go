@@ -1,7 +1,7 @@
-// Package console renders the pages that show an account its jobs to people: a list, and one page
-// for each job with its graph, events and outputs. Pages are plain HTML from templates, work without
-// scripts and ask no other host for anything. It promises that whatever a graph, a name or a failure
-// holds is shown as text: nothing of it can run. Who may see what is decided by the caller.
+// Package console renders the pages that show people the jobs of an account: a list, and one page for each job with
+// its graph, events and outputs. Pages are plain HTML from templates, work without scripts and load nothing from
+// other hosts. It promises that the content of a graph, a name or a failure is shown as text and cannot run. The
+// callers decide who may see a page.
 package console
 
 import (
@@ -22,7 +22,7 @@ import (
 //go:embed pages
 var embedded embed.FS
 
-// Page is what a template shows. Each page has a Frame and names its template.
+// Page is the data of a template. Each page has a Frame and names its template.
 type Page interface {
 	// Outer returns the frame, which is filled in before the page is written.
 	Outer() *Frame
@@ -30,7 +30,7 @@ type Page interface {
 	Template() string
 }
 
-// Pages holds the parsed templates.
+// Pages contains the parsed templates.
 type Pages struct{ named map[string]*template.Template }
 
 // New parses the templates, which are part of the program.
@@ -48,10 +48,10 @@ func New() *Pages {
 	return p
 }
 
-// Write writes a page whole.
+// Write writes a whole page.
 func (p *Pages) Write(w io.Writer, page Page) error { return p.execute(w, page, "frame.html") }
 
-// Content writes what stands in the frame of a page: what changes while it is open.
+// Content writes the content of a page inside its frame, which changes while the page is open.
 func (p *Pages) Content(w io.Writer, page Page) error { return p.execute(w, page, "content") }
 
 func (p *Pages) execute(w io.Writer, page Page, part string) error {
@@ -65,7 +65,7 @@ func (p *Pages) execute(w io.Writer, page Page, part string) error {
 	return nil
 }
 
-// File is a file that pages refer to. There is nothing of anybody in it.
+// File is a file that pages refer to. It contains no data of accounts.
 type File struct {
 	Name, Type string
 	Content    []byte
@@ -87,12 +87,12 @@ func Files() []File {
 		return err
 	})
 	if err != nil {
-		panic(err) // they are part of the program
+		panic(err) // the files are part of the program
 	}
 	return all
 }
 
-// functions are what templates call.
+// functions are the functions of templates.
 var functions = template.FuncMap{
 	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
@@ -106,8 +106,8 @@ var functions = template.FuncMap{
 	"size":        bytesOf, "used": used, "memory": memory, "when": when,
 }
 
-// moment writes a time of which a script makes the reader's own: how long ago it was, for how long it has been so
-// ("since"), or the time of the day ("clock").
+// moment writes a time that a script converts for the reader: to the elapsed time, to a duration ("since"), or to the
+// local time of day ("clock").
 func moment(t time.Time, as string) template.HTML {
 	if t.IsZero() {
 		return ""
@@ -119,7 +119,7 @@ func moment(t time.Time, as string) template.HTML {
 	return template.HTML(`<time datetime="` + t.Format("2006-01-02T15:04:05.000Z") + `"` + as + `>` + t.Format("2006-01-02 15:04:05 UTC") + `</time>`)
 }
 
-// bytesOf writes a number of bytes for people.
+// bytesOf formats a number of bytes for people.
 func bytesOf(n int64) string {
 	const kib, mib = 1 << 10, 1 << 20
 	switch {
@@ -132,22 +132,22 @@ func bytesOf(n int64) string {
 	}
 }
 
-// Frame is what every page shows around its content.
+// Frame contains the parts of every page around its content.
 type Frame struct {
 	Title   string
-	Prefix  string        // path under which the service lies, "" = the root
-	Base    string        // path of these pages below it
-	Nonce   string        // of the one style and the scripts that may apply; no script stands in a page
-	SignIn  bool          // the deployment has accounts: offer to sign out
-	Account string        // whose part of the service is shown
+	Prefix  string        // path prefix of the service, "" = the root
+	Base    string        // path of these pages below Prefix
+	Nonce   string        // of the style and the script files that may apply; pages contain no inline scripts
+	SignIn  bool          // the deployment has accounts, so the page offers to sign out
+	Account string        // account whose data is shown
 	All     bool          // an operator looks at all accounts
-	Query   template.URL  // that keeps an operator at the account that they look at, with "?"; "" = none
+	Query   template.URL  // query that keeps the account that an operator named, with "?", or ""
 	Nav     []Room        // links to the other pages
 	Live    bool          // the page changes while it is open
-	Every   time.Duration // how often it is looked at even without a message; 0 = after messages only
+	Every   time.Duration // how often it is rebuilt without messages; 0 = only after messages
 	Editor  bool          // a web editor is served at the root
-	Scripts []string      // files of its own, beside the one of every page
-	Styles  []string      // the same
+	Scripts []string      // script files of this page, besides the common one
+	Styles  []string      // style files of this page, besides the common one
 }
 
 // Outer implements Page for every page that embeds a Frame.
@@ -155,19 +155,19 @@ func (f *Frame) Outer() *Frame { return f }
 
 // Room is a link in the navigation.
 type Room struct {
-	Path     string // below the base
+	Path     string // path below Base
 	Title    string
-	Operator bool // for who may see what operators see
-	Operates bool // for who may change what operators change
+	Operator bool // only for visitors who may see the pages of operators
+	Operates bool // only for visitors who may make the changes of operators
 	Account  bool // shows one account
-	Current  bool // it is the page, or above it
+	Current  bool // the link leads to this page, or to one above it
 }
 
-// JobPage is everything about one job.
+// JobPage contains all data about one job.
 type JobPage struct {
 	Frame
 	Job      job.Job
-	Origin   job.PublicID // of a retry, "" = submitted by a client
+	Origin   job.PublicID // origin of a retry, or ""
 	Timeline inspect.Timeline
 	Drawing  Drawing
 	Events   []inspect.Event
@@ -178,29 +178,29 @@ type JobPage struct {
 	At       int64 // the version that is shown, 0 = the last
 	Versions int64
 	AtTime   time.Time    // of that version
-	With     job.PublicID // the job that it is compared with, "" = none
+	With     job.PublicID // the job to compare with, or ""
 	Compared *inspect.Comparison
-	Node     *NodeDetail // the node that is chosen, nil = none
-	Notice   string      // what an action came to
+	Node     *NodeDetail // the selected node, or nil
+	Notice   string      // result of an action
 	CanRetry bool
-	Waiting  string   // why the job waits for a ComfyUI server, with its place; "" = it does not
-	Preview  *Preview // what a running node has made so far, nil = nothing is known of it
+	Waiting  string   // why the job waits for a ComfyUI server, with its position, or ""
+	Preview  *Preview // the newest preview of a running node, or nil
 }
 
 // Preview is the newest picture that a running node has sent.
 type Preview struct {
-	Node string // as the graph of the job names it
-	Seen string // differs from picture to picture
+	Node string // id of the node in the graph of the job
+	Seen string // differs between pictures
 }
 
 // Template implements Page.
 func (*JobPage) Template() string { return "job" }
 
-// Output is a file or a text that a node showed.
+// Output is a file or a text that a node shows.
 type Output struct {
 	Node, Class string
 	Name        string
-	Asset       string // id of the file, "" = none
+	Asset       string // id of the file, or ""
 	Kind        string // image, video, audio, text or file
 	Size        int64
 	Text        string
@@ -210,19 +210,19 @@ type Output struct {
 type SignInPage struct {
 	Frame
 	Wrong bool
-	Job   job.PublicID // that the editor opens after the sign-in, "" = none
+	Job   job.PublicID // job that the editor opens after the sign-in, or ""
 }
 
 // Template implements Page.
 func (*SignInPage) Template() string { return "signin" }
 
-// EditorPage says who works with the editor in this browser.
+// EditorPage shows who has signed in to the editor in this browser.
 type EditorPage struct{ Frame }
 
 // Template implements Page.
 func (*EditorPage) Template() string { return "editor" }
 
-// ProblemPage says what went wrong and what to do.
+// ProblemPage describes an error and what to do.
 type ProblemPage struct {
 	Frame
 	Status  int
@@ -269,7 +269,7 @@ func Guard(h http.Header, nonce string, media ...string) {
 		"img-src "+own+"; media-src "+own+"; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'")
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
-	h.Set("Referrer-Policy", "same-origin") // with no-referrer the forms of these pages say Origin: null
+	h.Set("Referrer-Policy", "same-origin") // with no-referrer, the forms of these pages would send Origin: null
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")
 }
@@ -277,7 +277,7 @@ func Guard(h http.Header, nonce string, media ...string) {
 // Bar is the position of a node's run on the time axis of its job, in thousandths of the axis.
 type Bar struct{ X, Width int64 }
 
-// Place returns the bar of a node: from its beginning to its end, between the job's.
+// Place returns the bar of a node: from its start to its end, on the time axis of the job.
 func (p JobPage) Place(s inspect.NodeSpan) Bar {
 	total := max(p.Timeline.Total.Duration(), time.Millisecond)
 	from := max(0, s.Began.Sub(p.Timeline.SubmittedAt))

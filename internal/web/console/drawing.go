@@ -18,7 +18,7 @@ const (
 	margin              = 16
 )
 
-// maxDrawn is how many nodes are drawn: beyond it a picture shows nothing that a table does not.
+// maxDrawn bounds the drawn nodes: a larger picture shows nothing more than a table.
 const maxDrawn = 300
 
 // Drawing is a graph laid out from left to right: every node is to the right of its inputs.
@@ -26,7 +26,7 @@ type Drawing struct {
 	Width, Height int
 	Nodes         []DrawnNode
 	Links         []DrawnLink
-	TooLarge      bool // nothing is drawn
+	TooLarge      bool // the graph is too large to be drawn
 }
 
 // DrawnNode is a box.
@@ -34,11 +34,11 @@ type DrawnNode struct {
 	X, Y      int
 	ID, Title string // shortened to fit
 	Whole     string // id
-	Full      string // the whole of it, with the class
-	State     string // of inspect.NodeSpan, or waiting, or not run
+	Full      string // the full text, with the class
+	State     string // state of inspect.NodeSpan, or waiting, or not run
 	Took      string
-	Thumb     string // id of a picture that it made, "" = none
-	Preview   string // tells pictures apart that it sends while it runs, "" = none
+	Thumb     string // id of an output picture, or ""
+	Preview   string // distinguishes the previews of a running node, or ""
 }
 
 // DrawnLink is a curve between two boxes, as an SVG path.
@@ -47,23 +47,23 @@ type DrawnLink struct {
 	Active bool // its value has been computed
 }
 
-// What a node without a span is.
+// States of a node without a span.
 const (
 	nodeWaiting = "waiting"
 	nodeUnused  = "not run"
 )
 
-// perBand is the most columns of a band: a long chain goes on below its beginning, so that the drawing fits a window.
+// perBand bounds the columns of a band: a long chain continues in a band below, so that the drawing fits a window.
 const perBand = 8
 
-// Show puts pictures that nodes made on their boxes, by the ids of nodes.
+// Show puts pictures of nodes on their boxes, by the ids of nodes.
 func (d *Drawing) Show(thumbs map[string]string) {
 	for i := range d.Nodes {
 		d.Nodes[i].Thumb = thumbs[d.Nodes[i].Whole]
 	}
 }
 
-// ShowNow puts what a running node has made so far on its box; nil is nothing.
+// ShowNow puts the preview of a running node on its box; p may be nil.
 func (d *Drawing) ShowNow(p *Preview) {
 	for i := range d.Nodes {
 		if p != nil && d.Nodes[i].Whole == p.Node {
@@ -72,7 +72,7 @@ func (d *Drawing) ShowNow(p *Preview) {
 	}
 }
 
-// Draw lays a graph out and colours it by what became of its nodes.
+// Draw lays a graph out, and colours its nodes by their states.
 func Draw(g *graph.Graph, t inspect.Timeline) Drawing {
 	if len(g.Nodes) > maxDrawn {
 		return Drawing{TooLarge: true}
@@ -122,7 +122,7 @@ func stateOf(spans map[string]inspect.NodeSpan, id string, state job.State) (wor
 
 func link(from, to DrawnNode, slot, slots int) DrawnLink {
 	x1, y1 := from.X+boxWidth, from.Y+boxHeight/2
-	if to.X <= from.X { // in a band below
+	if to.X <= from.X { // the target is in a band below
 		x1, y1 = from.X+boxWidth/2, from.Y+boxHeight
 		x2, y2 := to.X+boxWidth/2, to.Y
 		if y2 <= y1 {
@@ -150,9 +150,9 @@ func clip(text string, n int) string {
 	return string([]rune(text)[:n-1]) + "…"
 }
 
-// placement gives every node a column behind all that it reads, and a row near them.
+// placement gives every node a column to the right of its inputs, and a row near them.
 type placement struct {
-	reads  [][]int // by node: the nodes it reads, each once
+	reads  [][]int // by node: the nodes that it reads, without duplicates
 	column []int
 	row    []int
 	above  []int // by band: the rows of the bands above it
@@ -171,7 +171,7 @@ func newPlacement(g *graph.Graph) *placement {
 			}
 		}
 	}
-	for range g.Nodes { // at most as many rounds as the longest chain has nodes; a cycle cannot be accepted
+	for range g.Nodes { // at most one round for each node of the longest chain; accepted graphs have no cycles
 		moved := false
 		for i, reads := range p.reads {
 			for _, from := range reads {
@@ -188,7 +188,7 @@ func newPlacement(g *graph.Graph) *placement {
 	return p
 }
 
-// source is the node behind a link, which is written as [id, slot].
+// source returns the node to which a link [id, slot] leads.
 func source(value any, index map[string]int) (int, bool) {
 	list, ok := value.([]any)
 	if !ok || len(list) != 2 {
@@ -202,7 +202,7 @@ func source(value any, index map[string]int) (int, bool) {
 	return i, ok
 }
 
-// arrange orders each column by the middle of what its nodes read, so that few links cross.
+// arrange orders each column by the middle rows of its nodes' inputs, so that few links cross.
 func (p *placement) arrange() {
 	columns := map[int][]int{}
 	last := 0
@@ -226,7 +226,7 @@ func (p *placement) arrange() {
 	}
 }
 
-// middle is a hundred times the average row of what a node reads.
+// middle returns a hundred times the average row of a node's inputs.
 func (p *placement) middle(i int) int {
 	if len(p.reads[i]) == 0 {
 		return 0

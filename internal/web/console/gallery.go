@@ -7,10 +7,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// GalleryPage shows what jobs made.
+// GalleryPage shows the pictures and films of jobs.
 type GalleryPage struct {
 	Frame
-	Text  string // that is looked for
+	Text  string // search text
 	Shown []Shown
 	Next  template.URL // query of the next page, "" = this is the last
 }
@@ -23,16 +23,16 @@ type Shown struct {
 	Job               job.PublicID
 	Asset, Name, Kind string
 	At                time.Time
-	Query             template.URL // of the job's page, with "?"; "" = none
+	Query             template.URL // query of the job's page, with "?", or ""
 	More              int          // outputs of the job that are not shown
 }
 
-// UsePage lists jobs that an output may become an input of.
+// UsePage lists jobs that may use an output as an input.
 type UsePage struct {
 	Frame
 	Of          job.PublicID
 	Asset, Name string
-	Input       string // what nodes that load files call the output
+	Input       string // name by which nodes load the output
 	Jobs        []ListedJob
 }
 
@@ -46,12 +46,12 @@ type ShownPage struct {
 	Asset, Name   string
 	Node, Kind    string
 	Size          int64
-	Before, After string // assets beside it in the job, "" = none
+	Before, After string // previous and next asset of the job, or ""
 	Values        []MainValue
 	Omitted       int // values that are not shown
 }
 
-// MainValue is an input of the graph by which people tell pictures apart.
+// MainValue is one of the main inputs of the graph, by which people distinguish pictures.
 type MainValue struct{ Node, Input, Value string }
 
 // Template implements Page.

@@ -8,20 +8,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// ListPage is a part of the jobs of an account, or of all, newest first; or the causes of failures.
+// ListPage shows a page of the jobs of an account, or of all accounts, newest first; or the causes of failures.
 type ListPage struct {
 	Frame
 	Jobs      []ListedJob
-	Status    string       // the state that is selected, "" = all
+	Status    string       // selected state, "" = all
 	Chips     []Chip       // lists by state
-	Fields    []Field      // of the search, empty = there is none
-	Active    []Chip       // parts of the search, each with the list without it
-	Causes    template.URL // query of the causes of failures, "" = none
+	Fields    []Field      // fields of the search; empty = no search
+	Active    []Chip       // conditions of the search, each with a link that removes it
+	Causes    template.URL // query of the causes of failures, or ""
 	Grouped   bool         // show Groups in place of Jobs
 	Groups    []FailureGroup
 	Next      template.URL // query of the next page, "" = this is the last
-	Kept      string       // what the account keeps and may keep, "" = not known
-	Notice    string       // what an action came to
+	Kept      string       // storage that the account uses and its limit, or ""
+	Notice    string       // result of an action
 	CanChange bool         // jobs may be selected for an action
 }
 
@@ -40,36 +40,36 @@ type Field struct {
 	Name, Label, Hint, Value string
 }
 
-// ListedJob is one line of the list.
+// ListedJob is one row of the list.
 type ListedJob struct {
 	Job                      job.Job
 	Took                     inspect.Millis
-	Cause                    string // of a failure or a wait, short
-	Title                    string // of the workflow, "" = not known
+	Cause                    string // short cause of a failure or a wait
+	Title                    string // title of the workflow, or ""
 	Classes, Models, Servers []string
 	Thumbs                   Thumbs
-	Query                    template.URL // of the job's page, with "?"; "" = none
+	Query                    template.URL // query of the job's page, with "?", or ""
 }
 
-// Thumbs are the pictures of a job that a line shows.
+// Thumbs are the pictures of a job in its row.
 type Thumbs struct {
 	Assets []string
-	More   int // outputs beside them
+	More   int // number of further outputs
 }
 
-// FailureGroup is the failures of one cause.
+// FailureGroup contains the failures of one cause.
 type FailureGroup struct {
 	Count              int64
 	Code, Class, Cause string
 	Last               job.PublicID
 	LastAt             time.Time
-	Query, JobQuery    template.URL // of the list of these jobs; of the page of the last one
+	Query, JobQuery    template.URL // queries of the list of these jobs, and of the page of the last one
 }
 
-// few is the most names that a line of a list has.
+// few bounds the names in a row of a list.
 const few = 4
 
-// first returns the first names of a list, and how many more there are.
+// first returns the first names of a list and the number of the others.
 func first(names []string) (out struct {
 	Names []string
 	More  int
@@ -80,14 +80,14 @@ func first(names []string) (out struct {
 	return out
 }
 
-// BulkPage says what an action would do to the selected jobs.
+// BulkPage shows what an action would do to the selected jobs.
 type BulkPage struct {
 	Frame
 	Action  string // retry, cancel or export
 	Lines   []BulkLine
-	IDs     []job.PublicID // jobs to which something would happen
+	IDs     []job.PublicID // jobs that the action would change
 	Count   int
-	Allowed bool         // the visitor may do it
+	Allowed bool         // the visitor may carry out the action
 	Archive template.URL // query of the archive, for an export
 }
 
@@ -97,6 +97,6 @@ func (*BulkPage) Template() string { return "bulk" }
 // BulkLine is one selected job.
 type BulkLine struct {
 	Job  job.Job
-	Acts bool   // something would happen
-	What string // what would
+	Acts bool   // the action would change the job
+	What string // description of the change
 }

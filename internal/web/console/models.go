@@ -11,18 +11,18 @@ import (
 // ModelsPage lists the partner models.
 type ModelsPage struct {
 	Frame
-	Text      string // that is looked for
+	Text      string // search text
 	Providers []ModelProvider
 }
 
-// ModelProvider is a provider with those of its models that are listed.
+// ModelProvider is a provider and its listed models.
 type ModelProvider struct {
 	Name    string
-	Enabled bool // the operator has given its credential
+	Enabled bool // the operator has set its credential
 	Models  []ListedModel
 }
 
-// ListedModel is one line of the list.
+// ListedModel is one row of the list.
 type ListedModel struct {
 	ID, Title, Price string
 }
@@ -30,16 +30,16 @@ type ListedModel struct {
 // Template implements Page.
 func (*ModelsPage) Template() string { return "models" }
 
-// ModelPage is a form of a model's inputs, with what a call with them would cost and how programs make the same call.
+// ModelPage is a form of a model's inputs, with the price of a call and programs that make the same call.
 type ModelPage struct {
 	Frame
 	ID, Title, Docs string
 	Enabled         bool
-	Missing         []string // variables that the operator has to set; shown to operators
+	Missing         []string // variables that the operator must set; shown to operators
 	CanRun          bool
-	Fields          []ModelField // of the inputs that a call needs, and of those that its example has
-	More            []ModelField // of the others
-	Token           string       // of this form: sent twice, it runs once
+	Fields          []ModelField // inputs that a call requires, and inputs of the example
+	More            []ModelField // other inputs
+	Token           string       // of this form, which runs once even if it is sent twice
 	Price           string       // of a call with these inputs
 	Problem         string       // why these inputs are refused
 	Code            []Snippet
@@ -50,7 +50,7 @@ type ModelField struct {
 	Name, Help string
 	Kind       string // text, long, number, choice or json
 	Value      string
-	Default    string // what an input that is left out is taken for, "" = not known
+	Default    string // default value of the input, or ""
 	Min, Max   string
 	Step       string
 	Required   bool
@@ -71,37 +71,37 @@ type CallsPage struct {
 	Next  template.URL // query of the next page, "" = this is the last
 }
 
-// ListedCall is one line of the list.
+// ListedCall is one row of the list.
 type ListedCall struct {
 	call.Call
 	Took  inspect.Millis
-	Query template.URL // of the call's page, with "?"; "" = none
+	Query template.URL // query of the call's page, with "?", or ""
 }
 
 // Template implements Page.
 func (*CallsPage) Template() string { return "calls" }
 
-// CallPage is everything about one call of a model.
+// CallPage contains all data about one call of a model.
 type CallPage struct {
 	Frame
 	Call     call.Call
 	Took     inspect.Millis
-	Ahead    int64 // calls that wait before it
+	Ahead    int64 // waiting calls before this one
 	Waits    bool
-	Cancels  bool // it may be asked to stop
+	Cancels  bool // the call can be canceled
 	Failure  string
 	Answered bool
 	Media    []Medium
-	Text     string // of the answer, if it is one
-	Cut      bool   // Text is the beginning of it
+	Text     string // text of the answer, if it is a text
+	Cut      bool   // Text is only the beginning
 	Size     int64  // of the answer
-	Gone     bool   // the answer is no longer kept
+	Gone     bool   // the answer is no longer stored
 }
 
 // Medium is a picture, a film or a sound in an answer.
 type Medium struct {
 	Kind    string       // image, video or audio
-	Address template.URL // "" = the answer itself is it
+	Address template.URL // "" = the answer itself
 }
 
 // StateClass is the class by which a style colours the state of a call.
@@ -125,10 +125,10 @@ func callClass(s call.State) string {
 	return "running"
 }
 
-// Dollars writes USD millionths that may be unknown.
+// Dollars formats USD millionths, which may be unknown.
 func (l ListedCall) Dollars() string { return charged(l.Call) }
 
-// Dollars writes what the call cost.
+// Dollars formats the cost of the call.
 func (p *CallPage) Dollars() string { return charged(p.Call) }
 
 func charged(c call.Call) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// NodeDetail is all that is known of one node of a job.
+// NodeDetail contains all data about one node of a job.
 type NodeDetail struct {
 	ID, Title, Class string
 	Spans            []inspect.NodeSpan // its runs
@@ -17,17 +17,17 @@ type NodeDetail struct {
 	Outputs          []Output
 	Log              []string
 	Events           []inspect.Event
-	Calls            []call.Call          // of partner models
-	Servers          []inspect.ServerSpan // parts of the graph with it that ran on ComfyUI servers
+	Calls            []call.Call          // calls of partner models
+	Servers          []inspect.ServerSpan // segments with the node that ran on ComfyUI servers
 }
 
 // NodeInput is an input of a node: a value, or the node that it is linked to.
 type NodeInput struct{ Name, Value, From string }
 
-// Charged writes what a call cost, "" while that is not known.
+// Charged formats the cost of a call, or "" if it is unknown.
 func (*NodeDetail) Charged(c call.Call) string { return charged(c) }
 
-// NodeQuery is the query of the page with a node chosen.
+// NodeQuery returns the query of the page with a node selected.
 func (p *JobPage) NodeQuery(id string) template.URL {
 	q := url.Values{"node": {id}}
 	if p.At > 0 {
@@ -39,7 +39,8 @@ func (p *JobPage) NodeQuery(id string) template.URL {
 	return Query(q)
 }
 
-// PreviewQuery is the query of the newest picture of the job: another one for each picture, so that the browser asks again.
+// PreviewQuery returns the query of the newest preview of the job, which differs between previews, so that the
+// browser loads each one.
 func (p *JobPage) PreviewQuery() template.URL {
 	q := url.Values{"seen": {p.Preview.Seen}}
 	if p.Query != "" && p.Account != "" {

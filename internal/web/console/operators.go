@@ -11,16 +11,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 )
 
-// Act is a change that an operator can make. Its form asks for the reason.
+// Act is a change that an operator can make. Its form requires a reason.
 type Act struct {
-	Path    string // below the pages, to which the form is sent
+	Path    string // path below Base to which the form is sent
 	Label   string // in the imperative
-	Warning string // what will happen
+	Warning string // consequence of the change
 	Hidden  map[string]string
 	Fields  []ActField
 }
 
-// ActField is what a form asks for beside the reason: one of some choices, or a text.
+// ActField is a further field of the form: a choice or a text.
 type ActField struct {
 	Name, Label, Value string
 	Required           bool
@@ -29,17 +29,17 @@ type ActField struct {
 
 // Choice is a value that a field may have.
 type Choice struct {
-	Value, Label string // "" = the value is its label
+	Value, Label string // Label "" = the label is the value
 	Chosen       bool
 }
 
-// act is an Act with the path below which the service lies.
+// act is an Act with its full path.
 type act struct {
 	Act
 	At string
 }
 
-// actAt returns what the template of a form shows.
+// actAt returns the data of the template of a form.
 func actAt(f Frame, a Act) act { return act{a, f.Prefix + f.Base + a.Path} }
 
 // Query returns a query for an address in a page.
@@ -51,7 +51,7 @@ type QueuesPage struct {
 	Queues []Queue
 }
 
-// Queue is a queue, with the name of its account and what can be changed.
+// Queue is a queue with the name of its account and its possible changes.
 type Queue struct {
 	gate.State
 	Name string
@@ -61,13 +61,13 @@ type Queue struct {
 // Template implements Page.
 func (*QueuesPage) Template() string { return "queues" }
 
-// ViewsPage shows how far every view is.
+// ViewsPage shows the progress of every view.
 type ViewsPage struct {
 	Frame
 	Views []ShownView
 }
 
-// ShownView is a view, its halted streams and what can be changed.
+// ShownView is a view with its halted streams and its possible changes.
 type ShownView struct {
 	Name             string
 	Position, Behind int64 // in the log
@@ -75,7 +75,7 @@ type ShownView struct {
 	Acts             []Act
 }
 
-// HaltedStream is a stream that a view could not fold, and why.
+// HaltedStream is a stream that a view could not fold, with the error.
 type HaltedStream struct {
 	Stream   string
 	Position int64
@@ -86,7 +86,7 @@ type HaltedStream struct {
 // Template implements Page.
 func (*ViewsPage) Template() string { return "views" }
 
-// CheckedPage says how a view differs from a new fold of the log.
+// CheckedPage shows how a view differs from a new fold of the log.
 type CheckedPage struct {
 	Frame
 	View, Found string
@@ -148,7 +148,7 @@ type DeliveriesPage struct {
 type ShownDelivery struct {
 	webhook.Delivery
 	Name string
-	Last *webhook.Try // nil = none yet
+	Last *webhook.Try // nil = no attempt yet
 	Acts []Act
 }
 

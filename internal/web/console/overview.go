@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// OverviewPage says how the service does.
+// OverviewPage shows the figures of the service.
 type OverviewPage struct {
 	Frame
 	Range            string
@@ -32,19 +32,19 @@ type OverviewPage struct {
 // Template implements Page.
 func (*OverviewPage) Template() string { return "overview" }
 
-// Now is how many jobs wait and run.
+// Now contains the numbers of waiting and running jobs.
 type Now struct {
 	Queued, Running int64
-	Oldest          *time.Time // submission of the oldest queued job; nil = none waits
+	Oldest          *time.Time // submission of the oldest queued job, or nil
 }
 
-// Total is what something came to for one key: how often, and milliseconds or USD millionths.
+// Total is the total of a measure for one key: a count, and milliseconds or USD millionths.
 type Total struct {
 	Key      string
 	N, Total int64
 }
 
-// Hits is the share of nodes that the cache answered.
+// Hits returns the share of nodes that were cached.
 func (p *OverviewPage) Hits() string {
 	if p.Executed+p.Cached == 0 {
 		return "–"
@@ -52,19 +52,19 @@ func (p *OverviewPage) Hits() string {
 	return fmt.Sprintf("%d %%", 100*p.Cached/(p.Executed+p.Cached))
 }
 
-// RunningJob is a job that runs now, and its nodes that do.
+// RunningJob is a running job with its running nodes.
 type RunningJob struct {
 	Job   job.Job
 	Nodes []string
 }
 
-// On names the nodes that run.
+// On returns the names of the running nodes.
 func (r RunningJob) On() string {
 	slices.Sort(r.Nodes)
 	return strings.Join(r.Nodes, ", ")
 }
 
-// Chart is some series over the same times. A script draws it from its table.
+// Chart contains series over the same times. A script draws it from its table.
 type Chart struct {
 	Name, Title, Unit string
 	Times             []int64 // seconds
@@ -77,7 +77,7 @@ type Series struct {
 	Values []float64
 }
 
-// Data is what the script draws.
+// Data returns the data that the script draws.
 func (c Chart) Data() (string, error) {
 	data := [][]float64{make([]float64, len(c.Times))}
 	for i, t := range c.Times {
@@ -96,10 +96,10 @@ type Row struct {
 	Values []string
 }
 
-// maxRows is how many rows the table of a chart has: its newest times.
+// maxRows bounds the rows of a chart's table, the newest times.
 const maxRows = 60
 
-// Rows returns the newest times in which something happened, the newest first.
+// Rows returns the newest times with a value other than 0, newest first.
 func (c Chart) Rows() []Row {
 	var rows []Row
 	for i := len(c.Times) - 1; i >= 0 && len(rows) < maxRows; i-- {
@@ -119,8 +119,8 @@ func (c Chart) Rows() []Row {
 	return rows
 }
 
-// money writes USD millionths.
+// money formats USD millionths.
 func money(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }
 
-// millis writes a number of milliseconds.
+// millis formats a number of milliseconds.
 func millis(n int64) string { return inspect.Span(time.Duration(n) * time.Millisecond) }

@@ -13,11 +13,11 @@ import (
 // AssetsPage lists assets of an account.
 type AssetsPage struct {
 	Frame
-	Text, Tag string // that are looked for
-	Tags      []Chip // the most frequent
+	Text, Tag string // search text and tag
+	Tags      []Chip // the most frequent tags
 	Assets    []ListedAsset
 	Total     int64
-	AtLeast   bool // Total is where counting ended
+	AtLeast   bool // Total is a lower bound
 	Kept      account.Storage
 	Next      template.URL // query of the next page, "" = this is the last
 }
@@ -31,8 +31,8 @@ type ListedAsset struct {
 	Size           int64
 	Labels         []string
 	At             time.Time
-	Picture        bool // there is a small picture of it
-	Rejected       bool // by a scan
+	Picture        bool // it has a thumbnail
+	Rejected       bool // rejected by a scan
 }
 
 // AssetPage shows one asset.
@@ -40,9 +40,9 @@ type AssetPage struct {
 	Frame
 	Of        asset.Asset
 	Line      ListedAsset
-	Kind      string // image, video or audio; "" = it is not shown
-	Job       string // id of the job that made it, "" = none did
-	Input     string // what a node that loads files calls it, "" = none can
+	Kind      string // image, video or audio; "" = not displayed
+	Job       string // id of the job that made it, or ""
+	Input     string // name by which nodes load it, or ""
 	CanDelete bool
 }
 
@@ -75,7 +75,7 @@ type WebhookPage struct {
 	Deliveries []ShownDelivery
 	Next       template.URL // query of the next page, "" = this is the last
 	CanChange  bool
-	Notice     string // what an action came to
+	Notice     string // result of an action
 }
 
 // Template implements Page.
@@ -85,7 +85,7 @@ func (*WebhookPage) Template() string { return "webhook" }
 type SecretPage struct {
 	Frame
 	What, Secret    string
-	Back, BackWords string // path below the pages where to go next
+	Back, BackWords string // path below Base of the next page
 }
 
 // Template implements Page.
@@ -101,27 +101,27 @@ type KeysPage struct {
 // Template implements Page.
 func (*KeysPage) Template() string { return "keys" }
 
-// OwnKey is a key of the account of who looks.
+// OwnKey is a key of the visitor's account.
 type OwnKey struct {
 	account.Key
-	Used bool // this browser has signed in with it
+	Used bool // this browser signed in with the key
 }
 
-// UsagePage shows what an account used and what it may.
+// UsagePage shows the usage and the limits of an account.
 type UsagePage struct {
 	Frame
-	Days           int // that it looks back
+	Days           int // days that the page covers
 	Balance        credit.Balance
 	Kept           account.Storage
 	Calls, Charged int64
 	Lines          []UsedModel
-	Omitted        int // lines that are not shown
+	Omitted        int // rows that are not shown
 }
 
 // Template implements Page.
 func (*UsagePage) Template() string { return "usage" }
 
-// UsedModel is what calls of a model came to on a day.
+// UsedModel is the usage of a model on a day.
 type UsedModel struct {
 	Day              time.Time
 	Model            string

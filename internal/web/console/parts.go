@@ -26,13 +26,13 @@ var partNames = []Part{
 	{Name: "end", What: "recorded the end"},
 }
 
-// stretch is a time in which something ran.
+// stretch is a period in which something ran.
 type stretch struct {
 	from, to time.Time
 	name     string
 }
 
-// Parts says where all of a job's time went: each moment from the submission to the end has one name.
+// Parts divides a job's time: each moment from the submission to the end belongs to one part.
 func Parts(t inspect.Timeline) []Part {
 	sums := map[string]time.Duration{"slot": t.WaitedSlot.Duration(), "worker": t.WaitedStart.Duration()}
 	from := t.SubmittedAt.Add(t.WaitedSlot.Duration() + t.WaitedStart.Duration())
@@ -64,7 +64,7 @@ func Parts(t inspect.Timeline) []Part {
 	return parts
 }
 
-// gapName names a time in which nothing ran, before the stretch of index i, which begins at a time.
+// gapName names the period without activity before the stretch of index i, which begins at a time.
 func gapName(t inspect.Timeline, i int, at time.Time) string {
 	for _, s := range t.Servers {
 		if s.Began.Equal(at) {
@@ -77,8 +77,8 @@ func gapName(t inspect.Timeline, i int, at time.Time) string {
 	return "between"
 }
 
-// stretches returns the times in which nodes ran, servers were taken or nodes waited to call a partner's model, without
-// overlaps: the first of these counts.
+// stretches returns the periods in which nodes ran, servers were occupied, or nodes waited to call partner models,
+// without overlaps: of overlapping periods, the first in this order counts.
 func stretches(t inspect.Timeline, from time.Time) []stretch {
 	var nodes, servers, places []stretch
 	for _, n := range t.Nodes {
@@ -115,7 +115,7 @@ func cutTo(s stretch, from, to time.Time) stretch {
 	return s
 }
 
-// union joins stretches that touch.
+// union joins adjacent stretches.
 func union(all []stretch) []stretch {
 	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })
 	var out []stretch
@@ -131,7 +131,7 @@ func union(all []stretch) []stretch {
 	return out
 }
 
-// without returns what is left of a stretch outside of others, which are in order.
+// without returns the parts of a stretch outside of others, which are in order.
 func without(s stretch, others []stretch) []stretch {
 	var left []stretch
 	for _, o := range others {

@@ -8,16 +8,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/server"
 )
 
-// ServersPage shows operators the ComfyUI servers, what runs on each, and what waits for one.
+// ServersPage shows operators the ComfyUI servers, their running segments, and the segments that wait for one.
 type ServersPage struct {
 	Frame
 	Servers []ShownServer
 	Waiting []ShownWait
 	Counts  []StateCount
-	Add     *Act // nil = the visitor may not
+	Add     *Act // nil = the visitor may not add servers
 }
 
-// StateCount is how many servers are in a state.
+// StateCount is the number of servers in a state.
 type StateCount struct {
 	State server.State
 	Count int
@@ -30,17 +30,17 @@ type ShownServer struct {
 	Acts []Act
 }
 
-// Reason says why the server is in its state; "" needs none.
+// Reason returns why the server is in its state, or "".
 func (s ShownServer) Reason() string {
 	switch {
 	case s.Problem != "":
 		return s.Problem
 	case s.Drained:
-		return "An operator drained it: it ends what it runs and takes nothing new."
+		return "An operator drained the server: it finishes its running work and accepts no new work."
 	case s.Health == server.Unseen:
-		return "Nobody has looked at it yet."
+		return "The server was not probed yet."
 	case s.Foreign > 0:
-		return fmt.Sprintf("%d prompts of others are on it.", s.Foreign)
+		return fmt.Sprintf("The server has %d prompts of others.", s.Foreign)
 	}
 	return ""
 }
@@ -48,22 +48,22 @@ func (s ShownServer) Reason() string {
 // JobLink is a job with the page that shows it.
 type JobLink struct {
 	ID   job.PublicID
-	Page bool // whether who looks may see the page of the job
+	Page bool // the visitor may see the page of the job
 }
 
-// ShownLease is a part of a graph that runs on a server.
+// ShownLease is a segment that runs on a server.
 type ShownLease struct {
 	JobLink
 	server.Lease
 }
 
-// ShownWait is a part of a graph that waits for a server.
+// ShownWait is a segment that waits for a server.
 type ShownWait struct {
 	JobLink
 	server.Waiting
 }
 
-// Place is the place in the queue for servers; 1 = next.
+// Place returns the position in the queue for servers; 1 = next.
 func (w ShownWait) Place() int { return w.Ahead + 1 }
 
 // Template implements Page.
@@ -77,14 +77,14 @@ func used(d server.Device) int64 {
 	return min(1000, max(0, int64(1000*(float64(d.Total-d.Free)/float64(d.Total)))))
 }
 
-// memory writes the memory of a device for people.
+// memory formats the memory of a device for people.
 func memory(d server.Device) string {
 	return fmt.Sprintf("%s of %s used", gib(max(0, d.Total-d.Free)), gib(d.Total))
 }
 
 func gib(bytes int64) string { return fmt.Sprintf("%.1f GiB", float64(bytes)/(1<<30)) }
 
-// when writes a time that may be missing.
+// when formats a time that may be missing.
 func when(t *time.Time) string {
 	if t == nil {
 		return "never"

@@ -1,6 +1,6 @@
 // Package editor serves the files of a web editor that an operator has unpacked into a directory, such as the
-// published ComfyUI frontend. It promises that nothing outside that directory is served, whatever a name or a
-// link in it says. Nothing of an editor comes with this program.
+// published ComfyUI frontend. It promises that no file outside that directory is served, whatever names and links it
+// contains. The program does not include an editor.
 package editor
 
 import (
@@ -47,13 +47,13 @@ func Open(dir string, images ...string) (*Dir, error) {
 		}
 		return &Dir{root: root, images: images}, nil
 	}
-	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it holds %s or static/%[2]s", dir, Index)
+	return nil, fmt.Errorf("no editor in %s: unpack the package comfyui-frontend-package there, so that it contains %s or static/%[2]s", dir, Index)
 }
 
-// Close gives the directory back.
+// Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// ServeIndex answers with the index page, which a browser asks for anew each time.
+// ServeIndex answers with the index page, which a browser revalidates each time.
 func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 	f, err := d.open(Index)
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, r, Index, bytes.NewReader(page))
 }
 
-// maxIndex bounds the index page, which is held in memory.
+// maxIndex bounds the index page, which is kept in memory.
 const maxIndex = 4 << 20
 
 // guard keeps other sites from framing the editor, and scripts that are not its own from running in it: what
@@ -91,8 +91,8 @@ func (d *Dir) guard(h http.Header, page []byte) {
 // inlineScript matches an element with its attributes and its text.
 var inlineScript = regexp.MustCompile(`(?is)<script([^>]*)>(.*?)</script>`)
 
-// Serve answers with the file of a slash-separated name; one that is not there, the index page, and names that
-// begin with a dot are NotFound.
+// Serve answers with the file of a slash-separated name. An unknown file, the index page and names that begin with a
+// dot are NotFound.
 func (d *Dir) Serve(w http.ResponseWriter, r *http.Request, name string) error {
 	if !fs.ValidPath(name) || name == Index || strings.HasPrefix(name, ".") || strings.Contains(name, "/.") || strings.Contains(name, `\`) {
 		return notFound()
@@ -126,9 +126,10 @@ func answer(w http.ResponseWriter, r *http.Request, name string, content io.Read
 	return nil
 }
 
-// open returns a regular file. What is not there, leads out of the directory or is something else is NotFound.
+// open returns a regular file. An unknown file, a name that leads out of the directory and everything else are
+// NotFound.
 func (d *Dir) open(name string) (*os.File, error) {
-	info, err := d.root.Stat(name) // before it is opened: opening a pipe waits
+	info, err := d.root.Stat(name) // before it is opened, because opening a pipe blocks
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, notFound()
 	}
@@ -139,10 +140,10 @@ func (d *Dir) open(name string) (*os.File, error) {
 	return f, err
 }
 
-// hashed are names that change with the content.
+// hashed matches names that change with the content.
 var hashed = regexp.MustCompile(`^assets/[^/]+-[A-Za-z0-9_-]{8}\.(js|css|woff2?|ttf|eot)$`)
 
-// etag is made of the content: files of an unpacked archive may all have the same date.
+// etag returns a tag of the content, because files of an unpacked archive may all have the same date.
 func etag(f io.ReadSeeker) (string, error) {
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
@@ -154,7 +155,7 @@ func etag(f io.ReadSeeker) (string, error) {
 	return `"` + hex.EncodeToString(sum.Sum(nil)[:16]) + `"`, nil
 }
 
-// contentType does not ask the system, whose tables differ.
+// contentType returns the type of a name, independently of the system's tables.
 func contentType(name string) string {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".html":

@@ -28,15 +28,15 @@ import (
 const (
 	fetchTimeout = 5 * time.Second
 	maxKeys      = 1 << 20          // bytes of a JWKS
-	freshFor     = 10 * time.Minute // after which keys are fetched again
-	staleFor     = 24 * time.Hour   // that keys are used beyond, while the issuer is away
-	pause        = 10 * time.Second // between two fetches, whatever tokens ask for
+	freshFor     = 10 * time.Minute // age at which keys are fetched again
+	staleFor     = 24 * time.Hour   // further time for which keys are used while the issuer is down
+	pause        = 10 * time.Second // minimum time between two fetches
 	minRSA       = 2048             // bits
 	maxRedirects = 3
 )
 
-// keySet is the issuer's public keys, fetched when they are needed. A key that nobody knows makes it
-// look again, so a rotation is seen at once; the pause keeps invented key ids from becoming a flood.
+// keySet is the issuer's public keys, fetched when they are needed. An unknown key id causes a fetch, so that a
+// rotation takes effect at once; the pause prevents invented key ids from causing a flood of requests.
 type keySet struct {
 	url    string
 	client *http.Client
@@ -46,8 +46,8 @@ type keySet struct {
 
 	mu      sync.Mutex // guards all below
 	known   []publicKey
-	fetched time.Time // when known was read
-	tried   time.Time // when reading was last tried
+	fetched time.Time // time of the last successful fetch
+	tried   time.Time // time of the last attempt to fetch
 }
 
 // publicKey is one key of the issuer's, for one algorithm.
@@ -61,7 +61,7 @@ func newKeySet(o Options) *keySet {
 	return &keySet{url: o.JWKS, client: o.Client, log: o.Log, now: o.Now}
 }
 
-// checkAddress refuses a JWKS address that others could answer in place of the issuer.
+// checkAddress refuses a JWKS address for which others could answer in place of the issuer.
 func checkAddress(address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {
@@ -84,7 +84,7 @@ func boundedClient() *http.Client {
 		},
 		CheckRedirect: func(req *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || checkAddress(req.URL.String()) != nil {
-				return errors.New("the issuer's keys are not where they should be")
+				return errors.New("the address of the issuer's keys redirects too often, or to an address without https")
 			}
 			return nil
 		},
@@ -94,11 +94,11 @@ func boundedClient() *http.Client {
 // errNoKey reports a token whose key the issuer does not publish.
 var errNoKey = errors.New("the issuer publishes no such key")
 
-// find returns the key of that id for that algorithm. Without an id, the only key for the algorithm
-// is meant. It is Unavailable when the issuer cannot be asked and nothing usable is known.
+// find returns the key with an id for an algorithm; without an id, the only key for the algorithm. It is Unavailable
+// if the issuer does not answer and no usable key is cached.
 func (s *keySet) find(ctx context.Context, id, algorithm string) (any, error) {
 	key, state := s.look(id, algorithm)
-	if state.found && state.due { // the key is good for now; who presents it need not wait for the issuer
+	if state.found && state.due { // the key is still valid: the request need not wait for the issuer
 		s.begin(ctx)
 		return key, nil
 	}
@@ -124,8 +124,8 @@ func away(cause error) error {
 // keyState is the state of one key in the cached set.
 type keyState struct {
 	found bool
-	due   bool // it is time to ask the issuer
-	none  bool // no key at all is known
+	due   bool // the keys should be fetched again
+	none  bool // no keys are cached
 }
 
 // look returns a cached key and its state.
@@ -166,12 +166,12 @@ func (s *keySet) refresh(ctx context.Context) error {
 	}
 }
 
-// begin fetches the keys; those who ask at the same time share one fetch, which outlives each of them and
-// ends by itself after fetchTimeout. Who comes just behind a fetch gets no other.
+// begin fetches the keys. Concurrent callers share one fetch, which continues if a caller leaves and ends after
+// fetchTimeout. A call just after a fetch starts no other one.
 func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 	return s.flight.DoChan("", func() (any, error) {
 		if s.triedRecently() {
-			return nil, nil // what there is, is known
+			return nil, nil // the keys are up to date
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
 		defer cancel()
@@ -184,7 +184,7 @@ func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 			return nil, err
 		}
 		s.known, s.fetched = keys, s.tried
-		return nil, nil // the keys are kept here
+		return nil, nil // the keys are stored in s
 	})
 }
 
@@ -218,7 +218,7 @@ func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {
 	return parseKeys(raw)
 }
 
-// parseKeys returns the usable public keys of a JWKS; keys of other kinds and uses are passed over.
+// parseKeys returns the usable public keys of a JWKS. It ignores keys of other kinds and uses.
 func parseKeys(raw []byte) ([]publicKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
@@ -230,7 +230,7 @@ func parseKeys(raw []byte) ([]publicKey, error) {
 	for _, each := range set.Keys {
 		var k jose.JSONWebKey
 		if k.UnmarshalJSON(each) != nil || !k.Valid() || k.Use != "" && k.Use != "sig" {
-			continue // of a kind that is not ours to use
+			continue // a key of another kind
 		}
 		if algorithm, public := usable(k.Public().Key); algorithm != "" && (k.Algorithm == "" || k.Algorithm == algorithm) {
 			keys = append(keys, publicKey{k.KeyID, algorithm, public})
@@ -242,7 +242,7 @@ func parseKeys(raw []byte) ([]publicKey, error) {
 	return keys, nil
 }
 
-// usable returns the one algorithm that a public key is good for here, "" when there is none.
+// usable returns the algorithm for which a public key can be used, or "".
 func usable(key any) (string, any) {
 	switch k := key.(type) {
 	case *rsa.PublicKey:

@@ -1,6 +1,6 @@
-// Package webtoken checks JSON Web Tokens that an issuer of the operator's signs, and finds the account
-// that a token names. It takes four algorithms and decides by the algorithm alone where the key comes from,
-// so a token can never make a public key serve as a secret. It signs nothing and remembers no token.
+// Package webtoken checks JSON Web Tokens that an operator's issuer signs, and finds the account that a token names.
+// It accepts four algorithms. It promises that the algorithm alone determines the source of the key, so that a token
+// can never make a public key serve as a secret. It signs nothing and stores no tokens.
 package webtoken
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Algorithms that tokens may be signed with: the first by a shared secret, the others by keys of the JWKS.
+// Algorithms of accepted tokens: the first with a shared secret, the others with keys of the JWKS.
 const (
 	hs256 = "HS256"
 	rs256 = "RS256"
@@ -28,34 +28,34 @@ const (
 	eddsa = "EdDSA"
 )
 
-// minSecret is the least length of a shared secret in bytes: that of its digest (RFC 7518, section 3.2).
+// minSecret is the minimum length of a shared secret in bytes: the length of its digest (RFC 7518, section 3.2).
 const minSecret = 32
 
 // maxToken bounds a token in bytes.
 const maxToken = 16 << 10
 
-// maxSkew bounds what clocks may differ by: with more, the end of a token would mean little.
+// maxSkew bounds the allowed difference of clocks: a larger one would make the expiry of a token meaningless.
 const maxSkew = 5 * time.Minute
 
-// Options say which tokens are good.
+// Options define which tokens are valid.
 type Options struct {
-	Secret   string        // of HS256, at least 32 bytes; "" = HS256 is not taken
-	JWKS     string        // https address of the issuer's keys (http on loopback); "" = RS256, ES256 and EdDSA are not taken
+	Secret   string        // secret of HS256, at least 32 bytes; "" = HS256 is refused
+	JWKS     string        // https address of the issuer's keys (http on loopback); "" = RS256, ES256 and EdDSA are refused
 	Issuer   string        // iss must equal it; "" = any
 	Audience string        // aud must contain it; "" = any
-	Claim    string        // that names the account, with dots between nested members; default "sub"
-	Tier     string        // claim that says the account's tier; "" = tokens say none
+	Claim    string        // claim that names the account, with dots between nested members; default "sub"
+	Tier     string        // claim with the account's tier; "" = tokens have no tier
 	Scopes   string        // claim with the rights read and write, a list or words; "" = every token has both
-	Begins   bool          // nbf is required; it is optional in RFC 7519, section 4.1.5, and counts wherever it is given
-	Skew     time.Duration // that clocks may differ by, at most five minutes; default 30 seconds
-	Client   *http.Client  // of the JWKS; default one with bounds
+	Begins   bool          // nbf is required; otherwise it is optional (RFC 7519, section 4.1.5), but always checked if present
+	Skew     time.Duration // allowed difference of clocks, at most five minutes; default 30 seconds
+	Client   *http.Client  // client for the JWKS; default a client with bounds
 	Log      *slog.Logger
 	Now      func() time.Time // default time.Now
 }
 
-// Accounts finds accounts by what tokens call them.
+// Accounts finds the accounts that tokens name.
 type Accounts interface {
-	// AccountOf returns the account that a token names. Absent is NotFound, suspended is Denied.
+	// AccountOf returns the account that a token names. An unknown account is NotFound, a suspended one Denied.
 	AccountOf(ctx context.Context, n account.TokenClaims) (account.Account, error)
 }
 
@@ -67,13 +67,13 @@ type Verifier struct {
 	parser   *jwt.Parser
 }
 
-// Check reports what is wrong with the options.
+// Check returns an error if the options are not valid.
 func (o Options) Check() error {
 	switch {
 	case o.Secret == "" && o.JWKS == "":
-		return errors.New("tokens need a secret or a JWKS address to be checked with")
+		return errors.New("tokens cannot be checked without a secret or a JWKS address")
 	case o.Secret != "" && len(o.Secret) < minSecret:
-		return fmt.Errorf("the secret of tokens has at least %d bytes", minSecret)
+		return fmt.Errorf("the secret of tokens must have at least %d bytes", minSecret)
 	case o.Skew < 0 || o.Skew > maxSkew:
 		return fmt.Errorf("the clocks of tokens may differ by %s at most", maxSkew)
 	case o.JWKS != "":
@@ -82,7 +82,7 @@ func (o Options) Check() error {
 	return nil
 }
 
-// New returns a verifier of tokens whose accounts are found in accounts.
+// New returns a verifier of tokens that looks their accounts up in accounts.
 func New(opts Options, accounts Accounts) (*Verifier, error) {
 	if err := opts.Check(); err != nil {
 		return nil, err
@@ -133,8 +133,8 @@ func Shaped(credential string) bool {
 	return strings.Count(credential, ".") == 2 && !strings.HasPrefix(credential, ".") && !strings.ContainsAny(credential, " \t")
 }
 
-// Authenticate returns the identity of the account that a token names. A token that is not good is
-// Unauthenticated; when the issuer's keys cannot be had, it is Unavailable.
+// Authenticate returns the identity of the account that a token names. An invalid token is Unauthenticated. If the
+// issuer's keys cannot be fetched, the error is Unavailable.
 func (v *Verifier) Authenticate(ctx context.Context, token string) (account.Identity, error) {
 	if len(token) > maxToken || !Shaped(token) {
 		return account.Identity{}, unauthenticated(nil)
@@ -232,7 +232,7 @@ func (v *Verifier) key(ctx context.Context, t *jwt.Token) (any, error) {
 
 // member returns a claim by its path, or nil if there is none.
 func member(claims map[string]any, path string) any {
-	if value, ok := claims[path]; ok { // names of claims may be addresses, with dots in them
+	if value, ok := claims[path]; ok { // the name of a claim may be a URL with dots
 		return value
 	}
 	name, rest, nested := strings.Cut(path, ".")

@@ -1,5 +1,5 @@
-// Package blobtest is the conformance suite of blob.Store. Every implementation passes Run, also the one in memory, so that
-// tests may use it in place of the others.
+// Package blobtest is the conformance suite of blob.Store. Every implementation passes Run, including the one in
+// memory, so that tests may use it instead of the others.
 package blobtest
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Harness is a store under test. Damage flips a bit of a stored blob without the store's knowledge. Leftovers counts the
-// files of unfinished writers; nil = unknown. Huge is the size of the stream in the test of memory; 0 = the store keeps
-// blobs in memory.
+// Harness is a store under test. Damage flips a bit of a stored blob behind the store's back. Leftovers counts the
+// files of unfinished writers; nil = unknown. Huge is the size of the stream in the test of memory; 0 = the store
+// keeps blobs in memory.
 type Harness struct {
 	Store     blob.Store
 	Damage    func(t testing.TB, ref blob.Ref)
@@ -31,7 +31,7 @@ type Harness struct {
 	Grace     time.Duration // grace period in the race with a collector; 0 = 20 ms, longer where the backend's times are coarse
 }
 
-// Run exercises the whole contract on stores made by open.
+// Run checks the whole contract on stores that open returns.
 func Run(t *testing.T, open func(t testing.TB) Harness) {
 	t.Helper()
 	for name, check := range map[string]func(*testing.T, Harness){
@@ -245,8 +245,8 @@ func removeSparesTouched(t *testing.T, h Harness) {
 	require.Equal(t, fault.NotFound, fault.KindOf(h.Store.Touch(t.Context(), ref)))
 }
 
-// removeRacesCommit runs a collector against uploads of the same bytes: a blob that was committed less than a grace period
-// ago must always be there.
+// removeRacesCommit runs a collector against uploads of the same bytes: a blob that was committed within the grace
+// period must exist.
 func removeRacesCommit(t *testing.T, h Harness) {
 	raceGrace := h.Grace
 	raceGrace = cmp.Or(raceGrace, 20*time.Millisecond) // long compared with one put, short enough to end often
@@ -279,7 +279,7 @@ func removeRacesCommit(t *testing.T, h Harness) {
 	wg.Wait()
 }
 
-// raceTime is how long the race runs.
+// raceTime is the duration of the race.
 const raceTime = 300 * time.Millisecond
 
 func entries(t testing.TB, s blob.Store) map[blob.Ref]int64 {
@@ -303,7 +303,7 @@ func walk(t *testing.T, h Harness) {
 	require.ErrorIs(t, h.Store.Walk(t.Context(), func(blob.Entry) error { return stop }), stop)
 }
 
-// pattern is a reader of n bytes that takes no memory for them.
+// pattern is a reader of n bytes that does not keep them in memory.
 type pattern struct {
 	n, at int64
 	heap  *heap

@@ -10,9 +10,9 @@ import (
 	"github.com/minio/minio-go/v7/pkg/lifecycle"
 )
 
-// Harmful returns the rules of the bucket's lifecycle that would take away what the store relies on, each in words: the
+// Harmful returns, as texts, the rules of the bucket's lifecycle that would remove data of the store: only the
 // store's own collector decides when a blob is no longer needed. Rules for unfinished uploads, earlier versions and
-// damaged blobs do no harm.
+// damaged blobs are harmless.
 func (s *Store) Harmful(ctx context.Context) ([]string, error) {
 	rules, err := s.client.GetBucketLifecycle(ctx, s.opts.Bucket)
 	if minio.ToErrorResponse(err).Code == "NoSuchLifecycleConfiguration" {
@@ -30,11 +30,11 @@ func (s *Store) Harmful(ctx context.Context) ([]string, error) {
 	return harmful, nil
 }
 
-// harm says what a rule does to objects of the store, "" if nothing.
+// harm returns the effect of a rule on objects of the store, or "" if it has none.
 func (s *Store) harm(rule lifecycle.Rule) string {
 	filter := rule.RuleFilter
 	prefix := cmp.Or(rule.Prefix, filter.Prefix, filter.And.Prefix)
-	tagged := !filter.Tag.IsEmpty() || len(filter.And.Tags) > 0 // the store tags no object
+	tagged := !filter.Tag.IsEmpty() || len(filter.And.Tags) > 0 // objects of the store have no tags
 	if !strings.EqualFold(rule.Status, "Enabled") || tagged || !s.holds(prefix) {
 		return ""
 	}
@@ -42,13 +42,13 @@ func (s *Store) harm(rule lifecycle.Rule) string {
 	switch class := rule.Transition.StorageClass; {
 	case expires:
 		return fmt.Sprintf("expires objects below %q", prefix)
-	case class == "GLACIER" || class == "DEEP_ARCHIVE": // objects there cannot be read at once
+	case class == "GLACIER" || class == "DEEP_ARCHIVE": // objects of these classes cannot be read at once
 		return fmt.Sprintf("moves objects below %q to %s, where they cannot be read", prefix, class)
 	}
 	return ""
 }
 
-// holds reports whether blobs, or the marks of when they were used last, are below a prefix or around it.
+// holds reports whether a prefix covers blobs or the markers of their last use.
 func (s *Store) holds(prefix string) bool {
 	for _, own := range []string{s.opts.Prefix + folder, s.opts.Prefix + markers} {
 		if strings.HasPrefix(own, prefix) || strings.HasPrefix(prefix, own) {

@@ -218,7 +218,7 @@ func TestEveryWayToStoreAsksForEncryption(t *testing.T) { //nolint:paralleltest 
 func TestAnUnknownEncryptionIsRefused(t *testing.T) {
 	t.Parallel()
 	_, err := bucket.Open(t.Context(), bucket.Options{Endpoint: "127.0.0.1:1", Bucket: "b", Spool: t.TempDir(), Encrypt: "rot13"})
-	require.ErrorContains(t, err, `encryption "rot13" is none of sse-s3, sse-kms`)
+	require.ErrorContains(t, err, `encryption "rot13" is not one of sse-s3, sse-kms`)
 }
 
 // credentialsOf answers as the endpoints do from which containers and instances get the credentials of their role. Those of

@@ -13,19 +13,19 @@ import (
 
 // source reads an object at any offset. Sequential reads share one request.
 type source struct {
-	ctx  context.Context //nolint:containedctx // of the reader's opener: a reader is used within one request or activity
+	ctx  context.Context //nolint:containedctx // the context of Open: a reader is used within one request or activity
 	s    *Store
 	ref  blob.Ref
 	size int64
-	body io.ReadCloser // nil = none open
+	body io.ReadCloser // nil = no open answer
 	at   int64         // offset of body
 }
 
-// resumes bounds how often a read continues with a new request after an answer broke off.
+// resumes bounds how often a read continues with a new request after an answer ended early.
 const resumes = 3
 
-// ReadAt implements io.ReaderAt. An answer that ends before the object's end is a failure of the network, not the end of the
-// object, which would count as damage and take the object out of service.
+// ReadAt implements io.ReaderAt. An answer that ends before the object does is a network failure, not the end of the
+// object, which would count as damage and put the object into quarantine.
 func (r *source) ReadAt(p []byte, off int64) (n int, err error) {
 	if off >= r.size {
 		return 0, io.EOF
@@ -47,7 +47,7 @@ func (r *source) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// read reads at off from the open answer, or from a new one. An answer that has failed is not read again.
+// read reads at off from the open answer, or from a new one. It does not read from an answer that has failed.
 func (r *source) read(p []byte, off int64) (int, error) {
 	if r.body == nil || off != r.at {
 		if err := r.seek(off); err != nil {
@@ -57,15 +57,15 @@ func (r *source) read(p []byte, off int64) (int, error) {
 	n, err := io.ReadFull(r.body, p)
 	r.at += int64(n)
 	if err != nil {
-		_ = r.Close() // it is broken
+		_ = r.Close() // the answer is broken
 	}
 	return n, err
 }
 
-// brokeOff converts the error of a read: the end of an answer is not the end of the object.
+// brokeOff converts the error of a read, because the end of an answer is not the end of the object.
 func (r *source) brokeOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = errors.New("the answer broke off: " + err.Error()) // not wrapped: callers must not take it for io.EOF
+		err = errors.New("the answer broke off: " + err.Error()) // not wrapped, so that errors.Is does not find io.EOF
 	}
 	if fault.KindOf(err) != fault.Internal {
 		return err

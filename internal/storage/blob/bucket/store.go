@@ -1,6 +1,6 @@
-// Package bucket keeps blobs in a bucket of an S3-compatible service: <prefix>blobs/ab/cd/<hash>. Bytes are spooled to a
-// local file first, because their name is known only after the last byte. It promises that an object under blobs/ is
-// complete, since a bucket never shows a partial upload.
+// Package bucket stores blobs in a bucket of an S3-compatible service: <prefix>blobs/ab/cd/<hash>. Bytes are spooled
+// to a local file first, because their name is known only after the last byte. It promises that an object under
+// blobs/ is complete, because a bucket never shows a partial upload.
 package bucket
 
 import (
@@ -26,20 +26,20 @@ import (
 // Options locate a bucket. Endpoint, Bucket and Spool are required.
 type Options struct {
 	Endpoint  string // host[:port] of the service
-	Region    string // "" = asked of the service
+	Region    string // "" = read from the service
 	Bucket    string // must exist
 	Prefix    string // of every key, "" or ending in "/"
-	AccessKey string // "" = those that the AWS tools find on this machine
+	AccessKey string // "" = the credentials that the AWS tools find on this machine
 	SecretKey string
 	Insecure  bool         // plain HTTP
-	Encrypt   Encryption   // of what is stored, by the service; "" = as the bucket is set up
+	Encrypt   Encryption   // encryption by the service; "" = the bucket's default
 	KMSKey    string       // id of the key of SSEKMS; "" = the service's own
 	Spool     string       // local folder for unfinished uploads
 	Locks     Locks        // nil = locks of this process, if no other process writes to the bucket
-	Log       *slog.Logger // where damaged blobs are reported; nil = slog.Default()
+	Log       *slog.Logger // log for damaged blobs; nil = slog.Default()
 }
 
-// Encryption is how the service encrypts what it stores.
+// Encryption is how the service encrypts stored objects.
 type Encryption string
 
 // The encryptions by the service.
@@ -48,7 +48,7 @@ const (
 	SSEKMS Encryption = "sse-kms" // with a key of the key management service
 )
 
-// serverSide returns what each request that stores an object says of encryption; nil says nothing.
+// serverSide returns the encryption parameters of each request that stores an object; nil = no parameters.
 func (o Options) serverSide() (encrypt.ServerSide, error) {
 	switch o.Encrypt {
 	case SSES3:
@@ -58,23 +58,23 @@ func (o Options) serverSide() (encrypt.ServerSide, error) {
 	case "":
 		return nil, nil
 	}
-	return nil, fmt.Errorf("encryption %q is none of %s, %s", o.Encrypt, SSES3, SSEKMS)
+	return nil, fmt.Errorf("encryption %q is not one of %s, %s", o.Encrypt, SSES3, SSEKMS)
 }
 
-// Locks excludes Remove from running together with Commit and Touch of the same blob, over all processes that use the
-// bucket. The context of fn ends before the lock can be lost.
+// Locks prevents Remove from running concurrently with Commit and Touch of the same blob, across all processes that
+// use the bucket. The context of fn ends before the lock can be lost.
 type Locks interface {
-	// Shared runs fn together with other shared holders of the blob's lock.
+	// Shared runs fn concurrently with other shared holders of the blob's lock.
 	Shared(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
 	// Exclusive runs fn alone.
 	Exclusive(ctx context.Context, ref blob.Ref, fn func(context.Context) error) error
 }
 
-// Store keeps blobs in one bucket. It implements blob.Store and blob.Presigner.
+// Store stores blobs in one bucket. It implements blob.Store and blob.Presigner.
 type Store struct {
 	client *minio.Client
 	opts   Options
-	sse    encrypt.ServerSide // nil = as the bucket is set up
+	sse    encrypt.ServerSide // nil = the bucket's default
 	locks  Locks
 }
 
@@ -130,8 +130,8 @@ func (s *Store) key(ref blob.Ref) string {
 	return s.opts.Prefix + folder + hex[:2] + "/" + hex[2:4] + "/" + hex
 }
 
-// marker is the key of an empty object whose age is the time of the blob's last touch, because the modification time of the
-// blob itself cannot be changed.
+// marker returns the key of an empty object whose age is the time since the blob's last touch, because the
+// modification time of the blob itself cannot be changed.
 func (s *Store) marker(ref blob.Ref) string { return s.opts.Prefix + markers + ref.Hex() }
 
 // Stat implements blob.Store.
@@ -154,12 +154,12 @@ func (s *Store) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
 	return blob.NewReader(ref, &source{ctx: ctx, s: s, ref: ref, size: size}, size, false, verdict), nil
 }
 
-// quarantine moves a damaged object aside, so that the next upload of the bytes restores the blob. It reads the object once
-// more first, because the damage may have happened on the way.
+// quarantine moves a damaged object aside, so that the next upload of the bytes restores the blob. It reads the
+// object once more first, because the damage may have happened during the transfer.
 func (s *Store) quarantine(ctx context.Context, ref blob.Ref) {
 	ctx = context.WithoutCancel(ctx)
 	if damaged, err := s.damaged(ctx, ref); err != nil || !damaged {
-		s.opts.Log.Error("blob read with a wrong hash once, and stays in service", "blob", ref.String(), "error", err)
+		s.opts.Log.Error("blob read with a wrong hash once; it stays in service", "blob", ref.String(), "error", err)
 		return
 	}
 	to := s.opts.Prefix + "damaged/" + ref.Hex()
@@ -181,7 +181,7 @@ func (s *Store) damaged(ctx context.Context, ref blob.Ref) (bool, error) {
 		return false, err
 	}
 	src := &source{ctx: ctx, s: s, ref: ref, size: size}
-	defer src.Close() // reading is over
+	defer src.Close() // an error after reading has no effect
 	h := blob.NewHash()
 	if _, err := io.Copy(h, io.NewSectionReader(src, 0, size)); err != nil {
 		return false, err
@@ -206,13 +206,13 @@ func (s *Store) Remove(ctx context.Context, ref blob.Ref, cutoff time.Time) (boo
 	err := s.locks.Exclusive(ctx, ref, func(ctx context.Context) error {
 		stored, touched, err := s.times(ctx, ref)
 		if fault.Is(err, fault.NotFound) {
-			gone = true // nothing is deleted: an upload may be about to store the name
+			gone = true // delete nothing: an upload may be about to store the object
 			return nil
 		}
 		if err != nil || !stored.Before(cutoff) || !touched.Before(cutoff) {
 			return err
 		}
-		for _, key := range []string{s.key(ref), s.marker(ref)} { // removing what is absent is no error
+		for _, key := range []string{s.key(ref), s.marker(ref)} { // removing an absent object succeeds
 			if err := s.client.RemoveObject(ctx, s.opts.Bucket, key, minio.RemoveObjectOptions{}); err != nil {
 				return classify(ref, "remove", err)
 			}
@@ -247,7 +247,7 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 		}
 		ref, err := blob.ParseRef("blake3:" + object.Key[strings.LastIndexByte(object.Key, '/')+1:])
 		if err != nil {
-			continue // not ours
+			continue // not an object of the store
 		}
 		if err := fn(blob.Entry{Ref: ref, Size: object.Size, Touched: object.LastModified}); err != nil {
 			return err
@@ -256,7 +256,7 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 	return ctx.Err()
 }
 
-// maxPresign bounds the life of a link to the bucket, since it cannot be revoked.
+// maxPresign bounds the lifetime of a link to the bucket, because a link cannot be revoked.
 const maxPresign = 15 * time.Minute
 
 // Presign implements blob.Presigner.
@@ -278,7 +278,7 @@ func (s *Store) Origin(ctx context.Context) (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
-// classify turns an error of the service into a fault; nil stays nil.
+// classify converts an error of the service to a fault; nil stays nil.
 func classify(ref blob.Ref, verb string, err error) error {
 	if err == nil {
 		return nil

@@ -58,7 +58,7 @@ func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
 	if err == nil {
 		err = w.s.Touch(ctx, b.Ref)
 	}
-	if fault.Is(err, fault.NotFound) { // collected in between
+	if fault.Is(err, fault.NotFound) { // the object was collected meanwhile
 		return false, nil
 	}
 	return err == nil, err
@@ -67,8 +67,8 @@ func (w *writer) adopt(ctx context.Context, b blob.Stored) (bool, error) {
 // uploadAttempts bounds how often an upload is repeated because a collector removed its object.
 const uploadAttempts = 3
 
-// upload stores the object. A collector that has looked at an older object of the same name may still remove the new one, so
-// its presence is checked under the lock.
+// upload stores the object. A collector that has examined an older object of the same name may still remove the new
+// one, so upload checks under the lock that the object exists.
 func (w *writer) upload(ctx context.Context, b blob.Stored) error {
 	for attempt := 1; ; attempt++ {
 		_, err := w.s.client.PutObject(ctx, w.s.opts.Bucket, w.s.key(b.Ref), io.NewSectionReader(w.File(), 0, b.Size), b.Size,

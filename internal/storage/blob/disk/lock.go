@@ -14,14 +14,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Modes of a shard lock: Commit and Touch share it, Remove has it alone.
+// Modes of a shard lock: Commit and Touch share it, Remove holds it exclusively.
 const (
 	shared    = unix.LOCK_SH
 	exclusive = unix.LOCK_EX
 )
 
-// locked runs fn with the open shard folder of the blob, locked in the mode against all processes. An absent folder is
-// NotFound; makeShard makes it.
+// locked runs fn with the open shard folder of the blob, locked in the mode against all processes. An absent folder
+// is NotFound; makeShard creates it.
 func (s *Store) locked(ref blob.Ref, mode int, fn func(dir *os.File) error) error {
 	dir, err := os.Open(s.shard(ref))
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Store) makeFolders() error {
 	return syncDirs(s.blobs())
 }
 
-// makeShard creates the blob's shard folder, unless it is there.
+// makeShard creates the blob's shard folder, unless it exists.
 func (s *Store) makeShard(ref blob.Ref) error {
 	err := os.Mkdir(s.shard(ref), 0o700)
 	if errors.Is(err, fs.ErrExist) {
@@ -62,8 +62,8 @@ func (s *Store) makeShard(ref blob.Ref) error {
 	return classify(ref, "create the folder of", err)
 }
 
-// settleShard puts the name of the blob's shard folder on stable storage, once in each process, because the process that made
-// the folder may have died before. It is the last step of a commit: the syncs before it have written the journal, so it takes
+// settleShard syncs the name of the blob's shard folder, once in each process, because the process that created the
+// folder may have died before. It is the last step of a commit: earlier syncs have written the journal, so it takes
 // hardly any time. Folders are never removed.
 func (s *Store) settleShard(ref blob.Ref) error {
 	word, bit := &s.settled[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
@@ -95,7 +95,7 @@ func syncDir(path string) error {
 	return dir.Sync()
 }
 
-// classify turns a file system error into a fault; nil stays nil.
+// classify converts a file system error to a fault; nil stays nil.
 func classify(ref blob.Ref, verb string, err error) error {
 	switch {
 	case err == nil:
@@ -116,8 +116,8 @@ func full(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
 
-// away reports whether err means that the device or the mount fails temporarily, or that the process has no file descriptors
-// left.
+// away reports whether err means that the device or the mount fails temporarily, or that the process has no free file
+// descriptors.
 func away(err error) bool {
 	for _, errno := range []error{unix.EIO, unix.EROFS, unix.ESTALE, unix.ENOTCONN, unix.ETIMEDOUT, unix.ENODEV, unix.EMFILE, unix.ENFILE} {
 		if errors.Is(err, errno) {

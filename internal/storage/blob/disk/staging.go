@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// staging is this process's folder of unfinished blobs. Its lock file is locked while the process lives, so that other
-// processes can tell abandoned folders.
+// staging is this process's folder of unfinished blobs. Its lock file is locked while the process lives, so that
+// other processes can recognise abandoned folders.
 type staging struct {
 	dir  string
 	lock *os.File
@@ -33,14 +33,14 @@ func openStaging(root string) (*staging, error) {
 			return st, err
 		}
 	}
-	return nil, fmt.Errorf("claim the staging folder: others cleared it %d times", maxClaims)
+	return nil, fmt.Errorf("claim the staging folder: other processes cleared it %d times", maxClaims)
 }
 
 // maxClaims bounds how often a claim is repeated. A claim is lost only if another process, starting in the same instant,
 // clears the folder between the creation of the lock file and its lock.
 const maxClaims = 20
 
-// claim makes a folder under a hidden name and renames it after locking it.
+// claim creates a folder under a hidden name and renames it after locking it.
 func claim(root string) (*staging, error) {
 	id := uuid.NewString()
 	made := filepath.Join(root, "."+id)
@@ -85,7 +85,7 @@ func clearOne(dir string) error {
 	}
 	defer lock.Close()
 	if err := flock(lock, unix.LOCK_EX|unix.LOCK_NB); errors.Is(err, unix.EWOULDBLOCK) {
-		return nil // its process lives
+		return nil // the process is alive
 	} else if err != nil {
 		return err
 	}

@@ -1,6 +1,6 @@
-// Package disk keeps blobs as files: root/blobs/ab/cd/<hash>. A blob is written to a staging file and linked to its name when
-// it is complete. The package promises that a file under blobs/ has all its bytes, whatever process is killed at whatever
-// moment. Several processes of one machine may share a root.
+// Package disk stores blobs as files: root/blobs/ab/cd/<hash>. A blob is written to a staging file and linked to its
+// name when it is complete. It promises that a file under blobs/ has all its bytes, even if processes are killed.
+// Several processes of one machine may share a root.
 package disk
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Options tune a Store. The zero value is sound.
+// Options tune a Store. The zero value is safe.
 type Options struct {
-	Log *slog.Logger // where damaged blobs are reported; nil = slog.Default()
-	// Trust is the time for which a file that passed a check is served without another check, unless its size or
-	// modification time changes. 0 = 10 minutes; negative = every read is checked.
+	Log *slog.Logger // log for damaged blobs; nil = slog.Default()
+	// Trust is how long a file that passed a check is served without another check, unless its size or modification
+	// time changes. 0 = 10 minutes; negative = every read is checked.
 	Trust time.Duration
 }
 
-// Store keeps blobs below one directory. It implements blob.Store.
+// Store stores blobs below one directory. It implements blob.Store.
 type Store struct {
 	root    string
 	staging *staging
 	log     *slog.Logger
 	trust   *trust
-	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name is known to be on stable storage
+	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name was synced
 }
 
 var _ blob.Store = (*Store)(nil)
@@ -180,7 +180,7 @@ func (s *Store) Walk(ctx context.Context, fn func(blob.Entry) error) error {
 		}
 		ref, unknown := blob.ParseRef("blake3:" + d.Name())
 		if unknown != nil {
-			return nil //nolint:nilerr // not ours: an operator's stray file is left alone
+			return nil //nolint:nilerr // not a file of the store: an operator's file is skipped
 		}
 		info, err := d.Info()
 		if errors.Is(err, fs.ErrNotExist) {

@@ -6,5 +6,5 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// datasync puts the bytes and the size on stable storage; times may lag.
+// datasync syncs the bytes and the size of a file; its times may lag behind.
 func datasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }

@@ -4,5 +4,5 @@ package disk
 
 import "os"
 
-// datasync puts the file on stable storage.
+// datasync syncs a file.
 func datasync(f *os.File) error { return f.Sync() }

@@ -9,8 +9,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// trust remembers for a while which files passed a check, so that a popular blob is not hashed again for every range of
-// every reader.
+// trust remembers for a while which files passed a check, so that a popular blob is not hashed again for every range
+// and reader.
 type trust struct {
 	ttl time.Duration
 
@@ -39,7 +39,7 @@ func (t *trust) add(ref blob.Ref, info fs.FileInfo) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.files) >= maxTrusted {
-		for old := range t.files { // an arbitrary one: checking a file again is cheap
+		for old := range t.files { // any entry: checking a file again is cheap
 			delete(t.files, old)
 			break
 		}

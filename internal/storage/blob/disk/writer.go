@@ -48,8 +48,8 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 	return stored, err
 }
 
-// publish links the staged bytes to their name, unless the store has them already. In both cases bytes and name are on stable
-// storage afterwards. It reports whether the bytes were stored.
+// publish links the staged bytes to their name, unless the store has them already. In both cases it syncs bytes and
+// name. It reports whether the bytes were stored.
 func (w *writer) publish(ref blob.Ref, dir *os.File) (bool, error) {
 	path := w.s.path(ref)
 	held, err := w.adopt(path)
@@ -66,8 +66,8 @@ func (w *writer) publish(ref blob.Ref, dir *os.File) (bool, error) {
 	return created, classify(ref, "commit", err)
 }
 
-// name links the staged file to path. If another writer of the same bytes was faster, its file is adopted; a file of the
-// wrong size is replaced atomically.
+// name links the staged file to path. If another writer of the same bytes was faster, it adopts that file; it
+// replaces a file of the wrong size atomically.
 func (w *writer) name(path string) (bool, error) {
 	err := os.Link(w.File().Name(), path)
 	if !errors.Is(err, fs.ErrExist) {

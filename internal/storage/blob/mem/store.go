@@ -1,5 +1,5 @@
-// Package mem keeps blobs in memory, for tests. It keeps every promise of blob.Store, except that blobs do not survive the
-// process.
+// Package mem stores blobs in memory, for tests. It keeps every promise of blob.Store, except that blobs are lost
+// with the process.
 package mem
 
 import (

@@ -14,13 +14,13 @@ import (
 	"golang.org/x/net/html"
 )
 
-// The two forms in which an index lists the files of a project. Mirrors may have the older one only.
+// The two forms in which an index lists the files of a project. Mirrors may only have the older form.
 const (
 	jsonList = "application/vnd.pypi.simple.v1+json"
 	accepted = jsonList + ", text/html;q=0.5"
 )
 
-// find asks the index for the address of the release's wheel.
+// find returns the address of the release's wheel from the index.
 func (f Fetcher) find(ctx context.Context) (string, error) {
 	page, err := url.JoinPath(cmp.Or(f.Index, Index), project, "/")
 	if err != nil {
@@ -28,7 +28,7 @@ func (f Fetcher) find(ctx context.Context) (string, error) {
 	}
 	body, header, err := f.get(ctx, page, accepted)
 	if err != nil {
-		return "", fmt.Errorf("ask the package index: %w", err)
+		return "", fmt.Errorf("read the package index: %w", err)
 	}
 	defer body.Close()
 	list, err := io.ReadAll(io.LimitReader(body, maxPage))
@@ -46,7 +46,8 @@ func (f Fetcher) find(ctx context.Context) (string, error) {
 	return resolve(page, link)
 }
 
-// resolve returns the address that a link of a page leads to. The fragment of older lists is a hash, which is not needed.
+// resolve returns the address of a link on a page. The fragment of a link in older lists is a hash, which is not
+// needed.
 func resolve(page, link string) (string, error) {
 	base, err := url.Parse(page)
 	if err != nil {
@@ -60,7 +61,7 @@ func resolve(page, link string) (string, error) {
 	return at.String(), nil
 }
 
-// filesOf returns the links of a list by the names of the files.
+// filesOf returns the links of a list by file name.
 func filesOf(list []byte, contentType string) (map[string]string, error) {
 	kind, _, err := mime.ParseMediaType(contentType)
 	if err != nil {
@@ -85,7 +86,7 @@ func filesOf(list []byte, contentType string) (map[string]string, error) {
 	return links, nil
 }
 
-// anchors reads a list in HTML, whose links have the names of the files as their texts.
+// anchors parses a list in HTML, in which the text of a link is the file name.
 func anchors(list []byte) (map[string]string, error) {
 	page, err := html.Parse(bytes.NewReader(list))
 	if err != nil {

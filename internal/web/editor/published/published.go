@@ -1,7 +1,7 @@
-// Package published fetches the ComfyUI editor as its makers publish it: one pinned version of the Python package
-// comfyui-frontend-package, from an index such as PyPI. It promises that a directory it returns holds exactly the
-// files whose archive has the pinned hash: an index or a mirror need not be trusted, and an interrupted fetch leaves
-// no half of an editor. It leaves to package editor what is served of the files.
+// Package published fetches the ComfyUI editor from its publisher: one pinned version of the Python package
+// comfyui-frontend-package, from an index such as PyPI. It promises that a returned directory contains exactly the
+// files of the archive with the pinned hash, so that an index or a mirror need not be trusted, and that an
+// interrupted fetch leaves no partial editor. Package editor serves the files.
 package published
 
 import (
@@ -36,18 +36,18 @@ const (
 	maxPage    = 32 << 20  // bytes of the index page of the project; it is 1 MB
 	maxArchive = 128 << 20 // bytes of the wheel; it is 29 MB
 	within     = 5 * time.Minute
-	connecting = 10 * time.Second // a machine without network must not hold the start longer
+	connecting = 10 * time.Second // bounds the delay of a start without network
 )
 
 // Wheel is the name of the release's archive.
 func (r Release) Wheel() string { return "comfyui_frontend_package-" + r.Version + "-py3-none-any.whl" }
 
-// ByHand says how a person fetches the release where the program cannot.
+// ByHand returns how to fetch the release by hand if the program cannot.
 func (r Release) ByHand() string {
 	return fmt.Sprintf("by hand: pip download --no-deps %s==%s; unzip -q %s -d editor; then --editor editor (MILLRACE_EDITOR)", project, r.Version, r.Wheel())
 }
 
-// Fetcher keeps releases in directories below Dir. It is for one call at a time; several processes may share Dir.
+// Fetcher stores releases in directories below Dir. It runs one call at a time; several processes may share Dir.
 type Fetcher struct {
 	Dir     string
 	Index   string // address of a simple index; "" = Index
@@ -55,10 +55,10 @@ type Fetcher struct {
 	Client  *http.Client // nil = one with the proxy and the certificates of the environment
 }
 
-// Path is where the release lies once it was fetched.
+// Path is the directory of the fetched release.
 func (f Fetcher) Path() string { return filepath.Join(f.Dir, project+"-"+f.Release.Version) }
 
-// Fetch returns the directory of the release. It asks the index only if the release is not there yet.
+// Fetch returns the directory of the release. It reads the index only if the release was not fetched before.
 func (f Fetcher) Fetch(ctx context.Context) (string, error) {
 	if f.have() {
 		return f.Path(), nil
@@ -72,7 +72,7 @@ func (f Fetcher) Fetch(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("make a file for the editor's archive: %w", err)
 	}
-	defer os.Remove(archive.Name()) //nolint:errcheck // a file that stays is small beside what was asked for, and is not used
+	defer os.Remove(archive.Name()) //nolint:errcheck // a remaining file is not used
 	defer archive.Close()
 	if err := f.download(ctx, archive); err != nil {
 		return "", err
@@ -80,8 +80,8 @@ func (f Fetcher) Fetch(ctx context.Context) (string, error) {
 	return f.Path(), f.install(archive)
 }
 
-// FetchOrNone returns what Fetch does, and "" with a message in the log where that fails. A service starts without an
-// editor then: programs depend on its API, and whether a package index answers must not decide about accepted jobs.
+// FetchOrNone returns the result of Fetch, or "" with a log message if that fails. The service then starts without an
+// editor: programs depend on its API, and a package index that is down must not stop accepted jobs.
 func (f Fetcher) FetchOrNone(ctx context.Context, log *slog.Logger) string {
 	log.Info("looking for the editor", slog.String("version", f.Release.Version), slog.String("path", f.Path()))
 	dir, err := f.Fetch(ctx)
@@ -93,13 +93,13 @@ func (f Fetcher) FetchOrNone(ctx context.Context, log *slog.Logger) string {
 	return dir
 }
 
-// have reports whether the release lies where it belongs, with its index page.
+// have reports whether the directory of the release exists, with its index page.
 func (f Fetcher) have() bool {
 	info, err := os.Stat(filepath.Join(f.Path(), static, "index.html"))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// download writes the archive, whose hash is the pinned one.
+// download writes the archive and checks that it has the pinned hash.
 func (f Fetcher) download(ctx context.Context, to io.Writer) error {
 	address, err := f.find(ctx)
 	if err != nil {
@@ -119,23 +119,23 @@ func (f Fetcher) download(ctx context.Context, to io.Writer) error {
 		return fmt.Errorf("%s has more than %d bytes", address, maxArchive)
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != f.Release.SHA256 {
-		return fmt.Errorf("%s has the SHA-256 %s, and %s is wanted: nothing of it was unpacked", address, got, f.Release.SHA256)
+		return fmt.Errorf("%s has the SHA-256 %s instead of %s: it was not unpacked", address, got, f.Release.SHA256)
 	}
 	return nil
 }
 
-// install unpacks the archive beside its place, and moves the whole there in one step.
+// install unpacks the archive next to its final path, and moves the directory there in one step.
 func (f Fetcher) install(archive *os.File) error {
 	dir, err := os.MkdirTemp(f.Dir, ".unpack-*")
 	if err != nil {
 		return fmt.Errorf("make a directory to unpack the editor in: %w", err)
 	}
-	defer os.RemoveAll(dir) //nolint:errcheck // gone after the move; what stays after a failure is not used
+	defer os.RemoveAll(dir) //nolint:errcheck // absent after the move; a remaining directory is not used
 	if err := unpack(archive, dir, bounds{files: maxFiles, bytes: maxUnpacked}); err != nil {
 		return fmt.Errorf("unpack %s: %w", f.Release.Wheel(), err)
 	}
 	err = os.Rename(dir, f.Path())
-	if err != nil && f.have() { // another process was quicker
+	if err != nil && f.have() { // another process was faster
 		return nil
 	}
 	return err
@@ -152,7 +152,7 @@ func (f Fetcher) client() *http.Client {
 	}}
 }
 
-// get opens an answer of status 200 and returns its media type.
+// get opens an answer of status 200 and returns its headers.
 func (f Fetcher) get(ctx context.Context, address, accept string) (io.ReadCloser, http.Header, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {

@@ -138,7 +138,7 @@ func TestNothingIsKeptOfAnArchiveWithAnotherHash(t *testing.T) {
 	r.SHA256 = strings.Repeat("0", 64)
 	f := fetcher(t, s, r)
 	_, err := f.Fetch(t.Context())
-	require.ErrorContains(t, err, release(archive).SHA256+", and "+r.SHA256+" is wanted: nothing of it was unpacked")
+	require.ErrorContains(t, err, release(archive).SHA256+" instead of "+r.SHA256+": it was not unpacked")
 	require.Empty(t, files(t, f.Dir))
 }
 
@@ -163,7 +163,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	for says, archive := range map[string][]byte{
 		`"../evil" leads out`: with("../evil"), `"/etc/evil" leads out`: with("/etc/evil"), `"` + static + `../../../evil" leads out`: with(static + "../../../evil"),
 		`leads out of the archive`: with(static + `..\evil`), "neither a file nor a folder": link,
-		"there is no editor in it": wheel(t, map[string]string{static + "other.html": "x"}), "not a valid zip file": []byte("no archive"),
+		"the archive contains no editor": wheel(t, map[string]string{static + "other.html": "x"}), "not a valid zip file": []byte("no archive"),
 	} {
 		f := fetcher(t, index(t, jsonList, archive), release(archive))
 		_, err := f.Fetch(t.Context())

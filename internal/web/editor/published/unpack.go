@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// static is the folder of the wheel with the files that browsers load. The rest of the wheel is for Python.
+// static is the folder of the wheel with the files for browsers. The rest of the wheel is for Python.
 const static = "comfyui_frontend_package/static"
 
 const (
@@ -19,14 +19,14 @@ const (
 	maxUnpacked = 512 << 20 // bytes; version 1.58.1 has 124 MB
 )
 
-// bounds of what an archive may become.
+// bounds bound the unpacked archive.
 type bounds struct {
 	files int
 	bytes int64
 }
 
-// unpack writes the files below static into dir. It refuses an archive with a name that leads elsewhere, with
-// anything but files and folders, or beyond the bounds.
+// unpack writes the files below static into dir. It refuses an archive with a name that leads out of it, with entries
+// other than files and folders, or beyond the bounds.
 func unpack(archive *os.File, dir string, limit bounds) error {
 	info, err := archive.Stat()
 	if err != nil {
@@ -59,12 +59,12 @@ func unpack(archive *os.File, dir string, limit bounds) error {
 		left -= n
 	}
 	if _, err := root.Stat(static + "/index.html"); err != nil {
-		return fmt.Errorf("there is no editor in it: %w", err)
+		return fmt.Errorf("the archive contains no editor: %w", err)
 	}
 	return nil
 }
 
-// check refuses entries that an honest wheel does not have.
+// check refuses entries that no regular wheel has.
 func check(file *zip.File) error {
 	if name := strings.TrimSuffix(file.Name, "/"); !fs.ValidPath(name) || strings.Contains(name, `\`) {
 		return fmt.Errorf("%q leads out of the archive", file.Name)
@@ -75,7 +75,7 @@ func check(file *zip.File) error {
 	return nil
 }
 
-// write unpacks one file of at most left bytes, whatever its header says, and returns its size.
+// write unpacks one file of at most left bytes, regardless of the size in its header, and returns its size.
 func write(root *os.Root, file *zip.File, left int64) (int64, error) {
 	if err := root.MkdirAll(path.Dir(file.Name), 0o750); err != nil {
 		return 0, err
@@ -91,7 +91,7 @@ func write(root *os.Root, file *zip.File, left int64) (int64, error) {
 	}
 	n, err := io.Copy(to, io.LimitReader(from, left+1))
 	if err == nil && n > left {
-		err = errors.New("the archive unpacks to more than is allowed")
+		err = errors.New("the unpacked archive exceeds its bound")
 	}
 	return n, errors.Join(err, to.Close())
 }
