@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -87,6 +88,7 @@ type Instance struct {
 	graphs   *graph.Handover // nil unless this process both accepts and runs jobs
 	servers  *placement.Pool
 
+	statements atomic.Int64            // statements that the pool has sent
 	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }
@@ -115,7 +117,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Direct: in.cfg.DirectURL}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Statements: &in.statements, Direct: in.cfg.DirectURL}); err != nil {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)

@@ -14,6 +14,9 @@ import (
 func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *metrics.Metrics {
 	m := metrics.New()
 	m.Read(&metrics.Database{Pool: in.pool, Storage: in.storage}, in.log)
+	m.Counter("millrace_database_statements_total", "Statements that this process has sent to the database.", func() float64 {
+		return float64(in.statements.Load())
+	})
 	m.Gauge("millrace_watching_accounts", "Accounts with an open WebSocket or event stream on this process.", func() float64 {
 		return float64(len(in.hub.Accounts()))
 	})

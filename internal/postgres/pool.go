@@ -8,6 +8,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -24,6 +25,7 @@ type PoolOptions struct {
 	ConnectTimeout  time.Duration // default 5 s
 	Silence         time.Duration // bound of the server's silence during a statement; 0 = no bound, for statements of operators
 	Name            string        // application_name, default "millrace"
+	Statements      *atomic.Int64 // counts the statements that are sent; nil = nobody does
 	Direct          string        // connection string of the database itself if dsn leads through a transaction pooler, otherwise ""
 }
 
@@ -58,6 +60,9 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
 	setDefaults(cfg.ConnConfig, serverKeepsAlive)
 	setDefaults(cfg.ConnConfig, opts.session())
+	if opts.Statements != nil {
+		cfg.ConnConfig.Tracer = statementCounter{opts.Statements}
+	}
 	if opts.Direct != "" {
 		if err := usePooler(cfg, dsn, opts); err != nil {
 			return nil, err
@@ -73,6 +78,35 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	}
 	return pool, nil
 }
+
+// statementCounter counts statements.
+type statementCounter struct{ sent *atomic.Int64 }
+
+var (
+	_ pgx.QueryTracer = statementCounter{}
+	_ pgx.BatchTracer = statementCounter{}
+)
+
+// TraceQueryStart implements pgx.QueryTracer.
+func (c statementCounter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	c.sent.Add(1)
+	return ctx
+}
+
+// TraceQueryEnd implements pgx.QueryTracer.
+func (statementCounter) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TraceBatchStart implements pgx.BatchTracer.
+func (c statementCounter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	c.sent.Add(int64(data.Batch.Len()))
+	return ctx
+}
+
+// TraceBatchQuery implements pgx.BatchTracer.
+func (statementCounter) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements pgx.BatchTracer.
+func (statementCounter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // session are the run-time parameters that the statements of a pool rely on.
 func (o PoolOptions) session() map[string]string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
 // Depth holds the numbers of waiting and running jobs of an account.
@@ -30,8 +31,9 @@ type Snapshot struct {
 	Outbox int64            // waiting intents
 	Bytes  int64            // of the files of all accounts; equal files count each time
 	Blobs  int64            // of the stored blobs; equal files count once
-	Kept   []Kept           // of the accounts that keep the most; "other" = of all others together
-	Full   int64            // accounts that have reached their storage limit
+	Work   operatestore.Work
+	Kept   []Kept // of the accounts that keep the most; "other" = of all others together
+	Full   int64  // accounts that have reached their storage limit
 
 	Webhooks Webhooks
 	Servers  []*server.Server // ComfyUI servers, with the segments that run there
@@ -99,6 +101,9 @@ var (
 	descWorkers = prometheus.NewDesc("millrace_workers", "Worker processes, by their heartbeats.", nil, nil)
 	descIdle    = prometheus.NewDesc("millrace_jobs_waiting_for_worker", "Jobs with a slot that no worker has started.", nil, nil)
 	descWait    = prometheus.NewDesc("millrace_worker_wait_seconds", "How long the oldest of these jobs has waited; scale workers by this value.", nil, nil)
+	descCommits = prometheus.NewDesc("millrace_database_transactions_total", "Transactions in the database.", nil, nil)
+	descLog     = prometheus.NewDesc("millrace_database_log_bytes_total", "Bytes of the write-ahead log of the whole PostgreSQL.", nil, nil)
+	descSyncs   = prometheus.NewDesc("millrace_database_log_syncs_total", "Syncs of the write-ahead log of the whole PostgreSQL.", nil, nil)
 	descUp      = prometheus.NewDesc("millrace_database_up", "1 if the database could be read for these metrics.", nil, nil)
 )
 
@@ -109,7 +114,7 @@ func (m *Metrics) Read(source Source, log *slog.Logger) {
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descUp, descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
+	for _, d := range []*prometheus.Desc{descQueued, descRunning, descOldest, descHead, descLag, descHalted, descOutbox, descBytes, descBlobs, descPending, descDead, descEnded, descWaiting, descKept, descMayKeep, descFull, descCommits, descLog, descSyncs, descUp, descWorkers, descIdle, descWait, descServerState, descServerQueue, descServerMemory, descServerSegments, descServerWaiting} {
 		ch <- d
 	}
 }
@@ -126,6 +131,12 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 		return
 	}
 	gauge(descUp, 1)
+	count := func(d *prometheus.Desc, n int64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n))
+	}
+	count(descCommits, st.Work.Transactions)
+	count(descLog, st.Work.LogBytes)
+	count(descSyncs, st.Work.LogSyncs)
 	for _, d := range c.bounded(st.Depths, time.Now()) {
 		gauge(descQueued, float64(d.Queued), d.Account, d.Tier)
 		gauge(descRunning, float64(d.Running), d.Account, d.Tier)

@@ -36,6 +36,9 @@ func (d *Database) Snapshot(ctx context.Context) (Snapshot, error) {
 		return Snapshot{}, err
 	}
 	st := Snapshot{Head: totals.Head, Outbox: totals.Intents, Bytes: totals.Bytes, Blobs: totals.Blobs}
+	if st.Work, err = store.Work(ctx); err != nil {
+		return st, err
+	}
 	queues, err := store.Queues(ctx, maxQueues)
 	if err != nil {
 		return st, err

@@ -109,6 +109,11 @@ func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
+// Counter adds a count that is read at each scrape and never falls.
+func (m *Metrics) Counter(name, help string, read func() float64) {
+	m.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+}
+
 // Counters adds counters, one for each value of a label. read returns them at each scrape. The values of the label
 // must be few and fixed.
 func (m *Metrics) Counters(name, help, label string, read func() map[string]int64) {

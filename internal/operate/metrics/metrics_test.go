@@ -18,6 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate/metrics"
+	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
 
 func scrape(t *testing.T, m *metrics.Metrics) string {
@@ -61,11 +62,12 @@ func TestDurationsCostsAndCacheHitsComeFromTheFacts(t *testing.T) {
 // source has more accounts than can have series of their own.
 type source struct {
 	err  error
+	work operatestore.Work
 	turn *int // selects the 1,000 accounts that have jobs; nil: always the same accounts
 }
 
 func (s source) Snapshot(context.Context) (metrics.Snapshot, error) {
-	st := metrics.Snapshot{Head: 7, Bytes: 9, Blobs: 8, Lags: map[string]int64{"jobs_v1": 3}}
+	st := metrics.Snapshot{Head: 7, Bytes: 9, Blobs: 8, Work: s.work, Lags: map[string]int64{"jobs_v1": 3}}
 	first := 0
 	if s.turn != nil {
 		first = 1000 * *s.turn
@@ -122,6 +124,16 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 		}
 	}
 	require.Contains(t, m.Names(), "millrace_provider_cost_usd_total")
+}
+
+func TestTheWorkOfTheDatabaseIsServed(t *testing.T) {
+	t.Parallel()
+	m := metrics.New()
+	m.Read(source{work: operatestore.Work{Transactions: 11, LogBytes: 22, LogSyncs: 33}}, slog.New(slog.DiscardHandler))
+	body := scrape(t, m)
+	for _, line := range []string{"millrace_database_transactions_total 11", "millrace_database_log_bytes_total 22", "millrace_database_log_syncs_total 33"} {
+		require.Contains(t, body, line)
+	}
 }
 
 func TestDatabaseUpGaugeIsZeroWithoutDatabase(t *testing.T) {

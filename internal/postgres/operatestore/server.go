@@ -40,6 +40,32 @@ func (s *Store) Server(ctx context.Context) (Server, error) {
 	return found, postgres.Classify(err, "read the state of the server")
 }
 
+// Work is what a PostgreSQL has done since its statistics were reset.
+type Work struct {
+	Transactions int64 // in this database, rolled back or committed
+	LogBytes     int64 // written to the write-ahead log, for all databases
+	LogSyncs     int64 // of the write-ahead log, for all databases
+}
+
+// ioStatistics is the first version in which syncs of the log are counted with all others.
+const ioStatistics = 180000
+
+// Work returns the work of the PostgreSQL that answers.
+func (s *Store) Work(ctx context.Context) (Work, error) {
+	found, err := s.Server(ctx)
+	if err != nil {
+		return Work{}, err
+	}
+	syncs := `select wal_sync from pg_stat_wal`
+	if found.Number >= ioStatistics {
+		syncs = `select coalesce(sum(fsyncs), 0)::bigint from pg_stat_io where object = 'wal'`
+	}
+	var done Work
+	err = s.pool.QueryRow(ctx, `select (select xact_commit + xact_rollback from pg_stat_database where datname = current_database()),
+		(select wal_bytes::bigint from pg_stat_wal), (`+syncs+`)`).Scan(&done.Transactions, &done.LogBytes, &done.LogSyncs)
+	return done, postgres.Classify(err, "read the statistics of the database")
+}
+
 // ReadOnly reports whether the database refuses changes: it is a standby, or its operator has made it read-only.
 func (s *Store) ReadOnly(ctx context.Context) (readOnly bool, err error) {
 	err = s.pool.QueryRow(ctx, `select current_setting('transaction_read_only')::bool`).Scan(&readOnly)
