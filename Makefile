@@ -110,7 +110,7 @@ test/race: postgres bin/millrace-temporal ## the tests under the race detector
 
 # Where goroutines meet, and quick enough for every change.
 RACE_CORE := ./activities/... ./workflows ./internal/eventlog ./internal/engine/graph ./internal/domain/job ./internal/domain/outbox \
-	./internal/engine/raster ./internal/stream/... ./projections/fanout
+	./internal/engine/raster ./internal/stream/... ./internal/postgres/committer ./api/limit ./projections/fanout
 
 .PHONY: test/core
 test/core: ## the concurrent core under the race detector
