@@ -1,7 +1,7 @@
-// Package compare_test runs random graphs on Millrace and on a real ComfyUI server and compares what a client sees: the
-// answer to the submission, the end, the outputs and every value of every picture. It needs a server of the reference
-// version, whose address MILLRACE_TEST_COMFYUI gives; without one it is skipped. GRAPHS and SEED say how many graphs and
-// which.
+// Package compare_test runs random graphs on Millrace and on a real ComfyUI server and compares the results for a
+// client: the answer to the submission, the outcome, the outputs and every value of every picture. It needs a server
+// of the reference version at the address in MILLRACE_TEST_COMFYUI; without one, it is skipped. GRAPHS and SEED
+// select the number of graphs and the seed.
 package compare_test
 
 import (
@@ -30,7 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long one graph may take.
+// patience bounds the time for one graph.
 const patience = 2 * time.Minute
 
 // leastEqual is the share of graphs, in percent, that must be equal in every key and every value.
@@ -48,11 +48,11 @@ func (t *tally) note(want, got string) {
 	t.count[fmt.Sprintf("%.150q there, %.150q here", want, got)]++
 }
 
-// exceptions are the errors of nodes whose texts differ, which is reported and does not count.
+// exceptions are the errors of nodes whose texts differ; such differences are reported and do not count.
 var exceptions = &tally{count: map[string]int{}}
 
-// rounding counts the pictures that differ by 1 of 255, which is a library's rounding and does not count, by the classes
-// that they come through.
+// rounding counts the pictures that differ by 1 of 255, by the classes that made them. Such differences come from
+// rounding in a library and do not count.
 var rounding = &tally{count: map[string]int{}}
 
 // noteRounding names the classes whose pictures, shown by a node, differ by 1 of 255.
@@ -66,7 +66,7 @@ func noteRounding(g graph, shown []string) {
 	}
 }
 
-// upstream is the node whose picture or mask a node shows, the node itself if it shows its own.
+// upstream returns the node whose picture or mask a node shows, or the node itself if it shows its own.
 func upstream(g graph, id string) string {
 	for _, name := range []string{"images", "mask"} {
 		if link, ok := g[id].Inputs[name].([]any); ok && len(link) == 2 {
@@ -159,7 +159,7 @@ func report(t *testing.T, byClass map[string][2]int) {
 	}
 }
 
-// prepare returns the classes that both have, after it has given both the same files.
+// prepare returns the classes that both systems have, after uploading the same files to both.
 func prepare(t *testing.T, both ...*runtime) ([]class, []string) {
 	t.Helper()
 	var infos []map[string]json.RawMessage

@@ -21,7 +21,7 @@ type graphNode struct {
 	Inputs map[string]any `json:"inputs"`
 }
 
-// class is a class as the reference describes it.
+// class is a class as the reference defines it.
 type class struct {
 	name     string
 	inputs   []input
@@ -36,19 +36,20 @@ type input struct {
 	options  []any
 	opts     map[string]any
 	below    map[string][]input // by choice: the inputs of a choice of inputs
-	grown    *input             // what a growing input consists of
-	prefix   string             // of the names of a growing input
-	most     int                // how many a growing input has at most
+	grown    *input             // an element of an autogrow input
+	prefix   string             // prefix of the names of an autogrow input
+	most     int                // maximum number of elements of an autogrow input
 }
 
-// skipped are parts of the names of shared classes that need what a test machine has not, or whose files are not compared
-// as pictures.
+// skipped are parts of the names of shared classes that need parts which a test machine lacks, or whose files cannot
+// be compared as pictures.
 var skipped = []string{"Audio", "Video", "Webcam", "Save", "Load", "Latent", "Model"}
 
-// shown are classes that are used to show values; they are no steps of a graph.
+// shown are classes that show values; they are not steps of a graph.
 var shown = []string{"PreviewImage", "PreviewAny"}
 
-// readClasses reads the classes of an object_info that can be compared: those in both, with inputs of simple types.
+// readClasses reads the classes of an object_info that can be compared: classes of both systems, with inputs of
+// simple types.
 func readClasses(info map[string]json.RawMessage, shared func(string) bool) ([]class, error) {
 	var out []class
 	for _, name := range sortedKeys(info) {
@@ -94,7 +95,7 @@ func readClass(name string, raw json.RawMessage) (class, bool, error) {
 	return c, usable, nil
 }
 
-// readInputs reads the inputs of known kinds; all is false where there are others.
+// readInputs reads the inputs of known kinds; all is false if there are other inputs.
 func readInputs(specs map[string][]json.RawMessage, required bool) (inputs []input, all bool) {
 	all = true
 	for _, key := range sortedKeys(specs) {
@@ -132,7 +133,7 @@ func (in *input) readChoices(raw json.RawMessage) bool {
 	return true
 }
 
-// readGrowing reads what a growing input consists of.
+// readGrowing reads the elements of an autogrow input.
 func (in *input) readGrowing(raw json.RawMessage) bool {
 	var opts struct {
 		Template struct {
@@ -154,7 +155,7 @@ func (in *input) readGrowing(raw json.RawMessage) bool {
 	return true
 }
 
-// linkedKinds are the types of values that only other nodes give.
+// linkedKinds are the types of values that only other nodes make.
 var linkedKinds = []string{"IMAGE", "MASK", "*", "COMFY_MATCHTYPE_V3", "IMAGE,MASK", "HISTOGRAM"}
 
 var simple = []string{"IMAGE", "MASK", "IMAGE,MASK", "HISTOGRAM", "IMAGECOMPARE", "BOUNDING_BOX", "STRING", "INT", "FLOAT", "BOOLEAN", "COMBO", "COLOR", "*", "COMFY_MATCHTYPE_V3"}
@@ -209,7 +210,7 @@ func (g *generator) add(class string, inputs map[string]any, outputs ...string) 
 	return id
 }
 
-// make returns a graph of sources, of some classes in a row, and of nodes that show what came out.
+// make returns a graph of sources, of some classes in a row, and of nodes that show the results.
 func (g *generator) make() graph {
 	g.g, g.made = graph{}, nil
 	g.source()
@@ -246,7 +247,7 @@ func (g *generator) source() {
 	}
 }
 
-// fill gives a class its inputs. It fails where nothing of a needed type was made.
+// fill gives a class its inputs. It fails if no node makes a value of a required type.
 func (g *generator) fill(c class) (map[string]any, bool) {
 	inputs := map[string]any{}
 	for _, in := range c.inputs {
@@ -260,7 +261,7 @@ func (g *generator) fill(c class) (map[string]any, bool) {
 	return inputs, true
 }
 
-// give sets the values of an input, or of those that it stands for.
+// give sets the values of an input, or of the inputs for which it stands.
 func (g *generator) give(inputs map[string]any, in input) bool {
 	if in.grown != nil {
 		given := false
@@ -340,7 +341,7 @@ func (g *generator) bounds(in input, least, most float64) (low, high float64) {
 	return low, max(low, high)
 }
 
-// show adds the node that puts a value out.
+// show adds the node that shows or saves a value.
 func (g *generator) show(m made) {
 	switch m.kind {
 	case "IMAGE":
@@ -353,7 +354,7 @@ func (g *generator) show(m made) {
 	}
 }
 
-// spoil breaks the graph in one place.
+// spoil breaks the graph at one position.
 func (g *generator) spoil() {
 	ids := sortedKeys(g.g)
 	n := g.g[ids[g.r.IntN(len(ids))]]

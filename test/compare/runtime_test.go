@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"image"
-	_ "image/png" // what previews and saved pictures are
+	_ "image/png" // the format of previews and saved pictures
 	"io"
 	"math"
 	"mime/multipart"
@@ -19,15 +19,16 @@ import (
 	"time"
 )
 
-// runtime is one of the two that are compared: Millrace, or a ComfyUI server. Both are asked by ComfyUI's own routes.
+// runtime is one of the two compared systems: Millrace, or a ComfyUI server. Both are used through ComfyUI's own
+// routes.
 type runtime struct {
 	base string
 	http http.Client
 }
 
-// outcome is what a client sees of one graph.
+// outcome is the result of one graph for a client.
 type outcome struct {
-	Status     int                 // of the submission
+	Status     int                 // status of the submission
 	Refused    string              // type of the error of a refused graph
 	NodeErrors map[string][]string // by node: type, message and details of each
 	Ended      string              // "success", "error"
@@ -195,7 +196,7 @@ func (r *runtime) read(ctx context.Context, entry historyEntry, o *outcome) erro
 	return nil
 }
 
-// words says what a node shows under a key; pictures are fetched.
+// words describes the outputs of a node under a key; pictures are downloaded.
 func (r *runtime) words(ctx context.Context, key string, raw json.RawMessage, o *outcome) ([]string, error) {
 	if !bytes.HasPrefix(raw, []byte("[")) {
 		return []string{string(raw)}, nil
@@ -255,7 +256,7 @@ func (r *runtime) view(ctx context.Context, q url.Values) (picture, error) {
 	return p, nil
 }
 
-// differences lists what two outcomes do not share, and the nodes whose pictures differ by 1 of 255.
+// differences returns the differences between two outcomes, and the nodes whose pictures differ by 1 of 255.
 func differences(want, got *outcome) (diffs, rounded []string) {
 	differ := func(what string, want, got any) {
 		w, g := text(want), text(got)
@@ -329,8 +330,8 @@ func closeTensors(a, b string) bool {
 	return true
 }
 
-// common returns the outputs whose nodes the other has, too. When a node fails, which outputs were made before depends on
-// the order in which the reference takes the outputs of a graph, which is that of a set and another one every time.
+// common returns the outputs whose nodes the other outcome has, too. When a node fails, the outputs that were made
+// before depend on the order in which the reference runs the outputs of a graph, which is the random order of a set.
 func common(outputs, other map[string]map[string][]string) map[string]map[string][]string {
 	both := map[string]map[string][]string{}
 	for id := range outputs {

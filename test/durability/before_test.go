@@ -17,8 +17,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What a service of the release before migration 0041 left when it was killed: two accounts, each with jobs that ended, run
-// and wait, an upload, a call and a webhook.
+// Data of a service of the release before migration 0041 that was killed: two accounts, each with jobs that ended,
+// run and wait, an upload, a call and a webhook.
 var (
 	//go:embed testdata/before/database.sql
 	databaseBefore string
@@ -26,10 +26,10 @@ var (
 	serviceBefore []byte
 )
 
-// before is what a client and the data directory of that service had.
+// before is the content of that service's data directory, and its clients' data.
 type before struct {
 	Made     string            // when, in UTC
-	Secret   string            // of its deployment, which is no more
+	Secret   string            // secret of its deployment
 	Keys     map[string]string // by account
 	Jobs     map[string]earlierJob
 	Uploads  map[string]earlierUpload
@@ -54,7 +54,8 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 	c := serveOn(t, stack, dir)
 	c.env = append(c.env, "MILLRACE_AUTH=keys")
 
-	// What runs can be replayed before the database is migrated. The workflows of these jobs are forgotten.
+	// Running jobs can be replayed before the database is migrated. Temporal no longer has the workflows of these
+	// jobs.
 	run := was.Jobs["done-acme-0"].ID
 	for _, selected := range [][]string{{"--since", "48h"}, {"--status", "succeeded"}, {run}} {
 		shown, err := c.try(append([]string{"jobs", "replay", "--json"}, selected...)...)
@@ -89,8 +90,8 @@ func TestDataOfTheReleaseBeforeIsServed(t *testing.T) {
 	require.NotContains(t, c.command("views", "rebuild", "--check"), "differs")
 }
 
-// restore puts the rows into a database and the files into a data directory. Times move on by whole days, so that
-// nothing has expired meanwhile.
+// restore writes the rows into a database and the files into a data directory. It shifts times by whole days, so that
+// nothing has expired.
 func (b before) restore(t *testing.T, dsn, dir string) {
 	t.Helper()
 	made, err := time.Parse(time.DateTime, b.Made)
@@ -110,7 +111,7 @@ func (b before) restore(t *testing.T, dsn, dir string) {
 
 var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d`)
 
-// later moves every time in a text.
+// later shifts every time in a text.
 func later(text string, by time.Duration) string {
 	return timestamp.ReplaceAllStringFunc(text, func(was string) string {
 		layout := time.DateTime
@@ -119,13 +120,13 @@ func later(text string, by time.Duration) string {
 		}
 		at, err := time.Parse(layout, was)
 		if err != nil {
-			return was // digits that are no time
+			return was // digits that are not a time
 		}
 		return at.Add(by).Format(layout)
 	})
 }
 
-// answer holds what the test reads of a job or an asset.
+// answer holds the members of a job or an asset that the test reads.
 type answer struct {
 	Status  string
 	URL     string

@@ -14,8 +14,8 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// Two accounts choose the same id for a job each. Their workers are killed while both run: each account's job is finished
-// by others, under that id, with its own output.
+// Two accounts choose the same job id. Their workers are killed while both jobs run. Other workers finish each
+// account's job under that id, with its own output.
 func TestJobsOfTheSameChosenIDOutliveTheirWorkers(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -23,7 +23,7 @@ func TestJobsOfTheSameChosenIDOutliveTheirWorkers(t *testing.T) {
 	c.env = append(c.env, "MILLRACE_AUTH=keys")
 	c.startRoles()
 	id := uuid.NewString()
-	owners := map[string]string{} // by key, the prefix of what the account's job saves
+	owners := map[string]string{} // by key: the prefix of the files of the account's job
 	for _, name := range []string{"one", "other"} {
 		c.command("accounts", "create", name, "--tier", "pro")
 		key := served.LastLine(c.command("keys", "create", "--account", name))
@@ -66,11 +66,11 @@ func TestJobsOfTheSameChosenIDOutliveTheirWorkers(t *testing.T) {
 		require.Len(t, job.Outputs, 1)
 		require.Equal(t, prefix+"_00001_.png", job.Outputs[0].Name)
 	}
-	c.command("views", "rebuild", "--check") // which fails where a view is not the fold of the log
+	c.command("views", "rebuild", "--check") // fails if a view differs from the fold of the log
 	c.checkLanes()
 }
 
-// asAccount is call with the key of an account.
+// asAccount sends a request with the key of an account.
 func (s *service) asAccount(key, method, path, body string) (int, string) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	require.NoError(s.t, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Both workers are killed while a node that another one expanded to runs. The run goes on with what the
-// expansion stored, and nothing is reported twice.
+// Both workers are killed while a node of an expansion runs. The run continues with the stored values of the
+// expansion, and nothing is reported twice.
 func TestWorkersMayBeKilledInsideAnExpansion(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// asked asks for an export and returns its task.
+// asked requests an export and returns its task.
 func (s *service) asked(request string) string {
 	s.t.Helper()
 	status, body := s.call("POST", "/api/assets/export", request)
@@ -27,7 +27,7 @@ func (s *service) asked(request string) string {
 	return task.ID
 }
 
-// packed waits for the end of an export, which must be well, and returns the name of the archive.
+// packed waits for the end of an export, which must succeed, and returns the name of the archive.
 func (s *service) packed(task string) string {
 	s.t.Helper()
 	var at struct {
@@ -50,7 +50,7 @@ func (s *service) packed(task string) string {
 	return at.Result.Name
 }
 
-// noise uploads so many bytes that cannot be compressed and returns the asset.
+// noise uploads the given number of incompressible bytes and returns the asset.
 func (s *service) noise(name string, size int) (id string, data []byte) {
 	s.t.Helper()
 	data = make([]byte, size)
@@ -74,7 +74,7 @@ func (s *service) noise(name string, size int) (id string, data []byte) {
 	return a.ID, data
 }
 
-// An export that was accepted is packed, wherever its workers are killed, and comes to one archive.
+// An accepted export is completed, wherever its workers are killed, and makes one archive.
 func TestAnExportOutlivesItsWorkers(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -87,7 +87,7 @@ func TestAnExportOutlivesItsWorkers(t *testing.T) {
 	}
 	for round := range 3 {
 		task := c.asked(`{"asset_ids":[` + strings.Join(ids, ",") + `],"naming_strategy":"preserve"}`)
-		if round > 0 { // else it may not even have begun
+		if round > 0 { // before that, the export may not have begun
 			c.until("a worker has begun", func() bool {
 				_, body := c.call("GET", "/api/tasks/"+task, "")
 				return !strings.Contains(body, `"status":"created"`)

@@ -47,11 +47,11 @@ func TestAnyProcessMayBeKilled(t *testing.T) {
 	c.checkViews()
 	c.checkLanes()
 	spent := float64(len(all)) / 4
-	require.Contains(t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the events
+	require.Contains(t, c.command("accounts", "ledger", "local"), // fails if the balance differs from that of the events
 		fmt.Sprintf("%.2f USD available (%.2f credits), 0.00 reserved, %.2f spent, 1000.00 granted", 1000-spent, (1000-spent)*211, spent))
 }
 
-// checkLanes expects that no slot and no counter was left behind.
+// checkLanes requires that no slot and no counter is left over.
 func (c *cluster) checkLanes() {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
@@ -63,13 +63,13 @@ func (c *cluster) checkLanes() {
 	require.Equal(c.t, [4]int{}, [4]int{slots, queued, running, secrets})
 }
 
-// X-18: what is submitted while the engine is away is accepted, and runs when it returns.
+// X-18: jobs that are submitted while Temporal is down are accepted, and run when it is back.
 func TestSubmissionsAreAcceptedWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	c.await([]string{c.submit(cheap("before"))}, "completed")
 	jobs := map[string]string{}
-	c.killTemporal() // it needs a second to come back
+	c.killTemporal() // it needs a second to restart
 	for i := range 5 {
 		prefix := "away-" + string(rune('a'+i))
 		jobs[prefix] = c.submit(cheap(prefix))
@@ -78,7 +78,7 @@ func TestSubmissionsAreAcceptedWithoutTemporal(t *testing.T) {
 	c.checkOutputs(jobs)
 }
 
-// X-17: the whole of local mode is killed, and started again on the same data.
+// X-17: all of local mode is killed, and started again on the same data.
 func TestTheWholeOfLocalModeMayBeKilled(t *testing.T) {
 	t.Parallel()
 	dir, addr := dataDir(t), freeAddress(t)
@@ -127,7 +127,7 @@ func (s *service) uploadOnce(key string) int {
 	return resp.StatusCode
 }
 
-// postgresRuns reports whether a private server still holds the directory.
+// postgresRuns reports whether a private PostgreSQL still uses the directory.
 func postgresRuns(dir string) bool {
 	for _, pattern := range []string{"postgres/postmaster.pid", "postgres/*/postmaster.pid"} {
 		files, err := filepath.Glob(filepath.Join(dir, pattern))

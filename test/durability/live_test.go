@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// watched is a graph whose second node takes a while; each colour is another one, that no cache has.
+// watched is a graph whose second node takes a while. Its colour differs in each test, so that no cache has it.
 func watched(colour int) string {
 	return fmt.Sprintf(`{"prompt":{
 		"1":{"class_type":"EmptyImage","inputs":{"width":1500,"height":1500,"batch_size":2,"color":%d}},
@@ -19,8 +19,8 @@ func watched(colour int) string {
 		"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"watched"}}}}`, colour)
 }
 
-// What a worker process says about a node while it runs reaches the watchers of the API process, in the
-// order of the events around it; the workflow behind the job can be looked at beside its events.
+// Live frames of a worker process reach the watching clients of the API process, in order with the events. The steps
+// of the job's workflow can be listed together with its events.
 func TestFramesCrossProcesses(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -29,7 +29,7 @@ func TestFramesCrossProcesses(t *testing.T) {
 	defer conn.Close()
 	var id string
 	tries := 0
-	c.until("progress of a node in another process is reported", func() bool { // processes find each other within seconds
+	c.until("progress of a node in another process is reported", func() bool { // processes connect within seconds
 		tries++
 		id = c.submit(watched(tries))
 		return c.progress(conn, id) > 0
@@ -64,7 +64,7 @@ func (c *cluster) progress(conn *websocket.Conn, id string) (got int) {
 			Data struct {
 				ID         string `json:"prompt_id"`
 				Node       string
-				Value, Max any // numbers in progress, other things in other messages
+				Value, Max any // numbers in progress messages, other types in other messages
 			}
 		}
 		require.NoError(c.t, json.Unmarshal(raw, &frame))

@@ -13,14 +13,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// In a rolling upgrade, processes of the older version meet events that only the newer one knows: in jobs that wait,
-// that were given a slot, and that run. They pass over them, also when a worker dies and another one folds the streams.
+// In a rolling upgrade, processes of the older version read events that only the newer version defines: in jobs that
+// wait, that have a slot, and that run. They ignore these events, even if a worker dies and another one folds the
+// streams.
 func TestEventsOfANewerVersionStopNoJob(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
 	prefix, id := c.caught("runs")
 	jobs := map[string]string{prefix: id}
-	for i := range 8 { // two more than there are slots
+	for i := range 8 { // two more jobs than slots
 		prefix := fmt.Sprintf("waits-%d", i)
 		jobs[prefix] = c.submit(cheap(prefix))
 	}
@@ -37,7 +38,7 @@ func TestEventsOfANewerVersionStopNoJob(t *testing.T) {
 	c.checkViews()
 }
 
-// appendUnknown writes an event to the streams of jobs whose type the program does not know.
+// appendUnknown appends an event of an unknown type to the streams of jobs.
 func (c *cluster) appendUnknown(ids []string) {
 	c.t.Helper()
 	type newer struct{ Reason string }

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// charges is how often the provider would have charged for each request.
+// charges counts the charges of each request.
 type charges struct {
 	t    *testing.T
 	base string
@@ -23,7 +23,7 @@ type charges struct {
 
 func (c charges) total() int { return c.count("/charges") }
 
-// stopped is how many generations the provider was asked to stop in time.
+// stopped counts the generations that the provider was asked to stop in time.
 func (c charges) stopped() int { return c.count("/cancels") }
 
 func (c charges) count(path string) (sum int) {
@@ -39,7 +39,7 @@ func (c charges) count(path string) (sum int) {
 	return sum
 }
 
-// startPartners starts the roles against a simulated provider, with more of the environment.
+// startPartners starts the roles against a simulated provider, with further environment variables.
 func startPartners(t *testing.T, env ...string) (*cluster, charges) {
 	t.Helper()
 	provider := sim.New(sim.Options{Delay: 50 * time.Millisecond})
@@ -59,8 +59,8 @@ func paintedBy(prompt string) string {
 		"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"painted"}}}}`, prompt)
 }
 
-// X-21: a worker that dies while its node waits for a model leaves a generation that the next one collects;
-// a repeated graph is answered from the cache.
+// X-21: a worker that dies while its node waits for a model leaves a generation, which the next worker collects. A
+// repeated graph is answered from the cache.
 func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	t.Parallel()
 	c, charged := startPartners(t)
@@ -82,7 +82,7 @@ func TestAPartnerNodeIsPaidForOnce(t *testing.T) {
 	c.checkLanes()
 }
 
-// Where an account may make one call at a time, the second node waits: its time says how long, apart from the call's.
+// If an account may make one call at a time, the second node waits. Its timeline shows the wait apart from the call.
 func TestWaitingForAPlaceIsShownApartFromCalling(t *testing.T) {
 	t.Parallel()
 	c, _ := startPartners(t, "MILLRACE_ROUTER_LOCAL_CONCURRENCY=1")
@@ -130,13 +130,13 @@ func (c *cluster) ofCall() (types []string) {
 	return types
 }
 
-// untilCall waits until an event of the only call is kept.
+// untilCall waits until an event of the only call is recorded.
 func (c *cluster) untilCall(event string) {
 	c.t.Helper()
 	c.until(event, func() bool { return slices.Contains(c.ofCall(), event) })
 }
 
-// A request whose sender died before the provider's handle was kept is not sent again: the job says so.
+// A request whose sender died before it recorded the provider's handle is not sent again, and the job reports this.
 func TestRequestWithoutAnswerIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	c, _ := startPartners(t)
@@ -165,8 +165,8 @@ func TestRequestWithoutAnswerIsNotSentAgain(t *testing.T) {
 	c.checkLanes()
 }
 
-// A job that is canceled while no worker lives takes its model's call with it as soon as one does: the
-// interrupted node cannot tell the call, the end of the run does.
+// If a job is canceled while no worker lives, its model's call is canceled as soon as a worker starts. The
+// interrupted node cannot cancel the call, so the end of the run does.
 func TestACanceledJobStopsTheCallOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	c, provider := startPartners(t)

@@ -2,5 +2,5 @@ package durability_test
 
 import "syscall"
 
-// dieWithTest ends a child whose test process was killed.
+// dieWithTest makes the kernel kill a child when its test process is killed.
 func dieWithTest() *syscall.SysProcAttr { return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} }

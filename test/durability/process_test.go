@@ -1,5 +1,5 @@
-// Package durability_test kills processes of a running service, one kind after the
-// other, and checks that nothing that was accepted is lost or done twice.
+// Package durability_test kills processes of a running service, one kind after the other, and checks that nothing
+// accepted is lost or done twice.
 package durability_test
 
 import (
@@ -58,7 +58,7 @@ func root() string {
 	return dir
 }
 
-// dataDir is a directory that the database's own user can walk through.
+// dataDir returns a directory that the database's own user can enter.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := scratch.NewIn("/var/tmp", "millrace-durability")
@@ -68,7 +68,7 @@ func dataDir(t *testing.T) string {
 	return dir.Path
 }
 
-// process is one running millrace that can be killed and started again the same way.
+// process is one running millrace that can be killed and restarted.
 type process struct {
 	t    *testing.T
 	args []string
@@ -92,18 +92,18 @@ func (p *process) start() {
 	p.done = done
 	go func(cmd *exec.Cmd) {
 		defer close(done)
-		cmd.Wait() // it is killed on purpose
+		cmd.Wait() // the process was killed on purpose
 	}(p.cmd)
 }
 
-// kill ends the process as a crash does, and returns when it is gone.
+// kill kills the process, and returns when it has ended.
 func (p *process) kill() {
 	p.t.Helper()
 	require.NoError(p.t, p.cmd.Process.Kill())
 	<-p.done
 }
 
-// stop ends it cleanly, at the end of the test.
+// stop ends the process cleanly, at the end of the test.
 func (p *process) stop() {
 	if p.cmd == nil {
 		return
@@ -131,8 +131,8 @@ func freeAddress(t *testing.T) string {
 	return address
 }
 
-// cluster is a PostgreSQL and a Temporal that are restarted when killed, with the roles of the
-// service as processes of their own.
+// cluster is a PostgreSQL and a Temporal that are restarted when killed, and separate processes for the roles of the
+// service.
 type cluster struct {
 	*service
 	stack     *localstack.Stack
@@ -163,14 +163,14 @@ func startStack(t *testing.T, dir string) *localstack.Stack {
 	return stack
 }
 
-// serveOn describes the service on a stack; nothing of it runs yet.
+// serveOn describes the service on a stack. It starts nothing.
 func serveOn(t *testing.T, stack *localstack.Stack, dir string) *cluster {
 	t.Helper()
 	c := &cluster{stack: stack, dir: dir, addr: freeAddress(t)}
 	env := []string{
 		"DATABASE_URL=" + stack.DatabaseURL, "TEMPORAL_ADDRESS=" + stack.TemporalAddress,
 		"MILLRACE_DATA=" + filepath.Join(dir, "service"), "MILLRACE_SLOTS=6", "MILLRACE_NO_WORKFLOW_CACHE=true",
-		"MILLRACE_PRICE_RUN=0.25", // of accounts that are given credit
+		"MILLRACE_PRICE_RUN=0.25", // price for accounts with credit
 	}
 	c.service = &service{t: t, base: "http://" + c.addr, env: env}
 	return c
@@ -191,7 +191,7 @@ func (c *cluster) startRoles() {
 	c.projector = role("projector")
 }
 
-// freeze holds the workers where they are, until they are thawed or killed.
+// freeze stops the workers until they are thawed or killed.
 func (c *cluster) freeze() { c.signal(syscall.SIGSTOP) }
 
 func (c *cluster) thaw() { c.signal(syscall.SIGCONT) }
@@ -203,8 +203,8 @@ func (c *cluster) signal(s syscall.Signal) {
 	}
 }
 
-// caught submits long jobs until one is in the middle of its run, and holds it there: the workers stand still.
-// It returns the prefix of its files, and its id.
+// caught submits long jobs until one is in the middle of its run, and freezes the workers at that moment. It returns
+// the prefix of the job's files, and its id.
 func (c *cluster) caught(name string) (prefix, id string) {
 	c.t.Helper()
 	for i := 0; ; i++ {
@@ -221,7 +221,7 @@ func (c *cluster) caught(name string) (prefix, id string) {
 	}
 }
 
-// killTemporal kills the private Temporal, a child of this process; the stack starts it again.
+// killTemporal kills the private Temporal, a child of this process. The stack restarts it.
 func (c *cluster) killTemporal() {
 	c.t.Helper()
 	require.NoError(c.t, syscall.Kill(c.temporalPID(), syscall.SIGKILL))
@@ -261,7 +261,7 @@ func killPostgres(t *testing.T, dir string) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 }
 
-// ready waits until a submission would be accepted and kept.
+// ready waits until submissions are accepted.
 func (s *service) ready() {
 	s.t.Helper()
 	s.until("the service is ready", func() bool {

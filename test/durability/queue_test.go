@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// crash kills the API and both workers at once, and starts them again.
+// crash kills the API and both workers at once, and restarts them.
 func (c *cluster) crash() {
 	c.t.Helper()
 	for _, p := range append(c.workers, c.api) {
@@ -20,7 +20,7 @@ func (c *cluster) crash() {
 	c.ready()
 }
 
-// refuses expects that neither surface takes a job, for that reason.
+// refuses requires that both surfaces refuse jobs, for that reason.
 func (c *cluster) refuses(v2Status int, code string) {
 	c.t.Helper()
 	graph := cheap("refused")
@@ -41,8 +41,8 @@ func (c *cluster) count(jobs map[string]string) map[string]int {
 	return n
 }
 
-// Operators hold, drain, stop and open the queues of all accounts at once, and what they said stands though
-// the API and every worker are killed meanwhile.
+// Operators pause, drain, stop and open the queues of all accounts together. The mode stays in force even if the API
+// and every worker are killed meanwhile.
 func TestModesOfAllQueuesSurviveKills(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -69,7 +69,7 @@ func TestModesOfAllQueuesSurviveKills(t *testing.T) {
 	c.checkOutputs(draining)
 	mode("resume")
 
-	mode("pause") // so that more wait than there are slots when the queues are stopped
+	mode("pause") // makes more jobs wait than there are slots when the queues are stopped
 	stopped := map[string]string{}
 	for i := range 10 {
 		prefix := fmt.Sprintf("stopped-%d", i)
@@ -77,7 +77,7 @@ func TestModesOfAllQueuesSurviveKills(t *testing.T) {
 	}
 	mode("resume")
 	c.until("a job runs", func() bool { return c.count(stopped)["in_progress"] > 0 })
-	c.freeze() // so that none ends before the queues are stopped
+	c.freeze() // no job may end before the queues are stopped
 	mode("stop")
 	c.refuses(http.StatusUnprocessableEntity, "deployment_stopped")
 	c.crash()

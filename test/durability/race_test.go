@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/workflows"
 )
 
-// X-22: a cancel that races the completion ends in one state, and every slot is freed once.
+// X-22: a cancel that races with the completion ends in one state, and every slot is freed once.
 func TestCancelRacingCompletion(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -30,7 +30,7 @@ func TestCancelRacingCompletion(t *testing.T) {
 		group.Go(func() {
 			for i := range rounds {
 				id := c.submit(cheap(fmt.Sprintf("race-%d-%d", r, i)))
-				// Spread over what a cheap job takes, so that cancels meet every stage of it.
+				// The pause varies over the run time of a cheap job, so that cancels arrive at every stage.
 				<-time.After(time.Duration(rand.Int64N(int64(60 * time.Millisecond))))
 				c.call("POST", "/api/queue", fmt.Sprintf(`{"delete":[%q]}`, id))
 				end := c.final(id)
@@ -62,7 +62,8 @@ func (s *service) final(id string) string {
 	return end
 }
 
-// nothingAfterTheEnd expects the event that ended the job to be its stream's last, and one of its kind.
+// nothingAfterTheEnd requires that the event that ended the job is the last of its stream and the only one of its
+// kind.
 func (c *cluster) nothingAfterTheEnd(id string) {
 	events := c.events(id)
 	require.Equal(c.t, job.TypeCanceled, events[len(events)-1])
@@ -81,8 +82,8 @@ func (c *cluster) events(id string) []string {
 	return types
 }
 
-// X-19: a start intent that is carried out again, also under an execution that the engine takes for
-// new because it has forgotten the first one, runs nothing.
+// X-19: a start intent that is delivered again runs nothing, even under an execution that Temporal takes for new
+// because it no longer has the first one.
 func TestARepeatedStartRunsNothing(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -114,7 +115,7 @@ func TestARepeatedStartRunsNothing(t *testing.T) {
 	c.checkOutputs(map[string]string{"once": id})
 }
 
-// untilDelivered waits until no intent waits any more: one that does is carried out by whoever finds it.
+// untilDelivered waits until no intent waits. A waiting intent is delivered by any process that finds it.
 func (c *cluster) untilDelivered() {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
@@ -127,7 +128,7 @@ func (c *cluster) untilDelivered() {
 	})
 }
 
-// X-24: a workflow that was closed from outside leaves no job behind.
+// X-24: a workflow that was closed from outside leaves no unfinished job.
 func TestATerminatedWorkflowEndsItsJob(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A rebuild that is killed half way, while it folds beside the live views, changes nothing: they go on
-// serving, equal their rebuild, and the next rebuild leaves nothing of the killed one behind.
+// A rebuild that is killed half way, while it builds copies of the live views, changes nothing: the live views stay
+// in use and equal their rebuild, and the next rebuild removes the remains of the killed one.
 func TestKilledRebuildLeavesTheViewUnchanged(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -43,7 +43,7 @@ func TestKilledRebuildLeavesTheViewUnchanged(t *testing.T) {
 				done = true
 			case <-tick.C:
 				if shadows() > 0 {
-					_ = cmd.Process.Kill() // it may have ended in this moment
+					_ = cmd.Process.Kill() // it may have ended at this moment
 					var cut *exec.ExitError
 					if done = true; errors.As(<-ended, &cut) {
 						require.Equal(t, -1, cut.ExitCode(), "it was killed, and has not failed")

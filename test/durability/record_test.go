@@ -29,8 +29,8 @@ import (
 
 var record = flag.Bool("record", false, "record the workflow histories that the replay tests use")
 
-// Runs of every kind, exported with the program's own command. They are replayed at once here, and
-// by the tests of package workflows for as long as they are kept.
+// Runs of every kind are exported with the program's own command. They are replayed at once, and by the tests of
+// package workflows for as long as they are kept.
 func TestHistoriesOfRealRunsReplay(t *testing.T) {
 	t.Parallel()
 	dir, addr := dataDir(t), freeAddress(t)
@@ -60,7 +60,7 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		"run-canceled": s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
 		"run-expanded": s.ended(expanding("expanded"), "completed"),
 		"run-cached":   s.ended(expanding("expanded"), "completed"),
-		"run-spared":   s.ended(strings.Replace(expanding("spared"), `"times":3`, `"times":4`, 1), "completed"), // three of four nodes inside are known
+		"run-spared":   s.ended(strings.Replace(expanding("spared"), `"times":3`, `"times":4`, 1), "completed"), // three of the four nodes of the expansion are cached
 	}
 	target := filepath.Join(dir, "histories")
 	if *record {

@@ -32,10 +32,10 @@ func tool(t *testing.T, name string, args ...string) {
 	require.NoError(t, err, "%s %v: %s", name, args, out)
 }
 
-// The tested restore: a dump of PostgreSQL taken while jobs run and wait, put into a fresh cluster beside
-// an empty Temporal. The doctor starts what has no workflow, and every job that was accepted before the
-// dump completes, each output once. So does a call that a provider is working at, without being sent again, and
-// the ingestion of an upload; a call that has ended is answered from the record.
+// The tested restore: a dump of PostgreSQL that was taken while jobs ran and waited is restored into a new cluster
+// with an empty Temporal. The doctor starts jobs without a workflow, and every job that was accepted before the dump
+// completes with one output. A call on which a provider works is completed without being sent again, and the
+// ingestion of an upload continues. A call that has ended is answered from the record.
 func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	t.Parallel()
 	old, provider := startPartners(t, "MILLRACE_SCANNER=sleep 600")
@@ -51,20 +51,20 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	})
 	charged := provider.total()
 	prefix, held := old.caught("held")
-	jobs := old.batch("restored") // some of them wait
+	jobs := old.batch("restored") // some of the jobs wait
 	jobs[prefix] = held
 	old.untilDelivered()
 	dump := filepath.Join(old.dir, "backup.dump")
 	tool(t, pgTool(t, "pg_dump"), "--format=custom", "--file="+dump, "--dbname="+old.stack.DatabaseURL)
 	for _, p := range append(old.workers, old.api, old.projector) {
-		p.kill() // the machine is gone
+		p.kill() // the machine is lost
 	}
 
 	dir := dataDir(t)
 	stack := startStack(t, dir)
 	tool(t, pgTool(t, "pg_restore"), "--no-owner", "--exit-on-error", "--dbname="+stack.DatabaseURL, dump)
 	tool(t, "cp", "-a", filepath.Join(old.dir, "service"), filepath.Join(dir, "service"))
-	require.NoError(t, os.RemoveAll(filepath.Join(dir, "service", "values"))) // is no part of a backup
+	require.NoError(t, os.RemoveAll(filepath.Join(dir, "service", "values"))) // not part of a backup
 	c := serveOn(t, stack, dir)
 	c.env = append(c.env, "MILLRACE_SIMULATOR="+provider.base)
 
@@ -93,14 +93,14 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	c.until("the upload is looked into", func() bool {
 		return strings.Contains(c.command("assets", "events", upload), "asset.scanned")
 	})
-	c.runEcho("done", true) // its key is answered from the record
+	c.runEcho("done", true) // the answer under its key comes from the record
 	require.Equal(t, charged, provider.total(), "the provider is asked for nothing twice")
 	replayed := c.command("jobs", "replay", "--since", "1h", "--limit", "3")
 	require.Contains(t, replayed, "replays")
 	require.NotContains(t, replayed, "diverges")
 }
 
-// isAt tells whether a call or an asset is in a state.
+// isAt reports whether a call or an asset is in a state.
 func (s *service) isAt(noun, id, state string) bool {
 	s.t.Helper()
 	var found struct{ State string }

@@ -10,8 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The database fails over to a replica that lagged: it is what it was when a job ran, while Temporal has carried the
-// job to its end. Nothing that the log says was accepted is given up: the job runs to its end again, with one output.
+// The database fails over to a replica that lagged behind: it has the state of a time when a job was running, while
+// Temporal has run the job to its end. The doctor abandons nothing that the log has accepted: the job runs to its end
+// again, with one output.
 func TestAJobWhoseEndTheDatabaseLostIsRunAgain(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -40,7 +41,7 @@ func TestAJobWhoseEndTheDatabaseLostIsRunAgain(t *testing.T) {
 	c.checkLanes()
 }
 
-// recreateDatabase leaves nothing of the service's database; Temporal's are others.
+// recreateDatabase deletes the service's database, but not Temporal's.
 func (c *cluster) recreateDatabase() {
 	c.t.Helper()
 	u, err := url.Parse(c.stack.DatabaseURL)

@@ -17,8 +17,8 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// Kills of drivers and servers of the test below, the jobs under way at any time, and how long a kill is apart from the
-// next: a minute in all.
+// Numbers of the test below: kills of drivers and servers, concurrent jobs, and the time between two kills, for one
+// minute in all.
 const (
 	serverKills  = 16
 	underWay     = 6
@@ -47,7 +47,8 @@ func startOnServers(t *testing.T, n int) (*cluster, []*sim.Machine) {
 	return c, machines
 }
 
-// onServers is a graph whose loader has the name of its job in its id: so the executions of the job are found.
+// onServers is a graph whose loader has the name of its job in its id, so that the executions of the job can be
+// found.
 func onServers(name string, seed int) string {
 	return fmt.Sprintf(`{"prompt":{
 		"%[1]s":{"class_type":"CheckpointLoaderSimple","inputs":{"ckpt_name":"random-sd15.safetensors"}},
@@ -59,8 +60,8 @@ func onServers(name string, seed int) string {
 		"7":{"class_type":"SaveImage","inputs":{"images":["6",0],"filename_prefix":"%[1]s"}}}}`, name, seed)
 }
 
-// Drivers and servers are killed under load: no job is lost, no picture is there twice, no segment is executed again while
-// the server lives that executed it, and the time on servers is charged for once.
+// Drivers and servers are killed under load. No job is lost, no picture exists twice, no segment is executed again
+// while the server that executed it lives, and the time on servers is charged once.
 func TestDriversAndServersMayBeKilled(t *testing.T) {
 	t.Parallel()
 	c, machines := startOnServers(t, 2)
@@ -108,7 +109,7 @@ func TestDriversAndServersMayBeKilled(t *testing.T) {
 	c.checkServerCharges(all)
 }
 
-// pictures returns the names of the files that a job put out.
+// pictures returns the names of a job's output files.
 func (c *cluster) pictures(id string) (names []string) {
 	c.t.Helper()
 	status, body := c.call(http.MethodGet, "/api/history/"+id, "")
@@ -125,7 +126,8 @@ func (c *cluster) pictures(id string) (names []string) {
 	return names
 }
 
-// checkServerCharges expects that every job ended one segment well, and that the account paid for these once.
+// checkServerCharges requires that every job ended one segment with success, and that the account paid for each of
+// these once.
 func (c *cluster) checkServerCharges(ids []string) {
 	c.t.Helper()
 	spent := int64(0)
@@ -140,11 +142,11 @@ func (c *cluster) checkServerCharges(ids []string) {
 		require.Equal(c.t, 1, done, "job %s", id)
 		spent += 250_000 // MILLRACE_PRICE_RUN
 	}
-	require.Contains(c.t, c.command("accounts", "ledger", "local"), // which fails where the balance is not that of the events
+	require.Contains(c.t, c.command("accounts", "ledger", "local"), // fails if the balance differs from that of the events
 		"0.00 reserved, "+credit.Dollars(spent)+" spent, 1000.00 granted")
 }
 
-// ends returns how the attempts to run the segments of a job ended.
+// ends returns the outcomes of the attempts to run the segments of a job.
 func (c *cluster) ends(id string) []job.SegmentEndedV1 {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// service is the API as a client sees it, through outages.
+// service is a client of the API that works through outages.
 type service struct {
 	t    *testing.T
 	base string
@@ -26,7 +26,7 @@ type service struct {
 // patience is how long anything may take; far more than it does, also where a machine does ten things at once.
 const patience = 5 * time.Minute
 
-// until polls a condition; nothing else tells a client when a service is back.
+// until polls a condition, because a client is not notified when a service is back.
 func (s *service) until(what string, done func() bool) {
 	s.t.Helper()
 	deadline := time.After(patience)
@@ -41,7 +41,7 @@ func (s *service) until(what string, done func() bool) {
 	}
 }
 
-// call returns the status and body of a request, 0 when the service is away.
+// call returns the status and body of a request, or status 0 when the service does not answer.
 func (s *service) call(method, path, body string) (int, string) {
 	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, strings.NewReader(body))
 	require.NoError(s.t, err)
@@ -59,7 +59,7 @@ func (s *service) call(method, path, body string) (int, string) {
 	return resp.StatusCode, string(raw)
 }
 
-// accepted submits a graph and returns its id if the answer says that it is kept.
+// accepted submits a graph and returns its id if the service accepted it.
 func (s *service) accepted(graph string) (string, bool) {
 	status, body := s.call("POST", "/api/prompt", graph)
 	if status != http.StatusOK {
@@ -72,7 +72,7 @@ func (s *service) accepted(graph string) (string, bool) {
 	return answer.ID, true
 }
 
-// submit expects the graph to be kept.
+// submit requires that the graph is accepted.
 func (s *service) submit(graph string) string {
 	s.t.Helper()
 	id, ok := s.accepted(graph)
@@ -80,7 +80,7 @@ func (s *service) submit(graph string) string {
 	return id
 }
 
-// state is the word of the cloud surface, "" while the service is away.
+// state returns the status of the cloud surface, or "" when the service does not answer.
 func (s *service) state(id string) string {
 	status, body := s.call("GET", "/api/job/"+id+"/status", "")
 	if status != http.StatusOK {
@@ -92,7 +92,7 @@ func (s *service) state(id string) string {
 	return answer.Status
 }
 
-// begun waits until a job runs, or did: one that ends between two looks is none to wait for.
+// begun waits until a job runs or has run: a job may end between two polls.
 func (s *service) begun(id string) {
 	s.t.Helper()
 	s.until("job "+id+" runs", func() bool { return slices.Contains([]string{"in_progress", "completed"}, s.state(id)) })
@@ -121,8 +121,8 @@ func (s *service) command(args ...string) string {
 	return string(out)
 }
 
-// The graphs. Each saves one picture under a prefix of its own, so that a second run would show as a
-// second number, and in a colour of its own, so that no job is spared nodes that another one ran.
+// The graphs. Each saves one picture under a prefix of its own, so that a second run would save a file with number 2,
+// and in a colour of its own, so that no job uses cached results of another.
 func colour(prefix string) uint32 { return crc32.ChecksumIEEE([]byte(prefix)) & 0xffffff }
 
 func cheap(prefix string) string {
@@ -134,7 +134,7 @@ func cheap(prefix string) string {
 
 func long(prefix string) string { return longOf(2048, prefix) }
 
-// longOf is long on a picture of that size: half of it takes a quarter of the time.
+// longOf returns a long graph for that size of picture. Half the size takes a quarter of the time.
 func longOf(size int, prefix string) string {
 	return fmt.Sprintf(`{"prompt":{
 		"1":{"class_type":"EmptyImage","inputs":{"width":%[3]d,"height":%[3]d,"batch_size":1,"color":%[1]d}},
@@ -145,7 +145,8 @@ func longOf(size int, prefix string) string {
 		"6":{"class_type":"SaveImage","inputs":{"images":["5",0],"filename_prefix":%[2]q}}}}`, colour(prefix), prefix, size)
 }
 
-// batch submits cheap, long and more jobs than there are slots, and returns them by their prefix. The first is the longest.
+// batch submits cheap, long and more jobs than there are slots, and returns them by their prefix. The first one is
+// the longest.
 func (s *service) batch(name string) map[string]string {
 	s.t.Helper()
 	jobs := map[string]string{}
@@ -168,7 +169,7 @@ func ids(jobs map[string]string) []string {
 	return list
 }
 
-// checkOutputs expects one output of each job, numbered 1: nothing missing, nothing twice.
+// checkOutputs requires one output of each job, numbered 1.
 func (s *service) checkOutputs(jobs map[string]string) {
 	s.t.Helper()
 	for prefix, id := range jobs {
@@ -181,13 +182,13 @@ func (s *service) checkOutputs(jobs map[string]string) {
 		require.Len(s.t, job.Outputs, 1, prefix)
 		require.Equal(s.t, prefix+"_00001_.png", job.Outputs[0].Name)
 		first, _ := s.call("GET", "/api/view?filename="+prefix+"_00001_.png&type=output", "")
-		require.Equal(s.t, http.StatusOK, first, "the file of %s is there", prefix) // the client follows the redirect
+		require.Equal(s.t, http.StatusOK, first, "the file of %s is there", prefix) // the client has followed the redirect
 		second, _ := s.call("GET", "/api/view?filename="+prefix+"_00002_.png&type=output", "")
 		require.Equal(s.t, http.StatusNotFound, second, "%s was saved twice", prefix)
 	}
 }
 
-// checkViews expects every view to equal its rebuild, and every slot to be free.
+// checkViews requires that every view equals its rebuild, and that every slot is free.
 func (s *service) checkViews() {
 	s.t.Helper()
 	s.until("the views have come to the end of the log", func() bool {

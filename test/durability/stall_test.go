@@ -28,8 +28,8 @@ func heavy(prefix string, blurs int) string {
 	return b.String()
 }
 
-// Temporal stands still for longer than the heartbeat timeout, again and again, while a long chain runs: each time the
-// attempt is lost, and no worker was. However often that happens, the job completes.
+// Temporal is stopped for longer than the heartbeat timeout, repeatedly, while a long chain runs. Each stop loses an
+// attempt, although no worker is lost. However often this happens, the job completes.
 func TestAStalledEngineFailsNoJob(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t)
@@ -55,7 +55,7 @@ func TestAStalledEngineFailsNoJob(t *testing.T) {
 	c.checkViews()
 }
 
-// attempts returns how often a worker has begun to run nodes of a job.
+// attempts returns how often workers began to run nodes of a job.
 func (c *cluster) attempts(id string) (n int) {
 	c.t.Helper()
 	conn, err := pgx.Connect(c.t.Context(), c.stack.DatabaseURL)
@@ -66,7 +66,8 @@ func (c *cluster) attempts(id string) (n int) {
 	return n
 }
 
-// A disk without space for what a job puts out keeps the job waiting, and the job says so; with space it completes.
+// If the disk has no space for the outputs of a job, the job waits and reports the reason. When there is space again,
+// it completes.
 func TestAFullDiskFailsNoJob(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
@@ -81,7 +82,7 @@ func TestAFullDiskFailsNoJob(t *testing.T) {
 	c.startRoles()
 	c.await([]string{c.submit(cheap("before"))}, "completed")
 
-	c.freeze() // so that the jobs are accepted, and meet the full disk
+	c.freeze() // lets the jobs be accepted before the disk is full
 	jobs := map[string]string{"cheap": c.submit(cheap("cheap")), "long": c.submit(longOf(1024, "long"))}
 	filler := filepath.Join(files, "filler")
 	c.fill(filler)
@@ -104,7 +105,7 @@ func TestAFullDiskFailsNoJob(t *testing.T) {
 	c.checkLanes()
 }
 
-// fill writes a file until its file system takes no more.
+// fill writes a file until its file system is full.
 func (c *cluster) fill(path string) {
 	c.t.Helper()
 	f, err := os.Create(path)

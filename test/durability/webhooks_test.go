@@ -14,14 +14,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receiver is an endpoint of webhooks that holds its first attempts until it is asked to take them.
+// receiver is an endpoint of webhooks that does not answer its first attempts until it is released.
 type receiver struct {
 	*httptest.Server
-	hold chan struct{} // closed when attempts are taken
+	hold chan struct{} // closed to release the attempts
 	came chan string   // ids of attempts
 
 	mu    sync.Mutex
-	taken map[string][]string // id of the job → ids of the attempts that were answered well
+	taken map[string][]string // id of the job → ids of the attempts that were answered with success
 }
 
 func newReceiver(t *testing.T) *receiver {
@@ -32,7 +32,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// ServeHTTP takes an attempt.
+// ServeHTTP handles an attempt.
 func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var m struct {
 		Data struct{ ID string }
@@ -45,7 +45,7 @@ func (r *receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.came <- req.Header.Get("webhook-id")
 	select {
 	case <-r.hold:
-	case <-req.Context().Done(): // its sender is gone, or has given up
+	case <-req.Context().Done(): // its sender has died or timed out
 		return
 	}
 	r.mu.Lock()
@@ -63,8 +63,8 @@ func (r *receiver) got() map[string][]string {
 	return copied
 }
 
-// Workers, the API and the projector are killed while deliveries are under way: every ended job is reported
-// of, each under one id, and the queue says so.
+// Workers, the API and the projector are killed while deliveries are in progress. Every ended job is reported, each
+// under one id, and the queue of deliveries shows this.
 func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 	t.Parallel()
 	r := newReceiver(t)
@@ -92,10 +92,10 @@ func TestWebhooksSurviveKilledProcesses(t *testing.T) {
 		}
 	}
 	submit("workers")
-	underWay() // an attempt is held
+	underWay() // an attempt waits at the receiver
 	c.workers[0].kill()
 	c.workers[1].kill()
-	submit("api") // while nobody delivers
+	submit("api") // while no process delivers
 	c.api.kill()
 	c.workers[0].start()
 	c.workers[1].start()

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// printed is what a command of the service's own command line prints with --json.
+// printed returns the output of a command of the service's command line with --json.
 func (c *client) printed(args ...string) string {
 	c.t.Helper()
 	out, err := served.Command(c.t.Context(), os.LookupEnv, append(args, "--json", "--data", start(c.t).data)...)
@@ -23,7 +23,7 @@ func (c *client) printed(args ...string) string {
 	return out
 }
 
-// reply returns a part of the admin API's answer, "" = all of it.
+// reply returns a part of the admin API's answer, or all of it for "".
 func (c *client) reply(path, part string) string {
 	c.t.Helper()
 	status, answer := c.admin("GET", path, "")
@@ -38,7 +38,7 @@ func (c *client) reply(path, part string) string {
 	return string(raw)
 }
 
-// over HTTP: what the commands say about a job.
+// over HTTP: the answers equal those of the commands on a job.
 func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -162,7 +162,7 @@ func TestOperatorsReadWhatBecameOfAnAssetOverHTTP(t *testing.T) {
 func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
-	// Each check has seconds, which a busy machine may not have for it: ask until all had them.
+	// Each check has seconds, which may not be enough on a busy machine: repeat until all checks had enough.
 	deadline := time.Now().Add(patience)
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
@@ -182,7 +182,7 @@ func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 	require.Equal(t, 401, c.do("GET", "/admin/doctor", "").status)
 }
 
-// checksOf is the status of each check of a report.
+// checksOf returns the status of each check of a report.
 func checksOf(t *testing.T, report string) map[string]string {
 	t.Helper()
 	var r struct {

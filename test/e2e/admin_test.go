@@ -138,7 +138,7 @@ func TestOperatorsRunQueuesAccountsAndCreditOverHTTP(t *testing.T) {
 	require.Equal(t, 404, status)
 }
 
-// Metrics say what the log says, and hold no secret.
+// Metrics agree with the log, and contain no secret.
 func TestMetricsCountRuns(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -163,7 +163,7 @@ func TestMetricsCountRuns(t *testing.T) {
 	require.NotContains(t, body, adminToken)
 }
 
-// What belongs to no job, call or asset is in the log all the same: made, granted and paused over HTTP, read there.
+// Events that belong to no job, call or asset are in the log, too: changes that were made over HTTP are read there.
 func TestOperatorsReadTheLogOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")

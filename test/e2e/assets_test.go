@@ -46,7 +46,8 @@ func TestAnAssetIsAnInputOnBothSurfacesAndOutputsAreAssets(t *testing.T) {
 	require.NotContains(t, c.json("GET", "/api/v2/assets/"+first["id"].(string), ""), "job_id")
 }
 
-// The graph of a job is the one that ran: references are names of files, by which the same graph loads the same file again.
+// The recorded graph of a job is the one that ran: references are replaced by names of files, with which the same
+// graph loads the same file again.
 func TestTheGraphOfAJobNamesFiles(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// gate closes the way to node "8"; nodes "9" and what it reads are not concerned.
+// gate blocks the way to node "8". Node "9" and the nodes that it reads are not affected.
 const gate = `{
 	"1":{"class_type":"PrimitiveString","inputs":{"value":"a"}},
 	"2":{"class_type":"MillraceGate","inputs":{"value":["1",0],"open":false,"message":"closed today"}},

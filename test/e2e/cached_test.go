@@ -12,14 +12,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dear is a graph whose node "2" takes long enough for its image to be kept.
+// dear is a graph whose node "2" takes long enough for its image to be cached.
 const dear = `{
 	"1":{"class_type":"EmptyImage","inputs":{"width":2048,"height":1536,"batch_size":1,"color":3368601}},
 	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":31,"sigma":3.0}},
 	"9":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"kept"}}}`
 
-// got lists the lifecycle messages of a job as "type node", and what execution_cached named.
-// Frames of a job before it, which may still arrive, are passed over.
+// got lists the lifecycle messages of a job as "type node", and the nodes in execution_cached. Late frames of an
+// earlier job are ignored.
 func got(id string, frames []frame) (messages []string, cached []any) {
 	for _, f := range frames {
 		if f.Data["prompt_id"] != id {
@@ -111,7 +111,7 @@ func names(job map[string]any) []string {
 	return all
 }
 
-// The name of a loaded file says nothing: its content does.
+// A loaded file is identified by its content, not by its name.
 func TestAFileOfTheSameNameWithOtherContentIsLoadedAgain(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -163,7 +163,7 @@ func (c *client) overwrite(name string, data []byte) reply {
 	return c.send(req)
 }
 
-// A retry from a node runs that node and what reads it anew, whatever the cache holds.
+// A retry from a node runs that node and its readers again, whatever the cache contains.
 func TestARetryFromANodeRunsItAnew(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
@@ -187,8 +187,7 @@ func TestARetryFromANodeRunsItAnew(t *testing.T) {
 	require.Equal(t, []string{"kept_00002_.png"}, names(c.json("GET", "/api/v2/jobs/"+again, "")))
 }
 
-// Of a switch that another node turns, the branch that it does not choose never runs, and is not said to be
-// cached.
+// If another node controls a switch, the branch that is not chosen never runs, and is not reported as cached.
 func TestTheBranchThatIsNotChosenNeverRuns(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")

@@ -30,7 +30,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 5 * time.Minute
 
 // service is the one running service of this package.

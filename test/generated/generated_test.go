@@ -1,5 +1,5 @@
-// Package generated_test sends a whole service requests that are generated from its OpenAPI document. They are made by
-// schemathesis, a program from PyPI.
+// Package generated_test sends requests to a complete service that schemathesis, a program from PyPI, generates from
+// the service's OpenAPI document.
 package generated_test
 
 import (
@@ -15,16 +15,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// generatedTime bounds how long requests are generated, in seconds.
+// generatedTime bounds the time in which requests are generated, in seconds.
 const generatedTime = "110"
 
-// tally is what testdata/hooks.py writes.
+// tally is the output of testdata/hooks.py.
 type tally struct {
 	Answers map[string]map[string]int // by operation and kind of request with the status of its answer
 	Refused map[string]string         // refusals that the document does not explain, with a request for each
 }
 
-// succeeded reports whether a request that the document allows was answered with success, which a redirect is, too.
+// succeeded reports whether a request that the document allows succeeded; a redirect counts as success.
 func (a tally) succeeded(operation string) bool {
 	for answer := range a.Answers[operation] {
 		if strings.HasPrefix(answer, "allowed 2") || strings.HasPrefix(answer, "allowed 3") {
@@ -34,7 +34,7 @@ func (a tally) succeeded(operation string) bool {
 	return false
 }
 
-// unsuccessful are the operations of which no generated request succeeds, each with the reason.
+// unsuccessful lists the operations of which no generated request succeeds, each with the reason.
 var unsuccessful = map[string]string{
 	"GET /ws":                         "a request that is no handshake of a WebSocket is refused",
 	"GET /assets/remote-metadata":     "generated addresses lead to a host that does not exist",
@@ -52,7 +52,7 @@ func whyUnsuccessful(operation string) string {
 	return unsuccessful[operation]
 }
 
-// operations lists what a document describes, as schemathesis names it.
+// operations returns the operations of a document, with schemathesis's names.
 func operations(t *testing.T, document []byte) []string {
 	t.Helper()
 	var doc struct {
@@ -70,9 +70,9 @@ func operations(t *testing.T, document []byte) []string {
 	return all
 }
 
-// Requests that are generated from the OpenAPI document, valid and invalid ones, are answered as the document says, none
-// with a failure of ours; and one that the document allows is refused only for a reason that the document names.
-// MILLRACE_SCHEMATHESIS names the program where it is not in the path.
+// Requests that are generated from the OpenAPI document, valid and invalid, are answered as the document says, and
+// none causes an internal error. A request that the document allows is refused only for a reason in the document.
+// MILLRACE_SCHEMATHESIS is the path of the program if it is not in the search path.
 func TestGeneratedRequestsAreAnsweredAsDocumented(t *testing.T) {
 	t.Parallel()
 	program := os.Getenv("MILLRACE_SCHEMATHESIS")

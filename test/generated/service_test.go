@@ -25,10 +25,10 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 10 * time.Minute
 
-// service is a whole service in this process, which asks for no credential.
+// service is a complete service in this process, without authentication.
 type service struct {
 	t    *testing.T
 	base string
@@ -58,7 +58,7 @@ func start(t *testing.T) service {
 	return s
 }
 
-// made sends a request that succeeds, and returns a member of its answer, "" for no member.
+// made sends a request, which must succeed, and returns a member of its answer, or the status for no member.
 func (s service) made(path, contentType, body, member string) string {
 	s.t.Helper()
 	res, err := http.Post(s.base+path, contentType, strings.NewReader(body))
@@ -89,7 +89,7 @@ func (s service) upload(path string, fields map[string]string, part, filename st
 	return s.made(path, w.FormDataContentType(), form.String(), member)
 }
 
-// text returns a member of a JSON object, "" when it has none.
+// text returns a member of a JSON object, or "".
 func text(t *testing.T, raw []byte, member string) string {
 	t.Helper()
 	var object map[string]any
@@ -98,7 +98,7 @@ func text(t *testing.T, raw []byte, member string) string {
 	return found
 }
 
-// await asks until the member of an answer has the value, and returns the answer.
+// await polls until the member of an answer has the value, and returns the answer.
 func (s service) await(path, member, value string) []byte {
 	s.t.Helper()
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -121,7 +121,7 @@ func (s service) await(path, member, value string) []byte {
 	}
 }
 
-// get reads a path, which is there.
+// get reads a path, which must exist.
 func (s service) get(path string) []byte {
 	s.t.Helper()
 	res, err := http.Get(s.base + path)
@@ -133,24 +133,26 @@ func (s service) get(path string) []byte {
 	return raw
 }
 
-// known is what exists.
+// known lists the things that exist.
 type known struct {
-	// Values are values of parameters, or of members of the body, that lead to something, for the paths that begin so.
+	// Values are values of parameters, or of members of the body, that refer to existing things, for paths with the
+	// given prefixes.
 	Values [][2]any `json:"values"`
-	// Requests are requests that succeed, by operation, for operations of which a generated one would by chance only.
+	// Requests are requests that succeed, by operation, for operations whose generated requests would succeed only by
+	// chance.
 	Requests map[string]request `json:"requests"`
-	// Kept are ids and names that no request may take away.
+	// Kept are ids and names that no request may delete.
 	Kept []string `json:"kept"`
 }
 
-// request is what a request has beside its operation: members of an object.
+// request holds the parts of a request besides its operation: members of an object.
 type request map[string]any
 
 // graph makes a picture and saves it.
 const graph = `{"1":{"class_type":"EmptyImage","inputs":{"width":64,"height":64,"batch_size":1,"color":1}},
 	"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"generated"}}}`
 
-// known makes one of everything.
+// known makes one thing of each kind.
 func (s service) known() known {
 	s.t.Helper()
 	const kind = "application/json"
@@ -191,7 +193,7 @@ func (s service) known() known {
 	return known{Requests: requests, Kept: append(s.assets(), job, hook, done.Result.Name, "known.json", "moved.json"), Values: [][2]any{
 		{"/assets/export", map[string][]string{"asset_ids": {asset}, "job_ids": {job}}},
 		{"/assets/exports/{name}", map[string]string{"name": done.Result.Name}},
-		{"/history", map[string]bool{"clear": false}}, // what is hidden is not found
+		{"/history", map[string]bool{"clear": false}}, // hidden jobs are not found
 		{"/api/v2/jobs/{id}", id(job)},
 		{"/job/{id}", id(job)},
 		{"/jobs/{id}", id(job)},
@@ -209,7 +211,7 @@ func (s service) known() known {
 	}}
 }
 
-// assets lists the ids of what was uploaded and made, and not to be deleted.
+// assets returns the ids of uploaded and generated assets that must not be deleted.
 func (s service) assets() []string {
 	s.t.Helper()
 	var all struct {
@@ -226,8 +228,8 @@ func (s service) assets() []string {
 	return ids
 }
 
-// successful are requests that succeed, given the address of an archive, a picture, the hash of a file and a call that
-// takes long.
+// successful returns requests that succeed, given the address of an archive, a picture, the hash of a file and a call
+// that takes long.
 func (s service) successful(archive *url.URL, picture []byte, hash, long string) map[string]request {
 	s.t.Helper()
 	signed := map[string]string{}

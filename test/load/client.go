@@ -18,26 +18,26 @@ import (
 	"github.com/google/uuid"
 )
 
-// Client is the service as somebody outside sees it, through outages.
+// Client is a client of the service that works through outages.
 type Client struct {
 	http     *http.Client
-	patience time.Duration // how long a request is sent again; 0 = it is sent once
+	patience time.Duration // how long a request is repeated; 0 = it is sent once
 
-	mu    sync.Mutex // guards what follows
-	bases []string   // the first one is asked
+	mu    sync.Mutex // guards the fields below
+	bases []string   // the first one receives the requests
 	seen  Seen
 }
 
 // NewClient returns a client that sends each request once.
 func NewClient(base string) *Client { return NewPatientClient(0, base) }
 
-// Send returns the status and body of an answer, 0 where there was none.
+// Send returns the status and body of an answer, or status 0 without an answer.
 func (c *Client) Send(ctx context.Context, method, path string, body []byte, headers ...string) (int, []byte) {
 	for until := time.Now().Add(c.patience); ; {
 		status, answer, after := c.sendOnce(ctx, method, path, body, headers)
 		final := status != 0 && after == 0
 		if final || !c.waits(ctx, after, until) {
-			if final || ctx.Err() == nil { // who stops asking has no complaint
+			if final || ctx.Err() == nil { // an error after the client has stopped does not count
 				c.note(status, method+" "+path, answer)
 			}
 			return status, answer
@@ -45,10 +45,10 @@ func (c *Client) Send(ctx context.Context, method, path string, body []byte, hea
 	}
 }
 
-// sendOnce also returns what the answer asks a client to wait before it sends the request again; 0 = it does not.
+// sendOnce also returns the Retry-After of the answer; 0 means that the answer has none.
 func (c *Client) sendOnce(ctx context.Context, method, path string, body []byte, headers []string) (status int, answer []byte, after time.Duration) {
 	base := c.base()
-	if strings.HasPrefix(path, "http://") { // an address that the service gave
+	if strings.HasPrefix(path, "http://") { // an address that the service returned
 		base = ""
 	}
 	req, err := http.NewRequestWithContext(ctx, method, base+path, bytes.NewReader(body))
@@ -73,7 +73,7 @@ func (c *Client) sendOnce(ctx context.Context, method, path string, body []byte,
 	return resp.StatusCode, raw, retryAfter(resp)
 }
 
-// UntilReady waits for the first start of the service.
+// UntilReady waits until the service has started.
 func (c *Client) UntilReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, 2*time.Minute, errors.New("the service did not get ready"))
 	defer cancel()
@@ -87,8 +87,8 @@ func (c *Client) UntilReady(ctx context.Context) error {
 	}
 }
 
-// Submit sends a graph and reports whether the answer says that it is kept. A patient client chooses the job's id, so that
-// a submission whose answer was lost may be sent again: the service has at most one job of an id.
+// Submit sends a graph and reports whether the service accepted it. A patient client chooses the job's id, so that it
+// can repeat a submission whose answer was lost: the service has at most one job with an id.
 func (c *Client) Submit(ctx context.Context, graph string) (id string, accepted bool) {
 	if c.patience > 0 {
 		id = uuid.NewString()
@@ -107,7 +107,8 @@ func (c *Client) Submit(ctx context.Context, graph string) (id string, accepted 
 	return answer.ID, answer.ID != ""
 }
 
-// State is the word of the cloud surface for a job; "" = not known now, "unknown" = the service has no such job.
+// State returns the status of a job on the cloud surface; "" = not known now, "unknown" = the service has no such
+// job.
 func (c *Client) State(ctx context.Context, id string) string {
 	status, body := c.Send(ctx, http.MethodGet, "/api/job/"+id+"/status", nil)
 	if status == http.StatusNotFound {
@@ -120,7 +121,7 @@ func (c *Client) State(ctx context.Context, id string) string {
 	return answer.Status
 }
 
-// Queued returns how long a job waited for a slot; 0 = not at all, or it is not known now.
+// Queued returns how long a job waited for a slot; 0 = it did not wait, or the time is not known now.
 func (c *Client) Queued(ctx context.Context, id string) time.Duration {
 	status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
 	var answer struct {
@@ -134,7 +135,7 @@ func (c *Client) Queued(ctx context.Context, id string) time.Duration {
 	return time.Duration(answer.Metrics.Queue) * time.Millisecond
 }
 
-// UntilGoesOn waits until a job is further than at the first answer about it, or has completed.
+// UntilGoesOn waits until a job has progressed since the first answer about it, or has completed.
 func (c *Client) UntilGoesOn(ctx context.Context, id string) error {
 	for first := ""; ; {
 		status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
@@ -158,7 +159,7 @@ func (c *Client) UntilGoesOn(ctx context.Context, id string) error {
 	}
 }
 
-// outputs returns the names of the files that a job put out.
+// outputs returns the names of a job's output files.
 func (c *Client) outputs(ctx context.Context, id string) (names []string, failure string, err error) {
 	status, body := c.Send(ctx, http.MethodGet, "/api/v2/jobs/"+id, nil)
 	var answer struct {
@@ -189,7 +190,7 @@ func (c *Client) hasFile(ctx context.Context, name string) (bool, error) {
 	return false, fmt.Errorf("status %d: %s", status, body)
 }
 
-// upload sends a file and returns its asset's id if the answer says that it is kept.
+// upload sends a file and returns its asset's id if the service accepted it.
 func (c *Client) upload(ctx context.Context, name string, content []byte) (id string, accepted bool) {
 	var form bytes.Buffer
 	w := multipart.NewWriter(&form)
@@ -215,7 +216,7 @@ func (c *Client) upload(ctx context.Context, name string, content []byte) (id st
 
 const model = "/v2/models/sim/image/requests"
 
-// order sends a request to the model and returns its id if the answer says that it is kept. again says that the same
+// order sends a request to the model and returns its id if the service accepted it. again reports that the same
 // request, with the same key, may be sent again.
 func (c *Client) order(ctx context.Context, marker string) (id string, again bool) {
 	body := fmt.Sprintf(`{"prompt":"%s [sim:delay=700ms]"}`, marker)
@@ -229,7 +230,7 @@ func (c *Client) order(ctx context.Context, marker string) (id string, again boo
 	return "", status == 0 || status >= 500 || status == http.StatusConflict || status == http.StatusTooManyRequests
 }
 
-// result returns the answer to a request: 0 or 202 while there is none.
+// result returns the answer to a request; the status is 0 or 202 while there is no answer.
 func (c *Client) result(ctx context.Context, id string) (int, []byte) {
 	return c.Send(ctx, http.MethodGet, model+"/"+id, nil)
 }
@@ -261,7 +262,7 @@ func (c *Client) UntilCompleted(ctx context.Context, id string) error {
 	}
 }
 
-// ours returns an address of the service without the process that is asked, and any other address as it is.
+// ours returns an address of the service without its host, and any other address unchanged.
 func (c *Client) ours(address string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()

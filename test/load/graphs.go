@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Each graph saves one picture under a prefix of its own, so that a second run would show as a second number, and in a
-// colour of its own, so that no job is answered from the cache.
+// Each graph saves one picture under a prefix of its own, so that a second run would save a file with number 2, and
+// in a colour of its own, so that no job is answered from the cache.
 func colour(prefix string) uint32 { return crc32.ChecksumIEEE([]byte(prefix)) & 0xffffff }
 
 // Cheap is a graph of milliseconds. A probe does not wait behind the load.

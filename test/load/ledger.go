@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Verdict is what became of an entry.
+// Verdict is the outcome of an entry.
 type Verdict string
 
 // The verdicts.
@@ -24,49 +24,49 @@ const (
 	Right   Verdict = "right"
 	Lost    Verdict = "lost"
 	Doubled Verdict = "doubled"
-	Failed  Verdict = "failed" // for a reason of ours
-	// Uncertain is a request whose sender was killed after it was sent and before its answer was kept. It is not sent
-	// again, and says so: nobody can know whether it was carried out.
+	Failed  Verdict = "failed" // through a fault of the service
+	// Uncertain is a request whose sender was killed after it was sent and before its answer was recorded. It is not
+	// sent again, and its answer says so, because nobody can know whether it was carried out.
 	Uncertain Verdict = "uncertain"
-	Refused   Verdict = "refused" // it was never accepted, and nothing of it was done twice
+	Refused   Verdict = "refused" // it was never accepted, and no part of it was done twice
 )
 
-// Entry is one thing that was asked of the service.
+// Entry is one request to the service.
 type Entry struct {
 	Kind     string // jobs, uploads or calls
 	Name     string
 	ID       string
-	Accepted bool // the service said that it keeps it
-	Cut      bool // the load ended while the client asked
+	Accepted bool // the service has accepted the request
+	Cut      bool // the load ended while the client waited for the answer
 	content  []byte
 
 	Verdict Verdict
 	Why     string
 }
 
-// Ledger notes, outside of the service, what was asked of it and what it accepted.
+// Ledger records, outside of the service, all requests and whether they were accepted.
 type Ledger struct {
-	Mode string // of the deployment, the beginning of every name
+	Mode string // mode of the deployment, the prefix of every name
 
 	mu      sync.Mutex // guards Entries
 	Entries []*Entry
 }
 
-// Add notes an entry.
+// Add records an entry.
 func (l *Ledger) Add(e *Entry) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.Entries = append(l.Entries, e)
 }
 
-// Len returns how many entries there are.
+// Len returns the number of entries.
 func (l *Ledger) Len() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.Entries)
 }
 
-// Settle waits until everything that was accepted has ended, as long as ctx lasts, and judges each entry.
+// Settle waits, until ctx ends, for the end of all accepted work, and judges each entry.
 func (l *Ledger) Settle(ctx context.Context, c *Client, p *Provider) {
 	var group errgroup.Group
 	group.SetLimit(judges)
@@ -76,13 +76,13 @@ func (l *Ledger) Settle(ctx context.Context, c *Client, p *Provider) {
 			return nil
 		})
 	}
-	_ = group.Wait() // it returns none
+	_ = group.Wait() // the goroutines return no errors
 }
 
-// judges is how many entries are judged at once.
+// judges is the number of entries that are judged concurrently.
 const judges = 8
 
-// await judges an entry once it has ended; one that does not end is lost.
+// await judges an entry when it has ended. An entry that does not end is lost.
 func (e *Entry) await(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
 	for {
 		verdict, why := e.judge(ctx, c, p)
@@ -95,7 +95,7 @@ func (e *Entry) await(ctx context.Context, c *Client, p *Provider) (Verdict, str
 	}
 }
 
-// judge holds an entry against what the service and the provider say; "" = it has not ended yet.
+// judge compares an entry with the records of the service and the provider; "" = it has not ended yet.
 func (e *Entry) judge(ctx context.Context, c *Client, p *Provider) (Verdict, string) {
 	if n := p.Ordered(e.Name); n > 1 {
 		return Doubled, fmt.Sprintf("the provider was asked %d times", n)
@@ -197,7 +197,7 @@ func (e *Entry) judgeCall(ctx context.Context, c *Client, p *Provider) (Verdict,
 	return Failed, fmt.Sprintf("status %d: %s", status, body)
 }
 
-// Counts returns how many entries of a kind came to each verdict.
+// Counts returns the number of entries of a kind, by verdict.
 func (l *Ledger) Counts(kind string) (all, accepted int, by map[Verdict]int) {
 	by = map[Verdict]int{}
 	for _, e := range l.Entries {

@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package load puts jobs, uploads and model calls on a running service and judges what became of each. A ledger outside of
-// the service notes what was accepted, and a provider of its own counts what it was asked for: nothing that was accepted may
-// be lost, done twice, or failed because a part of the service was away. It starts and breaks nothing.
+// Package load sends jobs, uploads and model calls to a running service and judges their outcomes. A ledger outside
+// of the service records what was accepted, and a provider of its own counts its requests. Nothing that was accepted
+// may be lost, done twice, or fail because a part of the service was down. The package starts and breaks nothing.
 package load
 
 import (
@@ -30,7 +30,7 @@ func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.
 	works := []func(context.Context, string, *rand.Rand){l.job, l.job, l.job, l.job, l.upload, l.call}
 	kinds := []string{"job", "job", "job", "job", "upload", "call"}
 	for i, work := range works {
-		random := rand.New(rand.NewPCG(seed, uint64(10+i))) // no secret
+		random := rand.New(rand.NewPCG(seed, uint64(10+i))) // need not be secret
 		l.group.Go(func() {
 			for n := i; Pause(ctx, pace+time.Duration(random.Int64N(int64(5*pace)))); n += len(works) {
 				work(ctx, fmt.Sprintf("%s-%s-%d", book.Mode, kinds[i], n), random)
@@ -40,11 +40,11 @@ func Start(ctx context.Context, c *Client, book *Ledger, seed uint64, pace time.
 	return l
 }
 
-// jobWithin is how long a client waits for its job before it submits another one.
+// jobWithin bounds how long a client waits for its job before it submits another one.
 const jobWithin = 5 * time.Second
 
-// job submits one graph, once: what became of one that was not answered is not known, but it must not run twice. It
-// waits a while for the end, so that the load stays what the machine can do.
+// job submits one graph, once. If the submission is not answered, its outcome is unknown, but it must not run twice.
+// The client waits a while for the end, so that the machine can keep up with the load.
 func (l *Load) job(ctx context.Context, name string, random *rand.Rand) {
 	graph := Cheap
 	switch n := random.IntN(20); {
@@ -71,10 +71,10 @@ func (l *Load) upload(ctx context.Context, name string, random *rand.Rand) {
 	l.ledger.Add(&Entry{Kind: "uploads", Name: name, ID: id, Accepted: accepted, Cut: ctx.Err() != nil, content: content})
 }
 
-// callWithin is how long a request is sent again under its key.
+// callWithin bounds how long a request is repeated under its key.
 const callWithin = time.Minute
 
-// call sends a request under a key until it is answered.
+// call repeats a request under a key until it is answered.
 func (l *Load) call(ctx context.Context, name string, _ *rand.Rand) {
 	e := &Entry{Kind: "calls", Name: name}
 	defer func() {

@@ -11,21 +11,21 @@ import (
 	"time"
 )
 
-// Seen is what a patient client was answered besides what it asked for.
+// Seen counts the answers that a patient client received before the final ones.
 type Seen struct {
-	Later  int      // answers that asked it to come again later
-	Away   int      // connections that nobody took, or that broke before the answer
+	Later  int      // answers that asked it to retry later
+	Away   int      // connections that were refused, or broke before the answer
 	Errors []string // answers of 500 and above that remained
 }
 
-// NewPatientClient returns a client of several processes that serve the same. Like a balancer it asks another process when
-// one takes no connection, and for as long as its patience lasts it sends again what it is asked to send again, when
-// it is asked to.
+// NewPatientClient returns a client of several equivalent processes. Like a load balancer, it tries another process
+// when a connection is refused. Within its patience, it repeats requests when an answer asks for it, at the requested
+// time.
 func NewPatientClient(patience time.Duration, bases ...string) *Client {
 	return &Client{http: &http.Client{Timeout: 30 * time.Second}, patience: patience, bases: bases}
 }
 
-// Seen returns what the client has been answered.
+// Seen returns the counts of the client.
 func (c *Client) Seen() Seen {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,10 +34,10 @@ func (c *Client) Seen() Seen {
 	return seen
 }
 
-// betweenAttempts is the pause before another process is asked.
+// betweenAttempts is the pause before another process is tried.
 const betweenAttempts = 100 * time.Millisecond
 
-// waits waits as long as an answer asks, and reports whether to send the request again.
+// waits waits for the Retry-After of an answer, and reports whether to repeat the request.
 func (c *Client) waits(ctx context.Context, after time.Duration, until time.Time) bool {
 	if c.patience == 0 || time.Now().Add(after).After(until) {
 		return false
@@ -52,7 +52,7 @@ func (c *Client) waits(ctx context.Context, after time.Duration, until time.Time
 	return Pause(ctx, max(after, betweenAttempts))
 }
 
-// note counts an answer that the client takes as the last one.
+// note counts an answer that the client accepts as final.
 func (c *Client) note(status int, request string, answer []byte) {
 	if status < http.StatusInternalServerError {
 		return
@@ -68,7 +68,7 @@ func (c *Client) base() string {
 	return c.bases[0]
 }
 
-// leave asks another process from now on, if base is still the one that is asked.
+// leave switches to another process, if base is still the current one.
 func (c *Client) leave(base string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,7 +77,7 @@ func (c *Client) leave(base string) {
 	}
 }
 
-// retryAfter returns how long an answer asks a client to wait, 0 if it does not.
+// retryAfter returns the Retry-After of an answer, or 0.
 func retryAfter(resp *http.Response) time.Duration {
 	seconds, err := strconv.Atoi(resp.Header.Get("Retry-After"))
 	if err != nil || resp.StatusCode != http.StatusTooManyRequests && resp.StatusCode < http.StatusInternalServerError {

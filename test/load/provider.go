@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim"
 )
 
-// Provider is a model's provider that outlives every fault and counts, outside of the service, how often it was asked
-// for each thing.
+// Provider is a model's provider that survives every fault and counts, outside of the service, the generations of
+// each request.
 type Provider struct {
 	sim *sim.Server
 
@@ -21,19 +21,19 @@ type Provider struct {
 	orders map[string]int
 }
 
-// marker is what every request of the load carries in its prompt.
-var marker = regexp.MustCompile(`[a-z]+-(call|job)-\d+`) // a constant
+// marker is a text in the prompt of every request of the load.
+var marker = regexp.MustCompile(`[a-z]+-(call|job)-\d+`) // compiled once
 
 func NewProvider() *Provider { return &Provider{sim: sim.New(sim.Options{}), orders: map[string]int{}} }
 
 func (p *Provider) Close() { p.sim.Close() }
 
-// ServeHTTP counts a generation that is ordered and answers as the simulator does.
+// ServeHTTP counts a generation and answers like the simulator.
 func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the caller was killed in the middle: nothing was ordered
+			return // the caller was killed while it sent the request: no generation was ordered
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if name := marker.Find(body); name != nil {

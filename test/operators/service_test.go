@@ -1,7 +1,7 @@
-// Package operators_test holds a whole service with accounts and ComfyUI servers to what its operators are promised:
-// what they set counts, what happened is shown, and no account gets past a setting. A private PostgreSQL, a real Temporal
-// server and all roles run in one process. A test registers simulated servers under a label of its own, which its jobs
-// ask for, so that tests do not disturb each other.
+// Package operators_test checks the promises of a complete service with accounts and ComfyUI servers to its
+// operators: settings are in force, events are shown, and no account can evade a setting. A private PostgreSQL, a
+// real Temporal server and all roles run in one process. A test registers simulated servers under a label of its own,
+// which its jobs request, so that tests do not disturb each other.
 package operators_test
 
 import (
@@ -31,12 +31,12 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 3 * time.Minute
 
 const adminToken = "operators-only"
 
-// service is the one running service of this package.
+// service is the running service that the tests of this package share.
 type service struct {
 	base, data string
 	log        *served.Log
@@ -80,11 +80,11 @@ func startService() *service {
 	return s
 }
 
-// bench is the service as one test uses it: with an account, a label and simulated servers of its own.
+// bench is the service for one test: with an account, a label and simulated servers of its own.
 type bench struct {
 	*service
 	t       *testing.T
-	name    string // of the account
+	name    string // name of the account
 	account string
 	key     string
 	label   string
@@ -121,7 +121,7 @@ func (b *bench) server(o comfyui.Options, more map[string]any) *comfyui.Machine 
 	return m
 }
 
-// by is the body of a change with its actor and reason.
+// by returns the body of a change with its actor and reason.
 func by(parts ...map[string]any) map[string]any {
 	body := map[string]any{"actor": "ana", "reason": "a test"}
 	for _, part := range parts {
@@ -132,7 +132,7 @@ func by(parts ...map[string]any) map[string]any {
 	return body
 }
 
-// shownServer is a server as the admin API shows it.
+// shownServer is a server in an answer of the admin API.
 type shownServer struct{ ID, URL, State, Problem string }
 
 func (b *bench) find(m *comfyui.Machine) (found shownServer) {
@@ -232,13 +232,13 @@ func text2img(seed, steps int) graph {
 	}
 }
 
-// asking is the body of a submission that asks for labels.
+// asking returns the body of a submission that requests labels.
 func asking(g graph, labels ...string) map[string]any {
 	return map[string]any{"prompt": g, "extra_data": map[string]any{"millrace": map[string]any{"labels": labels}}}
 }
 
-// submit queues a graph for the servers of the test and returns its job. The classes that the service showed before may
-// have been those of another test's server, removed since.
+// submit queues a graph for the servers of the test and returns its job. Earlier definitions of the classes may have
+// come from a server of another test that was removed.
 func (b *bench) submit(g graph) string {
 	b.t.Helper()
 	var body string
@@ -254,7 +254,7 @@ func (b *bench) submit(g graph) string {
 	return answer.ID
 }
 
-// status is that of a job, in the words of the cloud contract.
+// status returns the status of a job on the cloud surface.
 func (b *bench) status(id string) string {
 	b.t.Helper()
 	var answer struct{ Status string }
@@ -273,7 +273,7 @@ func (b *bench) ended(id string) (status string) {
 	return status
 }
 
-// errorOf is the error that a body of the prompt, cloud or v2 surface holds.
+// errorOf returns the error in a body of the prompt, cloud or v2 surface.
 func errorOf(t *testing.T, body string) (code string) {
 	t.Helper()
 	var answer struct {

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// picture returns the file that the one output of a job has for the account, and its history as text.
+// picture returns the file of the one output of a job, as the account reads it, and the job's history as text.
 func (b *bench) picture(id string) (file, history string) {
 	b.t.Helper()
 	_, history = b.do(http.MethodGet, "/api/history/"+id, nil)
@@ -33,8 +33,8 @@ func (b *bench) picture(id string) (file, history string) {
 	return file, history
 }
 
-// Two accounts choose the same id for their prompts: on a server they are two prompts, each account reads its own, and a
-// cancel reaches the caller's alone.
+// Two accounts choose the same id for their prompts. On a server they are two prompts, each account reads its own,
+// and a cancel affects only the caller's.
 func TestAccountsWithTheSamePromptIDOnAServer(t *testing.T) {
 	b := start(t)
 	m := b.server(comfyui.Options{Step: 10 * time.Millisecond}, map[string]any{"slots": 2})

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// creditOf is the balance of an account, in millionths of a dollar.
+// creditOf returns the balance of an account, in millionths of a dollar.
 type creditOf struct {
 	Available int64 `json:"available_micros"`
 	Held      int64 `json:"held_micros"`
@@ -26,7 +26,7 @@ func (b *bench) credit() (balance creditOf) {
 	return balance
 }
 
-// used is the time on one server, as the usage view has it.
+// used returns the time on one server, according to the usage view.
 type used struct {
 	URL              string
 	Segments, Millis int64
@@ -47,7 +47,7 @@ func (b *bench) usage() (byURL map[string]used) {
 	return byURL
 }
 
-// running reports whether a machine is in the middle of a prompt.
+// running reports whether a machine is executing a prompt.
 func running(m *comfyui.Machine) bool {
 	runs := m.Runs()
 	return len(runs) > 0 && runs[len(runs)-1].Outcome == "running" && time.Since(runs[len(runs)-1].Began) > 100*time.Millisecond
@@ -55,7 +55,7 @@ func running(m *comfyui.Machine) bool {
 
 func TestCreditsPayTimeOnServersOnceAlsoWhenAServerIsKilled(t *testing.T) {
 	b := start(t)
-	const price = "0.01" // of a second: 10,000 micros
+	const price = "0.01" // price of a second: 10,000 micros
 	slow := comfyui.Options{Step: 30 * time.Millisecond}
 	machines := []*comfyui.Machine{b.server(slow, map[string]any{"price_usd": price}), b.server(slow, map[string]any{"price_usd": price})}
 	b.command("accounts", "credit", b.name, "--amount", "5", "--reason", "trial")

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// waitOf is what a body says of a wait for a server.
+// waitOf is the description of a wait for a server in a body.
 type waitOf struct {
 	Reason string
 	Place  int
@@ -43,7 +43,7 @@ func TestAJobThatWaitsForAServerSaysWhyEverywhere(t *testing.T) {
 	m := b.server(comfyui.Options{}, nil)
 	b.command("servers", "drain", m.URL(), "--reason", "driver update")
 	id := b.submit(text2img(1, 1))
-	bodies := map[string]string{ // each with the word that it has for a running job
+	bodies := map[string]string{ // each with its status of a running job
 		"/api/v2/jobs/" + id: "running", "/api/job/" + id + "/status": "in_progress", "/api/jobs": "in_progress", "/api/jobs/" + id: "in_progress",
 	}
 	for path, running := range bodies {

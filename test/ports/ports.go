@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package ports gives tests loopback addresses for programs whose listen address is configurable: addresses that nobody
-// else is given between the choice and the listening, nor while a killed program is away. They lie below the range
-// from which the kernel serves those who ask for any port, and a lock keeps each from the tests of other processes.
+// Package ports gives tests loopback addresses for programs with a configurable listen address. No other program gets
+// such an address between the choice and the listening, nor while a killed program is down. The ports are below the
+// range from which the kernel chooses ports, and a lock keeps each from the tests of other processes.
 package ports
 
 import (
@@ -18,19 +18,19 @@ import (
 	"github.com/millrace-dev/millrace/internal/child"
 )
 
-// The ports to choose from. Linux hands out 32768 and above by itself, others begin higher.
+// The range of ports. Linux chooses ports from 32768, other systems from a higher port.
 const (
 	first = 18_000
 	count = 14_000
 )
 
-// taken are the locks of this process. They are given back with the process, by the kernel.
+// taken holds the locks of this process. The kernel releases them when the process ends.
 var taken struct { // addresses are the process's, as its sockets are
 	sync.Mutex
 	locks []*child.Lock
 }
 
-// Address returns a loopback address, HOST:PORT, that is this process's to use until it ends.
+// Address returns a loopback address, HOST:PORT, that only this process uses until it ends.
 func Address() (string, error) {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("millrace-test-ports-%d", os.Geteuid()))
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -68,9 +68,9 @@ func take(dir string, port int) (string, error) {
 	return address, l.Close()
 }
 
-// ForServers has the Temporal of a private stack, which is about to be made in a data directory, listen on
-// addresses of its own. Those it would try first are everybody's: while one that was killed is started again,
-// another could take its place and be talked to by its clients.
+// ForServers makes the Temporal of a private stack, in a data directory that is about to be made, listen on addresses
+// of its own. Its default addresses are shared: while a killed Temporal is restarted, another one could take its
+// address and receive its clients' requests.
 func ForServers(dataDir string) error {
 	var state struct {
 		Temporal string `json:"temporal"`

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// acme is a catalog file of a provider that the simulator plays. Properties are those of the body.
+// acme returns a catalog file of a provider that the simulator plays. Properties are the properties of the body.
 func acme(done, properties string) string {
 	return fmt.Sprintf(`provider: acme
 title: Acme
@@ -49,7 +49,7 @@ const (
 	after  = before + "\n" + `        strength: {type: integer, minimum: 0, maximum: 10, default: 5}`
 )
 
-// put replaces a catalog file at once, as a deployment does.
+// put replaces a catalog file atomically, as a deployment does.
 func (s *service) put(t *testing.T, name, content string) {
 	t.Helper()
 	next := filepath.Join(s.catalog, "."+name)
@@ -76,7 +76,7 @@ const (
 	class   = "Partner_acme_painter"
 )
 
-// seen is what a caller sees of the changing catalog, each with its tag.
+// seen is the catalog as a caller reads it, with the tag of each version.
 type seen struct{ nodes, list, schema string }
 
 func (c *client) seen() (s seen) {
@@ -92,7 +92,7 @@ func (c *client) require(path, contains string, yes bool) {
 	require.Equal(c.t, yes, strings.Contains(body, contains), "%s: %.300s", path, body)
 }
 
-// A service follows the files of its catalog while it runs; what runs goes on as it began.
+// A running service follows the files of its catalog; running calls continue with the version with which they began.
 func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -113,7 +113,7 @@ func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 	require.Equal(t, 200, c.do("POST", painter, `{"prompt":"x"}`).status)
 	require.Equal(t, 200, c.do("POST", painter, `{"prompt":"x","strength":11}`).status, "nobody knows that field yet")
 
-	// A graph of two nodes, the second of which begins when the catalog is another one; and a request.
+	// A graph of two nodes, whose second node begins after the catalog has changed, and a request.
 	running := c.submit(`{
 		"1":{"class_type":"` + class + `","inputs":{"prompt":"slowly [sim:delay=8s]"}},
 		"2":{"class_type":"` + class + `","inputs":{"prompt":"over it","image":["1",0]}},
@@ -125,7 +125,7 @@ func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 	c.until("the request is under way", func() bool { return status() == "IN_PROGRESS" })
 	c.until("the job is under way", func() bool { return c.job(running) == "in_progress" })
 
-	c.put(t, "acme.yaml", acme("never", after)) // a definition by which nothing ever ends
+	c.put(t, "acme.yaml", acme("never", after)) // a definition with which no generation ends
 	c.until("the changed model is seen", func() bool { return c.seen().schema != added.schema })
 	c.until("its node, too", func() bool { return c.seen().nodes != added.nodes })
 	c.require("/api/object_info/"+class, `"strength"`, true)
@@ -133,7 +133,7 @@ func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 
 	changed := c.seen()
 	c.put(t, "broken.yaml", "provider: broken\nmodels: [")
-	c.put(t, "acme.yaml", acme("done", before)) // stays unread while another file is broken
+	c.put(t, "acme.yaml", acme("done", before)) // not in force while another file has a mistake
 	c.until("the problem is reported", func() bool {
 		return strings.Contains(c.log.String(), "catalog reload failed; the previous catalog stays in force") && strings.Contains(c.log.String(), "broken.yaml")
 	})
@@ -153,7 +153,7 @@ func TestTheCatalogChangesWhileTheServiceRuns(t *testing.T) {
 	c.until("the job ends by the old definition", func() bool { return c.job(running) == "completed" })
 }
 
-// submit sends a graph with the account's own key.
+// submit sends a graph with the account's key.
 func (c *client) submit(graph string) string {
 	c.t.Helper()
 	r := c.do("POST", "/api/prompt", `{"prompt":`+graph+`,"extra_data":{"api_key_service":"`+c.key+`"}}`)

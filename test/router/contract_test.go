@@ -67,7 +67,7 @@ func TestInactiveAccountRunsNothingButReadsItsResults(t *testing.T) { // R-14: w
 		r := c.do("POST", other, body)
 		r.failed(t, 403, "forbidden")
 		require.Contains(t, decode(t, r.body)["detail"], "subscription")
-		c.do("POST", other, "not JSON").failed(t, 403, "forbidden") // before the body
+		c.do("POST", other, "not JSON").failed(t, 403, "forbidden") // refused before the body is read
 	}
 	again := c.do("POST", path, body, "Idempotency-Key", "paid")
 	require.Equal(t, []any{200, before.body, "true"}, []any{again.status, again.body, again.header.Get("Idempotent-Replayed")})
@@ -99,7 +99,7 @@ func TestVersionOneSetsRequestIDHeadersOnly(t *testing.T) { // R-97
 	require.Equal(t, 200, ran.status, ran.body)
 	id := ran.header.Get("X-Service-Request-Id")
 	require.Equal(t, []string{id, id}, []string{ran.header.Get("X-Comfy-Request-Id"), ran.header.Get("X-Request-Id")})
-	for name := range ran.header { // what HTTP itself has, and the one header of the router in its spellings
+	for name := range ran.header { // headers of HTTP itself, and the only header of the router in its spellings
 		require.Contains(t, []string{
 			"X-Service-Request-Id", "X-Comfy-Request-Id", "X-Request-Id", "X-Content-Type-Options", "Content-Security-Policy",
 			"Cache-Control", "Content-Length", "Content-Type", "Date",
@@ -242,7 +242,7 @@ func TestVersionsAnswerAlike(t *testing.T) { // R-92, R-100
 	}
 	one, two := both("GET", "/models?limit=3", "")
 	require.Equal(t, decode(t, two.body)["data"], decode(t, one.body)["data"])
-	next := "/models?limit=100&cursor=" + decode(t, two.body)["next_cursor"].(string) // a place in the order, whoever made it
+	next := "/models?limit=100&cursor=" + decode(t, two.body)["next_cursor"].(string) // a position in the order, independent of its version
 	one, two = both("GET", next, "")
 	require.Equal(t, two.body, one.body)
 	one, two = both("GET", "/models/sim/open", "")

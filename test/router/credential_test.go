@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// W-21, W-22: the key that comes with a job is sealed while the job needs it, and is nowhere to be read: in no
+// W-21, W-22: the key that is submitted with a job is encrypted while the job needs it, and appears nowhere: in no
 // table of either database, no file, no log, no answer.
 func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 	t.Parallel()
@@ -50,7 +50,7 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 	require.Equal(t, map[string]bool{"completed": true, "failed": true}, map[string]bool{"completed": over["completed"], "failed": over["failed"]})
 	c.until("the node waits for its model", func() bool { return c.job(running) == "in_progress" })
 
-	// While a job needs its credential there is one, which says nothing; ended jobs have none.
+	// While a job needs its credential, it is stored encrypted. Ended jobs have none.
 	require.Equal(t, 1, c.count(t, "millrace", `select count(*) from sealed_credentials where job_id::text = $1`, running))
 	for _, id := range ended {
 		require.Zero(t, c.count(t, "millrace", `select count(*) from sealed_credentials where job_id::text = $1`, id))
@@ -75,7 +75,7 @@ func TestTheCredentialOfAJobAppearsNowhere(t *testing.T) {
 	require.Equal(t, 200, c.do("POST", "/api/v2/jobs/"+running+"/cancel", "").status)
 }
 
-// tablesWith returns the tables of a database that hold a text, as text or as bytes.
+// tablesWith returns the tables of a database that contain a text, as text or as bytes.
 func (s *service) tablesWith(t *testing.T, database, text string) (found []string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"), database))
@@ -97,7 +97,7 @@ func (s *service) tablesWith(t *testing.T, database, text string) (found []strin
 	return found
 }
 
-// filesWith returns the files below a directory, the databases' own among them, that hold a text.
+// filesWith returns the files below a directory, including those of the databases, that contain a text.
 func filesWith(t *testing.T, dir, text string) (found []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A synchronous model may answer with something else than the document that its entry expects: its caller gets that, as it
-// came, and once more by its key. The page of a proxy is no answer of a model.
+// A synchronous model may answer with a document other than its entry expects. The caller gets it unchanged, and
+// again under its key. An error page of a proxy is not an answer of a model.
 func TestAnswerOfAnotherTypePassesByteForByte(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A model whose provider takes forms takes one from its caller, too, and sends it on as it came: with its
-// boundary, its order, its odd spacing and whatever its files hold.
+// If a provider accepts forms, its model accepts a form from the caller and passes it on unchanged: with its
+// boundary, its order, its spacing and the content of its files.
 func TestAFormPassesByteForByte(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// leaveUnknown writes the events of a call whose process died on the wire.
+// leaveUnknown writes the events of a call whose process died while it sent the request.
 func (c *client) leaveUnknown(account string) call.ID {
 	c.t.Helper()
 	pool, err := postgres.Open(c.t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=millrace", filepath.Join(c.data, "postgres", "run")), postgres.PoolOptions{MaxConns: 1})

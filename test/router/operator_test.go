@@ -17,7 +17,7 @@ func (c *client) operate(method, path, body string) reply {
 	return c.send(req)
 }
 
-// events returns how many events of that type name who did it and why, for a stream of accounts.
+// events returns the number of events of that type with this actor and reason, in streams of accounts.
 func (c *client) events(eventType, id string) int {
 	return c.count(c.t, "millrace", `select count(*) from events where type = '`+eventType+`' and stream = 'account-' || $1
 		and meta->>'actor' = 'admin:kim' and meta->>'reason' = 'ticket 4' and meta->>'request_id' <> ''`, id)

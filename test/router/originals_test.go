@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A graph that names ComfyUI's own partner nodes runs as it is, with the credential under the name that its editor sends it by;
-// clients read the definitions that ComfyUI has. A node whose model has no credential is not there.
+// A graph with ComfyUI's own partner nodes runs unchanged, with the credential under the name that ComfyUI's editor
+// uses. Clients read ComfyUI's definitions. A node whose model has no credential is not listed.
 func TestGraphsWithComfyUIsOwnPartnerNodesRun(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// parrotKey is the operator's credential of the provider parrot, which repeats it wherever it can.
+// parrotKey is the operator's credential of the provider parrot, which repeats it wherever possible.
 const parrotKey = "p4rr0t/key+of=the-operator"
 
 const parrotEntries = `
@@ -55,7 +55,7 @@ models:
     node: {outputs: [{name: file, type: FILE, from: [/url]}, {name: said, type: STRING, from: [/said]}]}
 `
 
-// parrot is that provider. The prompt may be the status of its answer.
+// parrot is this provider. The prompt may be the status of its answer.
 func parrot() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /says", func(w http.ResponseWriter, r *http.Request) {
@@ -93,14 +93,14 @@ func parrot() http.Handler {
 		parroted(w, r, 200, `{"said":%q,"url":"http://`+r.Host+`/file.txt"}`)
 	})
 	mux.HandleFunc("GET /file.txt", func(w http.ResponseWriter, r *http.Request) {
-		r.Header.Set("Authorization", "Bearer "+parrotKey) // it is sent none for a file, and remembers it
+		r.Header.Set("Authorization", "Bearer "+parrotKey) // a request for a file has no credential, so parrot uses a remembered one
 		w.Header().Set("Content-Type", "text/plain")
 		io.WriteString(w, repeats(r)) // the caller sees it
 	})
 	return mux
 }
 
-// later says that a generation goes on, and then that it is done.
+// later reports a running generation, and then a finished one.
 func later() http.HandlerFunc {
 	var mu sync.Mutex
 	asked := map[string]int{}
@@ -116,7 +116,7 @@ func later() http.HandlerFunc {
 	}
 }
 
-// repeats is the credential of a request, as it came and in other forms.
+// repeats returns the credential of a request, unchanged and in other forms.
 func repeats(r *http.Request) string {
 	sent := r.Header.Get("Authorization")
 	_, key, _ := strings.Cut(sent, " ")
@@ -131,8 +131,8 @@ func parroted(w http.ResponseWriter, r *http.Request, status int, format string)
 	fmt.Fprintf(w, format, repeats(r)) // the caller sees it
 }
 
-// parrotTraces are texts of which one is in everything that holds the credential, in any form that parrot writes, and
-// the password of an address that it names.
+// parrotTraces are texts such that everything that contains the credential, in any form that parrot writes, or the
+// password of an address, contains one of them.
 func parrotTraces() []string {
 	traces := []string{parrotKey, url.QueryEscape(parrotKey), "p4rr0t%2", "p4rr0t/", "the-operator", "p4ssw0rd"}
 	for _, before := range []string{"", "-", "--"} {
@@ -142,7 +142,7 @@ func parrotTraces() []string {
 	return traces
 }
 
-// mailbox keeps what webhooks are sent.
+// mailbox keeps the messages of webhooks.
 type mailbox struct {
 	mu   sync.Mutex
 	text strings.Builder // guarded by mu
@@ -152,7 +152,7 @@ type mailbox struct {
 func (m *mailbox) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // it is sent again
+		return // the message will be sent again
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -165,7 +165,7 @@ func (m *mailbox) String() string {
 	return m.text.String()
 }
 
-// heard is a client that keeps what it is answered.
+// heard is a client that keeps the answers that it receives.
 type heard struct {
 	*client
 	strings.Builder
@@ -178,8 +178,8 @@ func (h *heard) do(method, path, body string, headers ...string) reply {
 	return r
 }
 
-// A provider that repeats the operator's credential in every part of its answers tells nobody: no answer, event, page,
-// message, log, table or file of ours holds it.
+// A provider repeats the operator's credential in every part of its answers. No answer, event, page, message, log,
+// table or file of the service contains it.
 func TestTheCredentialOfAProviderAppearsNowhere(t *testing.T) {
 	t.Parallel()
 	h := &heard{client: newClient(t)}
@@ -225,8 +225,8 @@ func TestTheCredentialOfAProviderAppearsNowhere(t *testing.T) {
 	require.NotEmpty(t, filesWith(t, h.data, strings.Repeat("*", len(parrotKey))), "the answers are kept")
 }
 
-// parrotCalls makes calls that are waited for, each of them twice under one key, and follows the links of their answers.
-// It returns the ids of the calls.
+// parrotCalls makes synchronous calls, each of them twice under one key, and follows the links of their answers. It
+// returns the ids of the calls.
 func (h *heard) parrotCalls() (ids []string) {
 	h.t.Helper()
 	for i, each := range []struct {
@@ -253,12 +253,12 @@ func (h *heard) parrotCalls() (ids []string) {
 			}
 		}
 	}
-	r := h.do("POST", "/v2/models/parrot/links", `{}`) // the outcome of the generation is unknown, and it is not followed
+	r := h.do("POST", "/v2/models/parrot/links", `{}`) // the outcome of the generation is unknown
 	require.Equal(h.t, 502, r.status, r.body)
 	return append(ids, r.header.Get("X-Service-Request-Id"))
 }
 
-// parrotRequests makes a call that is polled for, and returns its id.
+// parrotRequests makes a queued call, and returns its id.
 func (h *heard) parrotRequests() []string {
 	h.t.Helper()
 	const path = "/v2/models/parrot/later/requests"

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A price that a provider names only as it takes a submission is kept until the result is there.
+// A price that a provider states only when it accepts a submission is kept until the result arrives.
 func TestPriceNamedOnAcceptanceIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// probeEntries are the models of a provider that behaves as its input tells it.
+// probeEntries are the models of a provider whose behaviour depends on its input.
 const probeEntries = `
 provider: probe
 title: Probe
@@ -40,13 +40,13 @@ models:
       properties: {prompt: {type: string, minLength: 1}, n: {type: integer, minimum: 1, maximum: 4}, image: {type: string}}
 `
 
-// oddAnswer is a document that rendering it anew would change.
+// oddAnswer is a document that would change if it were encoded again.
 const oddAnswer = "\n{ \"z\" : 1.0, \"a\":\"caf\\u00e9 <b>\" ,\"big\":12345678901234567890123, \"a\":null }\r\n"
 
-// foreignAnswer is no JSON document.
+// foreignAnswer is not a JSON document.
 const foreignAnswer = "RIFF\x00\xff{\"a\":1}\r\n"
 
-// probe is that provider. A word of the body says how it behaves.
+// probe is the provider of probeEntries. A word of the body selects its behaviour.
 type probe struct {
 	mux   *http.ServeMux
 	mu    sync.Mutex // guards all below
@@ -75,7 +75,7 @@ func newProbe() *probe {
 
 func (p *probe) ServeHTTP(w http.ResponseWriter, r *http.Request) { p.mux.ServeHTTP(w, r) }
 
-// word returns what stands behind "how": in a body, and counts it.
+// word returns the word after "how": in a body, and counts it.
 func (p *probe) word(r *http.Request) string {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -89,31 +89,31 @@ func (p *probe) word(r *http.Request) string {
 	return word
 }
 
-// count returns how often the provider was asked with that word.
+// count returns how many requests with that word the provider received.
 func (p *probe) count(word string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked[word]
 }
 
-// misbehave answers 200 and then as the word says, which may be followed by a dash and anything.
+// misbehave answers 200 and then misbehaves as the word says. A dash and any text may follow the word.
 func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, begin string) {
 	how, _, _ := strings.Cut(p.word(r), "-")
 	w.Header().Set("Content-Type", contentType)
 	switch how {
-	case "promises": // more than it sends
+	case "promises": // announces more bytes than it sends
 		w.Header().Set("Content-Length", "1000")
-		io.WriteString(w, begin) // a provider that breaks off
+		io.WriteString(w, begin) // the provider closes the connection early
 		panic(http.ErrAbortHandler)
 	case "truncated": // in chunks, without the last
 		io.WriteString(w, begin)              // as above
 		http.NewResponseController(w).Flush() // as above
 		panic(http.ErrAbortHandler)
-	case "exceeds": // sends more than it promises: what follows is no part of the answer
+	case "exceeds": // sends more bytes than it announces: the rest is not part of the answer
 		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: 2\r\n\r\n{}{}{}")
 	case "negative":
 		p.raw(w, "HTTP/1.1 200 OK\r\nContent-Type: "+contentType+"\r\nContent-Length: -1\r\n\r\n{}")
-	case "large": // one that says so
+	case "large": // announces its size
 		w.Header().Set("Content-Length", fmt.Sprint(1<<40))
 		io.WriteString(w, begin) // as above
 		panic(http.ErrAbortHandler)
@@ -123,10 +123,10 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 				return
 			}
 		}
-	case "wave", "note": // not what the catalog says
+	case "wave", "note": // a content type other than the catalog's
 		w.Header().Set("Content-Type", map[string]string{"wave": "audio/wav", "note": "text/plain; charset=utf-8"}[how])
 		io.WriteString(w, foreignAnswer) // the caller sees it
-	case "page": // what a proxy answers with
+	case "page": // an error page of a proxy
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		io.WriteString(w, "<html>") // as above
 	case "accepted": // as if it were not done yet
@@ -137,7 +137,7 @@ func (p *probe) misbehave(w http.ResponseWriter, r *http.Request, contentType, b
 	}
 }
 
-// raw writes an answer that net/http would not.
+// raw writes an answer that net/http would not write.
 func (p *probe) raw(w http.ResponseWriter, answer string) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -147,7 +147,7 @@ func (p *probe) raw(w http.ResponseWriter, answer string) {
 	io.WriteString(conn, answer) // the caller sees it
 }
 
-// gate is closed by the test when a slow generation is done.
+// gate returns a channel that the test closes when a slow generation is done.
 func (p *probe) gate(word string) chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// later is the API over the service's own database, by a clock that is ahead.
+// later is the API over the service's database, with a clock that is ahead.
 func (c *client) later(ahead time.Duration) *client {
 	c.t.Helper()
 	types := eventlog.NewRegistry()
@@ -58,7 +58,7 @@ func (c *client) later(ahead time.Duration) *client {
 	return &client{service: &service{base: server.URL}, t: c.t, account: c.account, key: c.key}
 }
 
-// everything is allowed to everybody.
+// everything allows everything to all accounts.
 type everything struct{}
 
 func (everything) CallLimits(context.Context, string) (call.Limits, error) {

@@ -42,7 +42,7 @@ func TestTheSchemasAddressIsGivenOnHTTPS(t *testing.T) { // R-32, R-33, R-84, R-
 		require.NotContains(t, decode(t, c.do("GET", "/"+version+"/models/sim/open", "").body), "input_schema_url")
 	}
 	one, two := c.do("GET", "/v1/models/sim/echo/openapi.json", ""), c.do("GET", "/v2/models/sim/echo/openapi.json", "")
-	require.NotContains(t, one.body, "The input as it was sent.") // of the output
+	require.NotContains(t, one.body, "The input as it was sent.") // part of the output's schema
 	require.Contains(t, two.body, "The input as it was sent.")
 	require.NotEqual(t, one.header.Get("ETag"), two.header.Get("ETag"))
 	require.Equal(t, 200, c.do("GET", "/v2/models/sim/echo/openapi.json", "", "If-None-Match", one.header.Get("ETag")).status)
@@ -70,7 +70,7 @@ func TestVersionOne(t *testing.T) { // R-92 to R-99
 		}
 	}
 	other := c.do("POST", "/v2/models/openai/gpt-image-2", picture, "Idempotency-Key", "one")
-	other.failed(t, 409, "invalid_input") // another path (R-66)
+	other.failed(t, 409, "invalid_input") // the key belongs to another path (R-66)
 	require.Empty(t, other.header.Get("Retry-After"))
 }
 
@@ -106,7 +106,7 @@ func TestLinksOfCopiedAssetsUseThePublicURL(t *testing.T) { // R-101
 	require.Contains(t, r.body, `"https://router.example/files/`)
 }
 
-// endless is a body whose sender waits for the answer before it goes on.
+// endless is a body whose sender waits for the answer before it continues.
 type endless struct{ ctx context.Context } //nolint:containedctx // lives for one call
 
 func (e endless) Read([]byte) (int, error) {
@@ -163,17 +163,17 @@ func TestASecretOfAProviderAppearsNowhere(t *testing.T) { // R-62
 	require.NotContains(t, c.log.String(), credential)
 	require.NotContains(t, c.log.String(), jwtSecret)
 	require.NotContains(t, c.log.String(), c.key)
-	require.Contains(t, c.log.String(), call) // the search does look at the log of these calls
+	require.Contains(t, c.log.String(), call) // the search covers the log of these calls
 	for database, query := range map[string]string{
 		"millrace": `select count(*) from events where position($1 in stream || data::text || meta::text) > 0`,
 		"temporal": `select count(*) from history_node where position(convert_to($1, 'UTF8') in data) > 0`,
 	} {
 		require.Zero(t, c.count(t, database, query, credential), database)
-		require.NotZero(t, c.count(t, database, query, call), database) // the search finds what is there
+		require.NotZero(t, c.count(t, database, query, call), database) // the search finds existing texts
 	}
 }
 
-// count asks a database of the service.
+// count runs a query that counts on a database of the service.
 func (s *service) count(t *testing.T, database, query, text string) (n int) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), fmt.Sprintf("host=%s port=5432 user=millrace dbname=%s", filepath.Join(s.data, "postgres", "run"), database))

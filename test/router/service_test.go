@@ -1,6 +1,6 @@
-// Package router_test drives the model router over HTTP as an operator may configure it: behind an https
-// address, with tokens, ceilings, bounds and a deadline. One service runs all tests: a private PostgreSQL,
-// a real Temporal server, all roles, and the provider simulator in place of every provider.
+// Package router_test uses the model router over HTTP in the configuration of an operator: behind an https address,
+// with tokens, ceilings, bounds and a deadline. One service runs all tests: a private PostgreSQL, a real Temporal
+// server, all roles, and the provider simulator in place of every provider.
 package router_test
 
 import (
@@ -38,12 +38,12 @@ const (
 	adminToken = "token-of-the-operators"
 )
 
-// service is the one running service of this package.
+// service is the running service that the tests of this package share.
 type service struct {
 	base, data string
 	catalog    string // directory of catalog files
 	probe      *probe
-	mail       *mailbox // what webhooks at the address hooks are sent
+	mail       *mailbox // messages to webhooks at the address hooks
 	hooks      string
 	log        served.Log
 	err        error
@@ -73,12 +73,12 @@ func start(t *testing.T) *service {
 	return s
 }
 
-// deadline is how long a caller is kept waiting: longer than it takes to send a request and to keep what its
-// provider gave for it, on a machine that is busy with other things.
+// deadline is how long a caller waits. It is longer than sending a request and storing the provider's handle take on
+// a busy machine.
 const deadline = 15 * time.Second
 
-// settings of the service, beside those of its environment. others are the addresses of providers beside the
-// simulated ones, by name, hooks is the host that webhooks may reach, entries the directory of catalog files.
+// settings are the settings of the service besides its environment. others holds addresses of providers that are not
+// simulated, by name; hooks is the host that webhooks may reach; entries is the directory of catalog files.
 func settings(simulator string, others map[string]string, hooks, entries string) map[string]string {
 	providers := []string{"acme=" + simulator + "/sim"}
 	for name, base := range others {
@@ -128,7 +128,7 @@ func startService() *service {
 		cancel()
 		<-ended
 		for _, server := range []*httptest.Server{providers, probe, repeating, receiver} {
-			server.CloseClientConnections() // of answers that never end
+			server.CloseClientConnections() // closes connections whose answers never end
 			server.Close()
 		}
 		simulator.Close()
@@ -170,7 +170,7 @@ func (s *service) run(t *testing.T, args ...string) string {
 	return served.LastLine(out)
 }
 
-// bearer is the value of an Authorization header with a token that names the account.
+// bearer returns the value of an Authorization header with a token that names the account.
 func (c *client) bearer() string {
 	c.t.Helper()
 	now := time.Now()
@@ -181,7 +181,7 @@ func (c *client) bearer() string {
 	return "Bearer " + token
 }
 
-// reply is an answer that was read whole.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header

@@ -22,24 +22,24 @@ import (
 	"github.com/millrace-dev/millrace/test/ports"
 )
 
-// Env names the server's program. It may also be found in the path.
+// Env is the variable with the path of the server's program, which may also be in the search path.
 const Env = "MILLRACE_TEST_S3_SERVER"
 
-// The server's one user.
+// The server's only user.
 const (
 	AccessKey = "millrace"
 	SecretKey = "millrace-secret"
 	Region    = "us-east-1"
 )
 
-// Bucket is an empty bucket of its own.
+// Bucket is a new, empty bucket.
 type Bucket struct {
 	Addr   string // HOST:PORT of the server, without TLS
 	Name   string
 	Client *minio.Client
 }
 
-// NewBucket makes a bucket on the server of this process, which is started when first asked for.
+// NewBucket makes a bucket on the server of this process, which starts when it is first needed.
 func NewBucket(t testing.TB) Bucket {
 	t.Helper()
 	addr, err := address()

@@ -1,5 +1,5 @@
-// Package served holds what the tests of a whole service have in common: a log to read while it is written,
-// the wait until the service serves, and its command line.
+// Package served holds the common parts of tests of complete services: a log that can be read while it is written,
+// the wait until the service is ready, and its command line.
 package served
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli"
 )
 
-// Log is a log that is written and read at once. The zero value is empty.
+// Log is a log that can be written and read concurrently. The zero value is empty.
 type Log struct {
 	mu  sync.Mutex // guards buf
 	buf bytes.Buffer
@@ -35,8 +35,8 @@ func (l *Log) String() string {
 	return l.buf.String()
 }
 
-// AwaitReady waits until submissions are accepted at base and workers would run them. What comes out of ended
-// is how the service ended.
+// AwaitReady waits until submissions are accepted at base and workers would run them. ended delivers the result of
+// the service if it ends.
 func AwaitReady(base string, patience time.Duration, ended <-chan error) error {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

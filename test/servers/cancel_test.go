@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// cancelWithin is how soon a cancelled job's prompt is cancelled on its server.
+// cancelWithin is the time within which a cancelled job's prompt is cancelled on its server.
 const cancelWithin = time.Second
 
 // cancel cancels a job and requires that the cancel of its prompt reaches the server in time.
@@ -33,7 +33,7 @@ func (s *service) cancel(id string, m *comfyui.Machine, prompt string) {
 	require.Equal(s.t, "cancelled", s.ended(id))
 }
 
-// cancelRunning cancels jobs whose prompts run: in their first moment, while they are handed over, and later.
+// cancelRunning cancels jobs while their prompts run: in the first moment, during the hand-over, and later.
 func (s *service) cancelRunning() {
 	m := s.machines[0]
 	for i, millis := range []int64{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
@@ -48,7 +48,7 @@ func (s *service) cancelRunning() {
 	}
 }
 
-// cancelQueued cancels a job whose prompt waits on its server behind one of somebody else.
+// cancelQueued cancels a job whose prompt waits on its server after a prompt of another client.
 func (s *service) cancelQueued() {
 	m := s.machines[0]
 	foreign := uuid.NewString()

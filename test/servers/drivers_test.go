@@ -38,7 +38,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-// deployment is a database with servers and one admitted job, for workers that drive its segments.
+// deployment is a database with servers and one admitted job, for workers that drive the job's segments.
 type deployment struct {
 	t       *testing.T
 	pool    *pgxpool.Pool
@@ -112,7 +112,7 @@ type oneSlot struct{}
 
 func (oneSlot) Bounds(context.Context, string) (job.Bounds, error) { return job.Bounds{Slots: 1}, nil }
 
-// worker starts a worker of the deployment, which looks at the servers and places segments.
+// worker starts a worker of the deployment, which probes the servers and places segments.
 func (d *deployment) worker(name string) *activities.Graph {
 	d.t.Helper()
 	classes, err := standard.Registry(nil)
@@ -141,7 +141,7 @@ func (d *deployment) worker(name string) *activities.Graph {
 	})
 }
 
-// plan plans the run of the job, and runs nothing of it.
+// plan plans the run of the job without running it.
 func (d *deployment) plan(g *activities.Graph) activities.BeginResult {
 	d.t.Helper()
 	return d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x", Replan: true})
@@ -158,7 +158,7 @@ func (d *deployment) begin(g *activities.Graph, p activities.BeginParams) (plan 
 	return plan
 }
 
-// drive runs the one segment of the job, with which the run ends.
+// drive runs the only segment of the job, which ends the run.
 func (d *deployment) drive(ctx context.Context, g *activities.Graph, plan activities.BeginResult) (res activities.RunResult, err error) {
 	env := environment(ctx)
 	env.RegisterActivity(g.RunSegment)
@@ -189,8 +189,8 @@ func environment(ctx context.Context) *testsuite.TestActivityEnvironment {
 	return env
 }
 
-// A driver whose segment was taken over, as after a pause that looked like its death, records nothing any more: neither
-// nodes nor a result, and long before it would have renewed its lease.
+// A driver whose segment was taken over, for example after a pause, records nothing more: neither nodes nor a result.
+// It notices this long before it would renew its lease.
 func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 	t.Parallel()
 	m, err := sim.Start("127.0.0.1:0", sim.Options{Step: 30 * time.Millisecond})

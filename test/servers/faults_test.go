@@ -29,7 +29,7 @@ func (s *service) victim() (victim *comfyui.Machine) {
 	return victim
 }
 
-// healthy waits until so many servers take segments.
+// healthy waits until the given number of servers is available.
 func (s *service) healthy(n int) {
 	s.t.Helper()
 	s.await("servers that answer", func() bool {
@@ -37,14 +37,14 @@ func (s *service) healthy(n int) {
 	})
 }
 
-// Whatever a server does, a job that runs there completes, there or elsewhere, and its picture is there once.
+// Whatever a server does, a job that runs there completes, there or elsewhere, and its picture exists once.
 func TestJobsSurviveBadServers(t *testing.T) {
 	t.Setenv("MILLRACE_COMFYUI_SILENCE", "6s")
 	s := start(t, comfyui.Options{Step: 20 * time.Millisecond}, comfyui.Options{Step: 20 * time.Millisecond})
 	seed := 100
 	for _, c := range []struct {
 		name  string
-		begin func(*comfyui.Machine) // in mid-run
+		begin func(*comfyui.Machine) // during the run
 	}{
 		{"a server that gives no sign of life", (*comfyui.Machine).Freeze},
 		{"a server that answers garbage", func(m *comfyui.Machine) { m.Inject(comfyui.Garbage, comfyui.Always) }},
@@ -127,7 +127,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 	})
 }
 
-// A job that fails with one of its segments does not leave the prompt of another on its server.
+// A job that fails in one segment does not leave the prompt of another segment on its server.
 func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Step: 20 * time.Millisecond}
 	s := start(t, both, both)
@@ -154,8 +154,8 @@ func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 	})
 }
 
-// A segment for which its server has too little memory is tried there once more when that was freed, then on a server with more,
-// and fails when there is none.
+// If a server has too little memory for a segment, the segment runs there once more after the memory was freed, then
+// on a server with more memory, and fails if there is no such server.
 func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
 	s := start(t, comfyui.Options{Memory: 8 << 30, Load: 2 * time.Second}, comfyui.Options{Memory: 24 << 30})
 	small, big := s.machines[0], s.machines[1]
@@ -172,13 +172,13 @@ func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
 	big.Inject(comfyui.OutOfMemory, comfyui.Always)
 	small.Inject(comfyui.OutOfMemory, comfyui.Always)
 	ran := len(small.Runs())
-	id = s.submit(text2img(2, 2)) // where the checkpoint is loaded
+	id = s.submit(text2img(2, 2)) // on the server that has loaded the checkpoint
 	require.Contains(t, []string{"failed", "error"}, s.ended(id))
 	require.Contains(t, s.get("/api/history/"+id), "OOMError")
 	require.Equal(t, []int{ran, 3, 1}, []int{len(small.Runs()), len(big.Runs()), big.Frees()})
 }
 
-// add adds the nodes of another graph, which loads a checkpoint, under names of their own.
+// add adds the nodes of another graph, which loads a checkpoint, under distinct names.
 func (g graph) add(name string, other graph, checkpoint string) {
 	for id, n := range other {
 		inputs := n.(map[string]any)["inputs"].(map[string]any)
@@ -192,7 +192,7 @@ func (g graph) add(name string, other graph, checkpoint string) {
 	g[name+"1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": checkpoint})
 }
 
-// Ten graphs of two checkpoints, in turns, on two servers: each checkpoint is loaded once.
+// Ten graphs that alternate between two checkpoints run on two servers. Each checkpoint is loaded once.
 func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Load: 3 * time.Second, Step: 10 * time.Millisecond}
 	s := start(t, both, both)

@@ -16,7 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// expanding is a class of servers that expands to a sampler, with a picture of its own on the way.
+// expanding is a class of servers that expands to a sampler and shows a picture of its own.
 func expanding() *enginenode.Class {
 	return &enginenode.Class{
 		Name: "TestExpanding", DisplayName: "Expanding", Category: "tests", Module: "custom_nodes.tests",
@@ -38,16 +38,16 @@ func expanding() *enginenode.Class {
 	}
 }
 
-// heard is what a socket heard of a prompt.
+// heard holds the messages of a prompt that a socket received.
 type heard struct {
 	nodes    []string                     // "executing" and "executed" with node and displayed node, in order
 	places   map[string]map[string]string // display, parent and real node, by node, in progress_state
 	progress map[string]bool              // nodes with progress
-	previews map[string]bool              // nodes with previews, and the node displayed
+	previews map[string]bool              // nodes with previews, and the displayed node
 	text     string                       // all text messages
 }
 
-// listen reads a socket until nothing of the prompt runs any more.
+// listen reads a socket until the prompt has ended.
 func listen(t *testing.T, base, client string) <-chan heard {
 	t.Helper()
 	conn, res, err := websocket.DefaultDialer.DialContext(t.Context(), strings.Replace(base, "http", "ws", 1)+"/ws?clientId="+client, nil)
@@ -96,7 +96,7 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 			} `json:"nodes"`
 		} `json:"data"`
 	}
-	if json.Unmarshal(raw, &m) != nil { // of which the nodes are a list
+	if json.Unmarshal(raw, &m) != nil { // a message whose nodes are a list
 		return false
 	}
 	switch m.Type {
@@ -118,8 +118,8 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 	return false
 }
 
-// Who watches a node that expands on a server hears of the nodes that it expands to what the server says, by the same ids,
-// and of nothing that was added to the prompt. What they put out is kept.
+// A client that watches a node which expands on a server receives the server's messages about the nodes of the
+// expansion, with the same ids, and none about added nodes. The outputs of these nodes are kept.
 func TestExpansionsOnServersAreReported(t *testing.T) {
 	s := start(t, comfyui.Options{Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"}, Classes: []*enginenode.Class{expanding()}})
 	m := s.machines[0]
@@ -135,7 +135,7 @@ func TestExpansionsOnServersAreReported(t *testing.T) {
 	require.Contains(t, original.nodes, "executing 5.0.0.4 at 5")
 
 	g := of(2)
-	g["8"] = node("ImageInvert", map[string]any{"image": []any{"5", 0}}) // here: a node that puts the value out is added
+	g["8"] = node("ImageInvert", map[string]any{"image": []any{"5", 0}}) // runs locally: a node that exports the value is added
 	g["9"] = node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
 	watched := listen(t, s.base, "watcher")
 	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "client_id": "watcher", "extra_data": map[string]any{"preview_method": "latent2rgb"}})

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// passing is a class of servers that gives what run makes of the picture that it reads.
+// passing is a class of servers that returns the result of run for the picture that it reads.
 func passing(name string, run func(enginenode.Value) enginenode.Value) *enginenode.Class {
 	return &enginenode.Class{
 		Name: name, DisplayName: name, Category: "tests", Module: "custom_nodes.tests",
@@ -43,10 +43,10 @@ func (s *service) shown(id string) (texts []string) {
 	return texts
 }
 
-// injected matches the ids of the nodes that a prompt has besides those of the graph.
+// injected matches the ids of added nodes of a prompt.
 var injected = regexp.MustCompile(`millrace_*[0-9]+"`)
 
-// What servers and clients give that cannot be used, or only just: each is a clear error, or a job that completes.
+// Unusable and borderline inputs of servers and clients: each gives a clear error, or a job that completes.
 func TestBadInput(t *testing.T) {
 	pass := passing("TestPass", func(v enginenode.Value) enginenode.Value { return v })
 	block := passing("TestBlock", func(enginenode.Value) enginenode.Value { return enginenode.Blocker{} })
@@ -145,10 +145,10 @@ func TestBadInput(t *testing.T) {
 	})
 }
 
-// listedServer is a server as operators see it.
+// listedServer is a server in the list for operators.
 type listedServer struct{ ID, URL, State, Problem string }
 
-// server returns a server as `servers list --json` lists it.
+// server returns a server from the output of `servers list --json`.
 func (s *service) server(address string) (found listedServer) {
 	s.t.Helper()
 	var all []listedServer
@@ -161,7 +161,8 @@ func (s *service) server(address string) (found listedServer) {
 	return found
 }
 
-// refused registers a server that cannot be used, waits until it is listed with the reason, checks more, and removes it.
+// refused registers a server that cannot be used, waits until it is listed with the reason, runs further checks, and
+// removes it.
 func (s *service) refused(address, reason string, more ...func()) {
 	s.t.Helper()
 	s.command("servers", "add", address, "--reason", "a test")
@@ -176,7 +177,7 @@ func (s *service) refused(address, reason string, more ...func()) {
 	s.command("servers", "remove", address, "--reason", "a test")
 }
 
-// crossing is a graph of which a picture crosses to a server, to a class there, and back.
+// crossing is a graph in which a picture moves to a server, to a local class, and back.
 func crossing(class string) graph {
 	return graph{
 		"1": node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 255}),
@@ -187,7 +188,7 @@ func crossing(class string) graph {
 	}
 }
 
-// holding returns the files below a folder that hold a text, among those that a service writes itself.
+// holding returns the files below a folder that contain a text, among those that a service writes itself.
 func holding(t *testing.T, root, text string) (found []string) {
 	t.Helper()
 	require.NoError(t, filepath.WalkDir(root, func(path string, entry os.DirEntry, err error) error {

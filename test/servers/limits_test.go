@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// changing is a class of servers whose output has another type from one day to the next.
+// changing is a class of servers whose output type changes.
 func changing(kind enginenode.Type, value enginenode.Value) *enginenode.Class {
 	return &enginenode.Class{
 		Name: "TestChanging", DisplayName: "Changing", Category: "tests", Module: "custom_nodes.tests",
@@ -31,24 +31,24 @@ func changing(kind enginenode.Type, value enginenode.Value) *enginenode.Class {
 	}
 }
 
-// largeEnv runs the test of large files with one of 2 GiB and the default bound of 4 GiB.
+// largeEnv enables the test with a file of 2 GiB and the default bound of 4 GiB.
 const largeEnv = "MILLRACE_TEST_LARGE_FILES"
 
-// What is as large as it may be, or larger, and classes that change while jobs wait.
+// Files and graphs of the maximum size and above, and classes that change while jobs wait.
 func TestLimits(t *testing.T) {
 	size, most, arguments := int64(192<<20), int64(256<<20), []string{"--max-output", strconv.Itoa(256 << 20)}
 	if os.Getenv(largeEnv) != "" {
 		size, most, arguments = 2<<30, 4<<30, nil
 	}
 	pass := passing("TestPass", func(v enginenode.Value) enginenode.Value { return v })
-	without := []string{"StringConcatenate"} // which runs here
+	without := []string{"StringConcatenate"} // which runs locally
 	machines := []*comfyui.Machine{
 		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{pass}, LargeFile: size}),
 		simulate(t, comfyui.Options{Without: without, Classes: []*enginenode.Class{changing(enginenode.String, "text")}}),
 	}
 	s := serve(t, machines, arguments...)
 	s.healthy(2)
-	// It is read again by the minute; what the server has by then is looked at in the end.
+	// The class is read again every minute; its new definition is checked at the end.
 	late := passing("TestLate", func(v enginenode.Value) enginenode.Value { return v })
 	require.NoError(t, machines[0].Server().Offer(late))
 	offered := time.Now()
@@ -64,10 +64,10 @@ func TestLimits(t *testing.T) {
 	t.Run("a job is planned again when a class changed, or says what does not fit", func(t *testing.T) { s.with(t).reclassed(machines[1]) })
 }
 
-// largeMemory is what a file of any size may add to the memory in use: buffers, and what else goes on.
+// largeMemory bounds the additional memory for a file of any size: buffers, and concurrent work.
 const largeMemory = 96 << 20
 
-// large runs a job whose picture is larger than memory should be.
+// large runs a job whose picture is larger than the memory that may be used.
 func (s *service) large(size int64) {
 	t := s.t
 	runtime.GC()
@@ -80,7 +80,7 @@ func (s *service) large(size int64) {
 		}
 		watched <- peak
 	}()
-	s.machines[0].Inject(comfyui.LargeFile, comfyui.Always) // whoever takes the segment over copies the file anew
+	s.machines[0].Inject(comfyui.LargeFile, comfyui.Always) // a driver that takes over the segment copies the file again
 	defer s.machines[0].Clear()
 	id := s.submitWith(text2img(500, 1), on(0))
 	require.Equal(t, "completed", s.ended(id))
@@ -97,7 +97,7 @@ func heap() uint64 {
 	return m.HeapInuse
 }
 
-// size returns the size of the one picture of a job, which it reads to its end.
+// size returns the size of the only picture of a job, which it reads to its end.
 func (s *service) size(id string) int64 {
 	s.t.Helper()
 	var history map[string]struct {
@@ -117,7 +117,7 @@ func (s *service) size(id string) int64 {
 	return n
 }
 
-// oversize runs a job whose picture is larger than the operator allows.
+// oversize runs a job whose picture exceeds the operator's limit.
 func (s *service) oversize(most int64) {
 	s.machines[0].Inject(comfyui.OversizeFile, comfyui.Always)
 	defer s.machines[0].Clear()
@@ -127,8 +127,9 @@ func (s *service) oversize(most int64) {
 	require.Empty(s.t, s.images(id))
 }
 
-// fiveThousand runs a graph of as many nodes as a graph may have. Its server says nothing while it runs: as the original, it
-// would repeat the state of all nodes with each. The second time it has all but the last in its cache, and says so.
+// fiveThousand runs a graph of the maximum number of nodes. The server sends no states while it runs; like the
+// original, it would repeat the state of all nodes with each. The second time, it has all nodes but the last in its
+// cache, and reports this.
 func (s *service) fiveThousand() {
 	const nodes = 5000
 	chain := func(n int, prefix string) graph {
@@ -157,7 +158,7 @@ func (s *service) fiveThousand() {
 	require.Contains(s.t, body, "5000")
 }
 
-// cached returns the nodes of a job that were answered from a cache, as its history tells it.
+// cached returns the nodes of a job that were answered from a cache, according to its history.
 func (s *service) cached(id string) []string {
 	s.t.Helper()
 	var history map[string]struct {
@@ -175,8 +176,8 @@ func (s *service) cached(id string) []string {
 	return nodes
 }
 
-// reclassed runs two jobs that wait for a server which returns with another class: one fits it, and of the other a value could
-// not leave the server any more.
+// reclassed runs two jobs that wait for a server which returns with a changed class: it fits one job, and a value of
+// the other could no longer leave the server.
 func (s *service) reclassed(m *comfyui.Machine) {
 	t := s.t
 	waiting := func(g graph) string {

@@ -20,7 +20,8 @@ func machine(t *testing.T, step time.Duration) *sim.Machine {
 	return m
 }
 
-// The activity that plans a run runs a short segment and ends the run, in one transaction with the segment's result.
+// The activity that plans a run also runs a short segment and ends the run, in one transaction with the segment's
+// result.
 func TestShortSegmentEndsWithThePlanOfItsRun(t *testing.T) {
 	t.Parallel()
 	m := machine(t, time.Millisecond)
@@ -39,7 +40,7 @@ func TestShortSegmentEndsWithThePlanOfItsRun(t *testing.T) {
 	require.Empty(t, all[0].Leases)
 }
 
-// A segment that takes longer is left to an activity of its own, which finds the prompt and ends the run.
+// A longer segment is handed over to an activity of its own, which finds the prompt and ends the run.
 func TestLongSegmentIsHandedOver(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
@@ -58,7 +59,7 @@ func TestLongSegmentIsHandedOver(t *testing.T) {
 	require.Equal(t, 7, d.count(job.TypeNodeExecuted))
 }
 
-// A job that is canceled while nobody drives its segment does not leave its prompt on the server.
+// If a job is canceled while no driver runs its segment, its prompt does not stay on the server.
 func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
@@ -71,7 +72,7 @@ func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
 	require.Eventually(t, func() bool { return m.Runs()[0].Outcome == "interrupted" }, patience, 10*time.Millisecond)
 }
 
-// A segment that finds no server free does not hold up the plan of its run. It has its place in the queue.
+// A segment without a free server does not delay the plan of its run. The segment is in the queue.
 func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
 	t.Parallel()
 	m := machine(t, time.Millisecond)
@@ -95,8 +96,8 @@ func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
 	require.True(t, res.Ended)
 }
 
-// A driver that was taken over ends no run, and whoever comes back finds that it has ended. The time on the server is paid
-// once.
+// A driver whose segment was taken over ends no run, and a driver that returns finds that the run has ended. The time
+// on the server is charged once.
 func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
@@ -110,7 +111,7 @@ func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
 		lost <- err
 	}()
 	require.Eventually(t, func() bool { return running(m) }, patience, 10*time.Millisecond)
-	for range 2 { // the second is the activity whose answer was lost
+	for range 2 { // the second call is that of an activity whose answer was lost
 		res, err := d.drive(t.Context(), second, plan)
 		require.NoError(t, err)
 		require.True(t, res.Ended)
@@ -136,7 +137,7 @@ func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
 	require.Zero(t, b.Held)
 }
 
-// A segment that fails in its first moment is decided by the activity that follows, which counts its failures: memory is
+// A segment that fails in its first moment is left to the following activity, which counts its failures: memory is
 // freed once, and then the job fails.
 func TestFailureInTheFirstMomentIsCountedOnce(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// succeeded counts the executions of prompts that ended well, by prompt.
+// succeeded counts the successful executions of prompts, by prompt.
 func succeeded(machines []*comfyui.Machine) (all, most int) {
 	byID := map[string]int{}
 	for _, m := range machines {
@@ -34,7 +34,7 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 	for i := range jobs {
 		ids = append(ids, s.submit(text2img(i+1, 10)))
 	}
-	var victim *comfyui.Machine // either may have been given the first prompt, and with it the checkpoint
+	var victim *comfyui.Machine // either machine may have run the first prompt and loaded the checkpoint
 	s.await("a prompt that runs on one of the servers", func() bool {
 		for _, m := range s.machines {
 			if running(m) {
@@ -132,7 +132,7 @@ func TestServers(t *testing.T) {
 	t.Run("operators add, drain, resume and remove servers", func(t *testing.T) { operate(s.with(t)) })
 }
 
-// pending returns the id of the first prompt that waits in the queue of a server, "" if none does.
+// pending returns the id of the first prompt that waits in the queue of a server, or "".
 func pending(t *testing.T, m *comfyui.Machine) string {
 	t.Helper()
 	res, err := http.Get(m.URL() + "/queue")
@@ -150,7 +150,7 @@ func pending(t *testing.T, m *comfyui.Machine) string {
 	return id
 }
 
-// with is the service for a sub-test.
+// with returns the service for a sub-test.
 func (s *service) with(t *testing.T) *service {
 	t.Helper()
 	c := *s
@@ -158,13 +158,13 @@ func (s *service) with(t *testing.T) *service {
 	return &c
 }
 
-// running reports whether a machine is in the middle of a prompt.
+// running reports whether a machine is executing a prompt.
 func running(m *comfyui.Machine) bool {
 	runs := m.Runs()
 	return len(runs) > 0 && runs[len(runs)-1].Outcome == "running" && time.Since(runs[len(runs)-1].Began) > 100*time.Millisecond
 }
 
-// operate goes through the commands of the admin API and the command line.
+// operate uses the commands of the admin API and the command line.
 func operate(s *service) {
 	t := s.t
 	known := s.machines[0].URL()

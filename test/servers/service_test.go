@@ -1,6 +1,6 @@
-// Package servers_test runs graphs on simulated ComfyUI servers through the whole service: a private PostgreSQL, a real
-// Temporal server and all roles in one process, as `millrace dev --comfyui …` starts them. Servers are killed, run out
-// of memory and are cancelled while jobs run; what counts is what clients of the public API see.
+// Package servers_test runs graphs on simulated ComfyUI servers through a complete service: a private PostgreSQL, a
+// real Temporal server and all roles in one process, as `millrace dev --comfyui …` starts them. Servers are killed,
+// run out of memory and are cancelled while jobs run; the tests check what clients of the public API see.
 package servers_test
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 3 * time.Minute
 
 const adminToken = "operators-only"
@@ -40,7 +40,7 @@ type service struct {
 	machines []*comfyui.Machine
 }
 
-// start runs a service with so many servers.
+// start runs a service with the given number of servers.
 func start(t *testing.T, options ...comfyui.Options) *service {
 	t.Helper()
 	var machines []*comfyui.Machine
@@ -94,7 +94,7 @@ func serve(t *testing.T, machines []*comfyui.Machine, more ...string) *service {
 	return s
 }
 
-// label is that of the server of a number.
+// label returns the label of the server with a number.
 func label(i int) string { return fmt.Sprintf("server-%d", i) }
 
 // await waits for a condition.
@@ -160,7 +160,7 @@ func (s *service) submit(g graph) string {
 	return s.submitWith(g, map[string]any{})
 }
 
-// on is the extra_data of a job for the server of a number.
+// on returns the extra_data of a job for the server with a number.
 func on(i int) map[string]any {
 	return map[string]any{"millrace": map[string]any{"labels": []string{label(i)}}}
 }
@@ -196,7 +196,7 @@ func (s *service) ended(id string) (status string) {
 	return status
 }
 
-// images returns the files that a job put out, by their names.
+// images returns the output files of a job, by their names.
 func (s *service) images(id string) []string {
 	s.t.Helper()
 	var history map[string]struct {

@@ -11,7 +11,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// TestGraphsOnBothSides runs graphs of which a part runs on a server, which lacks one native class, and a part here.
+// TestGraphsOnBothSides runs graphs of which a part runs on a server, which lacks one native class, and a part
+// locally.
 func TestGraphsOnBothSides(t *testing.T) {
 	s := start(t, comfyui.Options{Step: 5 * time.Millisecond, Without: []string{"ImageInvert"}})
 	machine := s.machines[0]
@@ -41,7 +42,7 @@ func TestGraphsOnBothSides(t *testing.T) {
 	})
 }
 
-// inverted is text2img with a preview on the server, and its picture inverted here.
+// inverted is text2img with a preview on the server, and its picture inverted locally.
 func inverted(seed int) graph {
 	g := maps.Clone(text2img(seed, 2))
 	g["9"] = node("PreviewImage", map[string]any{"images": []any{"6", 0}})

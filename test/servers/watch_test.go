@@ -27,7 +27,7 @@ func post(t *testing.T, m *sim.Machine, g graph, id, client string) {
 	require.Equal(t, http.StatusOK, res.StatusCode)
 }
 
-// outcome returns how the execution of a prompt ended, "" while it has not begun.
+// outcome returns the outcome of a prompt's execution, or "" while it has not begun.
 func outcome(m *sim.Machine, id string) string {
 	runs := m.Runs()
 	if at := slices.IndexFunc(runs, func(r sim.Run) bool { return r.ID == id }); at >= 0 {
@@ -36,8 +36,8 @@ func outcome(m *sim.Machine, id string) string {
 	return ""
 }
 
-// Whoever watches the servers sees them go and return, tells the prompts of others from those of segments, and cancels what
-// was given up, and nothing else.
+// A process that watches the servers notices when they stop and return, distinguishes prompts of other clients from
+// segments, and cancels only the prompts that were given up.
 func TestWatchOfServers(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 10*time.Millisecond)

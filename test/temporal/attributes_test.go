@@ -30,7 +30,7 @@ func TestWorkflowsAreFoundByTheirSearchAttributes(t *testing.T) {
 	require.Contains(t, out, "histories are kept for 240h")
 	require.Equal(t, 240*time.Hour, d.retention())
 	require.NotContains(t, d.run("migrate"), "namespace", "nothing is left to do")
-	require.Eventually(t, func() bool { // its services learn of them within seconds
+	require.Eventually(t, func() bool { // Temporal's services read them within seconds
 		_, err := d.client.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: `MillraceAccount = 'local'`})
 		return err == nil
 	}, patience, tick)
@@ -52,7 +52,7 @@ func TestWorkflowsAreFoundByTheirSearchAttributes(t *testing.T) {
 	}
 }
 
-// Where nobody may register attributes, a line says so, and jobs run without.
+// Without the permission to register attributes, the command prints a line that says so, and jobs run without them.
 func TestANamespaceWithoutRightsWorksWithoutSearchAttributes(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)
@@ -68,7 +68,7 @@ func TestANamespaceWithoutRightsWorksWithoutSearchAttributes(t *testing.T) {
 	d.serve(nil).paint(1)
 }
 
-// People who read a history see which nodes ran, and how they ended.
+// A history shows people which nodes ran, and their outcomes.
 func TestHistoriesNameNodes(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)

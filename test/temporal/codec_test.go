@@ -17,7 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// Keys of histories.
+// Encryption keys of histories.
 var (
 	keyOne = "one:" + strings.Repeat("1a", 32)
 	keyTwo = "two:" + strings.Repeat("2b", 32)
@@ -48,7 +48,7 @@ func TestHistoriesAreEncrypted(t *testing.T) {
 	d.run("histories", "export", done, long, "--dir", dir)
 	require.Contains(t, d.run("histories", "replay", dir), "replays")
 
-	// A new key comes before the former one, which still reads what it encrypted.
+	// A new key is put before the former one, which still decrypts its payloads.
 	require.NoError(t, p.stop())
 	d.env[keysEnv] = keyTwo + "," + keyOne
 	next := d.serve(nil)
@@ -61,7 +61,7 @@ func TestHistoriesAreEncrypted(t *testing.T) {
 	require.NotContains(t, out, "diverges")
 }
 
-// A workflow whose key is gone is not ended: it is listed, and goes on when the key is back.
+// A workflow whose key is missing is not ended: it is listed, and continues when the key is back.
 func TestRunsGoOnWhenTheirKeyIsBack(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, map[string]string{keysEnv: keyOne})
@@ -92,7 +92,7 @@ func TestRunsGoOnWhenTheirKeyIsBack(t *testing.T) {
 	require.Contains(t, d.run("histories", "stuck"), "no running workflow waits for a key")
 }
 
-// Temporal's Web UI and command line have payloads decrypted by operators only, and by pages of one origin.
+// Only operators, and pages of one origin, can have payloads decrypted for Temporal's Web UI and command line.
 func TestOperatorsHavePayloadsDecrypted(t *testing.T) {
 	t.Parallel()
 	const origin = "https://temporal.example"
@@ -133,7 +133,7 @@ func TestOperatorsHavePayloadsDecrypted(t *testing.T) {
 	require.Contains(t, string(plain.GetPayloads()[0].GetData()), `"local"`)
 }
 
-// A ring that cannot be read ends a process at its start; no message shows a key.
+// A key ring that cannot be read ends a process at its start. No message contains a key.
 func TestKeysThatCannotBeReadAreRefused(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)

@@ -38,7 +38,7 @@ func (d *deployment) workflowOf(id string) (status enums.WorkflowExecutionStatus
 	return found.GetWorkflowExecutionInfo().GetStatus(), err
 }
 
-// historyOf returns the history of a job's first run, as JSON and as it is.
+// historyOf returns the history of a job's first run, as JSON and decoded.
 func (d *deployment) historyOf(c client.Client, id string) (text string, events []*historypb.HistoryEvent) {
 	d.t.Helper()
 	var all historypb.History
@@ -90,14 +90,14 @@ func TestWorkflowsEndAsTheirJobs(t *testing.T) {
 	status, _ = d.workflowOf(id)
 	require.Equal(t, enums.WORKFLOW_EXECUTION_STATUS_CANCELED, status)
 
-	// Nobody takes such an end for a loss.
+	// The doctor does not take such an end for a loss.
 	out, err := d.try("doctor", "--reconcile")
 	require.NoError(t, err, out)
 	require.Contains(t, out, "nothing to do")
 	require.Equal(t, "failed", p.end(p.submit(failing)), "and it can be submitted again")
 }
 
-// Calls of partner models end their workflows likewise.
+// Calls of partner models end their workflows in the same way.
 func TestWorkflowsEndAsTheirCalls(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)

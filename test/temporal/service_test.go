@@ -1,8 +1,8 @@
 //go:build unix
 
-// Package temporal_test runs the service against a Temporal as operators have it: behind TLS and credentials, with
-// histories that are encrypted, with workers of two builds. Each test has a service of its own, on a database and in a
-// namespace of its own, started by its own command line.
+// Package temporal_test runs the service with a Temporal like those of operators: behind TLS and credentials, with
+// encrypted histories, with workers of two builds. Each test has a service of its own, with its own database and
+// namespace, started by its own command line.
 package temporal_test
 
 import (
@@ -30,10 +30,10 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 3 * time.Minute
 
-// tick is the pace of waiting for a condition.
+// tick is the interval at which conditions are checked.
 const tick = 20 * time.Millisecond
 
 // deployment is what the processes of one service share: a database, a namespace, a data directory.
@@ -124,7 +124,7 @@ func (d *deployment) try(args ...string) (string, error) {
 const picture = `{"1":{"class_type":"EmptyImage","inputs":{"width":16,"height":16,"batch_size":1,"color":%d}},
 	"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"t"}}}`
 
-// submit hands over a graph and returns the job.
+// submit submits a graph and returns the job.
 func (p *process) submit(graph string) string {
 	p.t.Helper()
 	var answer struct {
@@ -168,7 +168,7 @@ func (p *process) end(id string) string {
 	return status
 }
 
-// paint runs a job of cheap nodes, one that no other has run before.
+// paint runs a job of cheap nodes that no other job has run.
 func (p *process) paint(color int) string {
 	p.t.Helper()
 	id := p.submit(graphOf(color))
@@ -194,7 +194,7 @@ func (p *process) get(path string) map[string]any {
 	return answer
 }
 
-// count returns how many workflows of the namespace a query finds.
+// count returns the number of workflows of the namespace that match a query.
 func (d *deployment) count(query string) int64 {
 	d.t.Helper()
 	found, err := d.client.CountWorkflow(d.t.Context(), &workflowservice.CountWorkflowExecutionsRequest{Query: query})

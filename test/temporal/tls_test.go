@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/test/authority"
 )
 
-// secured is a deployment whose Temporal asks for a client certificate and an API key, in files that may be replaced.
+// secured is a deployment whose Temporal requires a client certificate and an API key, in files that may be replaced.
 func secured(t *testing.T) (*deployment, *temporaltest.Front) {
 	t.Helper()
 	dir, until := t.TempDir(), time.Now().Add(time.Hour)
@@ -67,7 +67,7 @@ func TestJobsCompleteWhileCertificatesAndKeysAreReplaced(t *testing.T) {
 	require.NoError(t, err, found)
 }
 
-// What a command says of a Temporal that refuses it is one line with the remedy.
+// If Temporal refuses a command, the command prints one line with the remedy.
 func TestCommandsExplainARefusalByTemporal(t *testing.T) {
 	t.Parallel()
 	d, _ := secured(t)

@@ -19,7 +19,7 @@ func (d *deployment) build(id string) string {
 	return found.GetWorkflowExecutionInfo().GetVersioningInfo().GetDeploymentVersion().GetBuildId()
 }
 
-// changed makes a version current once its workers are known.
+// changed makes a version current as soon as Temporal has its workers.
 func (d *deployment) changed(args ...string) {
 	d.t.Helper()
 	require.Eventually(d.t, func() bool {
@@ -66,7 +66,7 @@ func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 	require.ErrorContains(t, err, "--percent")
 }
 
-// A job that was accepted a moment ago has no history yet; Temporal has forgotten nothing.
+// A job that was accepted a moment ago has no history yet, which does not mean that Temporal lost it.
 func TestAJobThatHasNotBegunIsNotForgotten(t *testing.T) {
 	t.Parallel()
 	d := newDeployment(t, nil)

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// block is one example of a page: what to run, and what it prints.
+// block is one example of a page: its commands and its output.
 type block struct {
 	language string // sh, python or ts
 	text     string
@@ -24,7 +24,7 @@ var (
 	notRun = regexp.MustCompile(`<!-- not run: ([^>]+) -->\s*$`)
 )
 
-// blocks returns the examples of a page in their order.
+// blocks returns the examples of a page in order.
 func blocks(page string) []block {
 	var found []block
 	end := 0
@@ -71,7 +71,7 @@ var (
 	}
 )
 
-// shape returns what is compared of an output.
+// shape returns the part of an output that is compared.
 func shape(output string) string {
 	var compact bytes.Buffer
 	if json.Compact(&compact, []byte(output)) == nil {
@@ -83,7 +83,7 @@ func shape(output string) string {
 	return strings.TrimSpace(output)
 }
 
-// wrapped breaks a long line of JSON after commas, so that a page is read without scrolling.
+// wrapped breaks a long line of JSON after commas, so that the page can be read without scrolling.
 func wrapped(output string) string {
 	const width = 130
 	var b strings.Builder

@@ -33,7 +33,7 @@ var update = flag.Bool("update", false, "write the outputs into the pages")
 const (
 	patience  = 3 * time.Minute
 	asProgram = "MILLRACE_TEST_AS_PROGRAM" // makes the test binary the program millrace
-	documents = "http://127.0.0.1:8188"    // where the pages have the service
+	documents = "http://127.0.0.1:8188"    // address of the service in the pages
 )
 
 func TestMain(m *testing.M) {
@@ -48,16 +48,16 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// service is a running service with the directory in which the examples are run.
+// service is a running service with the directory in which the examples run.
 type service struct {
 	base, data, work string
 	env              []string
-	names, pages     *strings.Replacer // addresses of the pages to those of this run, and back
-	says             served.Log        // what the service printed
+	names, pages     *strings.Replacer // replace addresses of the pages by those of this run, and back
+	says             served.Log        // output of the service
 }
 
-// start starts a service without accounts, two simulated ComfyUI servers, and makes what the pages take for granted: a
-// photograph, and the program millrace on the path.
+// start starts a service without accounts and two simulated ComfyUI servers, and makes the files that the pages
+// assume: a photograph, and the program millrace in the search path.
 func start(t *testing.T) *service {
 	t.Helper()
 	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
@@ -119,7 +119,7 @@ func gradient() image.Image {
 	return p
 }
 
-// run runs one example and returns what it prints.
+// run runs one example and returns its output.
 func (s *service) run(t *testing.T, language, text string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -139,7 +139,7 @@ func (s *service) run(t *testing.T, language, text string) (string, error) {
 
 var assignment = regexp.MustCompile(`(?m)^[A-Z_]+=[^ \n]+( +#.*)?$`)
 
-// example runs a block until it prints what the page says, for what it asks for may still be under way.
+// example runs a block until its output matches the page, because earlier work may not have finished.
 func (s *service) example(t *testing.T, b block, before string) string {
 	t.Helper()
 	asks := b.language == "sh" && !strings.Contains(b.text, " -d ") && !strings.Contains(b.text, " -F ")
@@ -158,7 +158,7 @@ func (s *service) example(t *testing.T, b block, before string) string {
 	}
 }
 
-// page runs the examples of a page and compares, or with -update writes, their outputs.
+// page runs the examples of a page and compares their outputs or, with -update, writes them.
 func (s *service) page(t *testing.T, file string) {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -197,7 +197,7 @@ func (s *service) page(t *testing.T, file string) {
 	}
 }
 
-// The pages share one service, as they do for somebody who reads them in this order.
+// The pages share one service, as for a reader who follows them in this order.
 func TestExamplesDoWhatThePagesSay(t *testing.T) {
 	for _, program := range []string{"bash", "curl", "python3", "node"} {
 		if _, err := exec.LookPath(program); errors.Is(err, exec.ErrNotFound) {

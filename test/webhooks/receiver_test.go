@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// receivers are all endpoints of the tests on one address, each at a path of its own.
+// receivers are all endpoints of the tests at one address, each at a path of its own.
 type receivers struct {
 	addr string
 	mu   sync.Mutex
@@ -47,13 +47,13 @@ func (r *receivers) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	to.take(w, req)
 }
 
-// message is one attempt as it came.
+// message is one attempt as received.
 type message struct {
 	id, stamp, signature string
 	body                 []byte
 }
 
-// receiver is one endpoint. Answer says what the n-th attempt (from 1) is answered with; nil = 204.
+// receiver is one endpoint. Answer returns the status for the n-th attempt (from 1); nil = 204.
 type receiver struct {
 	url    string
 	answer func(n int, w http.ResponseWriter, r *http.Request)
@@ -110,16 +110,16 @@ func (r *receiver) next(t *testing.T) message {
 	}
 }
 
-// status answers every attempt alike.
+// status answers every attempt with the same status.
 func status(code int) func(int, http.ResponseWriter, *http.Request) {
 	return func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(code) }
 }
 
-// hangs holds every attempt until its sender gives up.
+// hangs does not answer an attempt until its sender times out.
 func hangs(_ int, _ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
-// signedWith reports whether a message carries a signature made with the secret, as the Standard Webhooks
-// convention says: of id, timestamp and body with HMAC-SHA256.
+// signedWith reports whether a message is signed with the secret, by the Standard Webhooks convention: HMAC-SHA256 of
+// id, timestamp and body.
 func (m message) signedWith(t *testing.T, secret string) bool {
 	t.Helper()
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))

@@ -1,6 +1,6 @@
-// Package webhooks_test drives webhooks over HTTP: a private PostgreSQL, a real Temporal server and all
-// roles in one process, with accounts and keys made by the program's own commands, and receivers that
-// answer, refuse, hang and check signatures.
+// Package webhooks_test tests webhooks over HTTP: a private PostgreSQL, a real Temporal server and all roles in one
+// process, with accounts and keys made by the program's own commands, and receivers that answer, refuse, hang and
+// check signatures.
 package webhooks_test
 
 import (
@@ -29,12 +29,12 @@ import (
 	"github.com/millrace-dev/millrace/test/served"
 )
 
-// patience is how long anything may take; far more than it does.
+// patience bounds every wait, far above the usual time.
 const patience = 5 * time.Minute
 
 const adminToken = "webhook-tests-admin"
 
-// The policy of the service under test: everything as in production, only sooner.
+// The policy of the service under test: as in production, with shorter times.
 const (
 	timeout      = "5s"
 	retries      = "200ms,400ms"
@@ -91,7 +91,7 @@ func (s *service) start() error {
 	if err != nil {
 		return err
 	}
-	atEnd(func() { dir.Remove() }) // or the next run does
+	atEnd(func() { dir.Remove() }) // if this fails, the next run removes the directory
 	if err := ports.ForServers(dir.Path); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *service) start() error {
 	return served.AwaitReady(s.base, 2*patience, ended)
 }
 
-// run executes a command of the program's own command line and returns what it writes.
+// run executes a command of the program's own command line and returns its output.
 func (s *service) run(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := s.try(t, args...)
@@ -154,7 +154,7 @@ func newClient(t *testing.T) *client {
 	return &client{t: t, s: s, base: s.base, name: name, number: id, key: served.LastLine(s.run(t, "keys", "create", "--account", name))}
 }
 
-// reply is an answer that was read whole.
+// reply is a complete answer.
 type reply struct {
 	status int
 	header http.Header
@@ -228,7 +228,7 @@ func (c *client) submit() string {
 	return id
 }
 
-// until polls a condition that nothing else tells of.
+// until polls a condition for which there is no notification.
 func (c *client) until(what string, done func() bool) {
 	c.t.Helper()
 	deadline := time.After(patience)
@@ -266,13 +266,13 @@ func (c *client) awaitDelivery(e endpoint, status string) map[string]any {
 	return found
 }
 
-// recorded returns the events of an account's webhooks, as they are stored.
+// recorded returns the stored events of an account's webhooks.
 func (s *service) recorded(t *testing.T, account string) string {
 	t.Helper()
 	return s.query(t, `select coalesce(string_agg(type || ' ' || data::text || ' ' || meta::text, E'\n' order by position), '') from events where stream = 'webhooks-' || $1`, account)
 }
 
-// dump is every event, view, delivery and outcome in the database, as text.
+// dump returns every event, view, delivery and outcome in the database, as text.
 func (s *service) dump(t *testing.T) string {
 	t.Helper()
 	return s.query(t, `select (select string_agg(e::text, E'\n') from events e) || (select string_agg(v::text, E'\n') from webhooks_v1 v)

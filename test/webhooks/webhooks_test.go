@@ -70,7 +70,7 @@ func TestRefusedDeliveryIsRetriedUnderTheSameID(t *testing.T) {
 	require.Equal(t, id, data["id"])
 }
 
-// X-36: after the last attempt there is a dead letter, which is listed and can be replayed.
+// X-36: after the last attempt, the message is a dead letter, which is listed and can be replayed.
 func TestADeadLetterIsListedAndReplayed(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -128,7 +128,7 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	})
 	_, err := c.s.try(t, "webhooks", "add", "http://127.0.0.1:9/hook", "--account", c.name)
 	require.Error(t, err, "an address that the service does not allow")
-	// The command has no list of its own: the running service allows this address.
+	// The command has no allow list of its own: the running service allows this address.
 	added := c.s.run(t, "webhooks", "add", r.url, "--account", c.name, "--event", "job.completed", "--reason", "asked by phone")
 	list, _ := c.json("GET", "/api/v2/webhooks", "")["webhooks"].([]any)
 	require.Len(t, list, 1)
@@ -141,7 +141,7 @@ func TestOperatorsListAndReplayDeadLetters(t *testing.T) {
 	require.Equal(t, 2, strings.Count(out, e.id[:8]), out)
 	require.Contains(t, out, "502")
 	require.Contains(t, c.s.run(t, "webhooks", "replay", "--webhook", e.id[:13]), "would replay 2 dead letters")
-	examined, _ := c.s.try(t, "doctor", "--json") // what else it finds on this machine is not the point
+	examined, _ := c.s.try(t, "doctor", "--json") // other findings on this machine do not matter
 	require.Regexp(t, `[1-9]\d* are dead letters`, examined)
 	reply := c.admin("GET", "/webhooks/deliveries?status=dead&account="+c.number, "")
 	require.Equal(t, http.StatusOK, reply.status, reply.body)
@@ -182,7 +182,7 @@ func TestOneEndpointThatHangsDelaysNobody(t *testing.T) {
 	r := receive(t, nil)
 	e := quick.register(r.url)
 	for range 6 {
-		slow.submit() // 24 deliveries, each of which holds its connection for the whole timeout, three times
+		slow.submit() // 24 deliveries, each of which uses its connection for the whole timeout, three times
 	}
 	stuck[0].next(t)
 	for i := range 3 {
@@ -241,7 +241,7 @@ func TestAnEndpointThatKeepsFailingIsDisabled(t *testing.T) {
 	before := len(c.deliveries(e, "?limit=1000"))
 	job := c.submit()
 	c.until("the job ends", func() bool { return c.json("GET", "/api/v2/jobs/"+job, "")["status"] == "succeeded" })
-	// The projector has seen the end of a job that ended later once it tells another endpoint of it.
+	// When the projector notifies another endpoint of a later job, it has also processed the end of this one.
 	other := receive(t, nil)
 	c.register(other.url)
 	c.submit()
@@ -304,7 +304,7 @@ func TestForbiddenAddressesAreRefused(t *testing.T) {
 		body, err := json.Marshal(map[string]string{"url": url})
 		require.NoError(t, err)
 		got := c.do("POST", "/api/v2/webhooks", string(body))
-		if url == "https://0x7f.1/" { // a name to us: the guard decides when it is dialled
+		if url == "https://0x7f.1/" { // counts as a name: the guard checks the address when it is dialled
 			require.Equal(t, http.StatusCreated, got.status, got.body)
 			continue
 		}
@@ -315,8 +315,8 @@ func TestForbiddenAddressesAreRefused(t *testing.T) {
 	}
 }
 
-// TestPrivateAddressIsNotReached registers a name that resolves to the loopback address: the guard
-// decides when it is dialled.
+// TestPrivateAddressIsNotReached registers a name that resolves to the loopback address: the guard refuses the
+// address when it is dialled.
 func TestPrivateAddressIsNotReached(t *testing.T) {
 	t.Parallel()
 	c, r := newClient(t), receive(t, nil)
@@ -351,7 +351,7 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	require.Empty(t, inside.all())
 }
 
-// The signing secret and the address are in no log, event, history or answer.
+// The signing secret and the address appear in no log, event, history or answer.
 func TestSecretsAreNowhere(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
@@ -411,7 +411,8 @@ func TestAKeyThatOnlyReadsChangesNoWebhook(t *testing.T) {
 	}
 }
 
-// The view of endpoints equals its rebuild, and what makes deliveries cannot be rebuilt: nothing is reported twice.
+// The view of endpoints equals its rebuild, and the reader that makes deliveries cannot be rebuilt: nothing is
+// reported twice.
 func TestTheViewEqualsItsRebuildAndDeliveriesAreNoView(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
