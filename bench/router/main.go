@@ -103,7 +103,7 @@ func alone(ctx context.Context, p *provider, r *router) error {
 	if got := p.answered.Load() - before; got != 2*(warm+samples) {
 		return fmt.Errorf("the provider was asked %d times for %d calls", got, 2*(warm+samples))
 	}
-	const target = 15 * time.Millisecond
+	const target = 8 * time.Millisecond
 	added := harness.Quantile(through, 0.5) - harness.Quantile(direct, 0.5)
 	fmt.Printf("alone:   direct p50 %s   through the router p50 %s, p95 %s   added p50 %s; target %s %s\n",
 		round(harness.Quantile(direct, 0.5)), round(harness.Quantile(through, 0.5)), round(harness.Quantile(through, 0.95)),
@@ -137,9 +137,9 @@ func together(ctx context.Context, rounds int, span time.Duration, clients int, 
 		fmt.Printf("round %d: bare workflow %6.1f/s   router %6.1f/s   ratio %.2f\n", i+1, b, routed, routed/b)
 		ratios = append(ratios, []float64{b, routed, routed / b})
 	}
-	const target = 0.6
-	fmt.Printf("median:  bare workflow %6.1f/s   router %6.1f/s   ratio %.2f; target %.2f %s\n",
-		column(ratios, 0), column(ratios, 1), column(ratios, 2), target, verdict(column(ratios, 2) >= target))
+	const target, rate = 0.6, 200
+	fmt.Printf("median:  bare workflow %6.1f/s   router %6.1f/s, target %d/s %s   ratio %.2f; target %.2f %s\n",
+		column(ratios, 0), column(ratios, 1), rate, verdict(column(ratios, 1) >= rate), column(ratios, 2), target, verdict(column(ratios, 2) >= target))
 	return nil
 }
 
