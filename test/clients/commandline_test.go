@@ -79,9 +79,9 @@ func behindProxy(t *testing.T, base, key string) string {
 func (s *service) local(t *testing.T, key string) string {
 	t.Helper()
 	if s.mode == "none" {
-		return s.base
+		return s.Base
 	}
-	return behindProxy(t, s.base, key)
+	return behindProxy(t, s.Base, key)
 }
 
 // driveCommandLine uses the service with comfy-cli, both like the hosted service and like a self-hosted runtime:
@@ -90,7 +90,7 @@ func driveCommandLine(t *testing.T, s *service) {
 	l := newCommandLine(t)
 	for _, where := range []string{"cloud", "local"} {
 		key := s.credential(t)
-		l.env = append(l.env, "COMFY_CLOUD_BASE_URL="+s.base, "COMFY_CLOUD_API_KEY="+key, "COMFY_LOCAL_URL="+s.local(t, key))
+		l.env = append(l.env, "COMFY_CLOUD_BASE_URL="+s.Base, "COMFY_CLOUD_API_KEY="+key, "COMFY_LOCAL_URL="+s.local(t, key))
 
 		sent := l.run(where, "upload", l.file("photo.png", string(tinyPNG(t))))
 		require.True(t, sent.OK, sent.Error)

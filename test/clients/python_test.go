@@ -16,7 +16,7 @@ func drivePython(t *testing.T, s *service) {
 	picture := filepath.Join(t.TempDir(), "photo.png")
 	require.NoError(t, os.WriteFile(picture, tinyPNG(t), 0o600))
 	cmd := exec.CommandContext(t.Context(), filepath.Join(venv, "bin/python"), "python/drive.py", picture)
-	cmd.Env = append(os.Environ(), "COMFY_BASE_URL="+s.base, "COMFY_ROUTER_BASE_URL="+s.base)
+	cmd.Env = append(os.Environ(), "COMFY_BASE_URL="+s.Base, "COMFY_ROUTER_BASE_URL="+s.Base)
 	if s.mode != "none" { // a client of a service without authentication sends no credential
 		cmd.Env = append(cmd.Env, "COMFY_API_KEY="+s.credential(t))
 	}

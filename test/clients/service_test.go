@@ -5,27 +5,18 @@ package clients_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
-	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/s3server"
 	"github.com/millrace-dev/millrace/test/served"
 )
@@ -38,7 +29,6 @@ const staticToken = "a-token-that-all-clients-share"
 
 // TestThePublishedClients runs every client on every kind of deployment, one deployment after the other.
 func TestThePublishedClients(t *testing.T) {
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
 	for _, storage := range []string{"disk", "bucket"} {
 		for _, mode := range []string{"none", "token", "keys"} {
 			t.Run(storage+"/"+mode, func(t *testing.T) {
@@ -55,8 +45,8 @@ func TestThePublishedClients(t *testing.T) {
 
 // service is one running service.
 type service struct {
-	base, data, mode string
-	lookup           func(string) (string, bool)
+	*served.Service
+	mode string
 }
 
 // startService starts a service for the test, which ends with the test.
@@ -70,31 +60,16 @@ func startService(t *testing.T, storage, mode string) *service {
 			"MILLRACE_BUCKET_ACCESS_KEY": s3server.AccessKey, "MILLRACE_BUCKET_SECRET_KEY": s3server.SecretKey,
 		}
 	}
-	dir, err := scratch.New("mr-clients")
-	require.NoError(t, err)
-	t.Cleanup(func() { dir.Remove() }) // if this fails, the next run removes the directory
-	addr, err := ports.Address()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), mode: mode, lookup: func(name string) (string, bool) {
+	args := []string{"--auth", mode, "--log", "error"}
+	if mode == "token" {
+		args = append(args, "--token", staticToken)
+	}
+	return &service{mode: mode, Service: served.Start(t, served.Options{Name: "mr-clients", Args: args, Patience: patience, Lookup: func(name string) (string, bool) {
 		if v, ok := settings[name]; ok {
 			return v, true
 		}
 		return os.LookupEnv(name)
-	}}
-	require.NoError(t, errors.Join(err, ports.ForServers(s.data)))
-	args := []string{"dev", "--data", s.data, "--addr", addr, "--auth", mode, "--log", "error"}
-	if mode == "token" {
-		args = append(args, "--token", staticToken)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		cmd := cli.Command(io.Discard, os.Stderr, s.lookup)
-		cmd.SetArgs(args)
-		ended <- cmd.ExecuteContext(ctx)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	require.NoError(t, served.AwaitReady(s.base, patience, ended))
-	return s
+	}})}
 }
 
 // credential returns a credential that the service accepts from a client. If the service needs none, it returns a
@@ -108,21 +83,14 @@ func (s *service) credential(t *testing.T) string {
 		return staticToken
 	}
 	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
-	s.run(t, "accounts", "create", name, "--tier", "pro")
-	return s.run(t, "keys", "create", "--account", name)
-}
-
-func (s *service) run(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := served.Command(t.Context(), s.lookup, append(args, "--data", s.data)...)
-	require.NoError(t, err, out)
-	return served.LastLine(out)
+	s.Run(t, "accounts", "create", name, "--tier", "pro")
+	return s.Run(t, "keys", "create", "--account", name)
 }
 
 // get reads JSON from the service.
 func (s *service) get(t *testing.T, path, key string) map[string]any {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+path, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Base+path, nil)
 	require.NoError(t, err)
 	req.Header.Set("X-API-Key", key)
 	res, err := http.DefaultClient.Do(req)

@@ -35,7 +35,7 @@ func driveTypeScript(t *testing.T, s *service) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "photo.png"), tinyPNG(t), 0o600))
 
 	cmd := exec.CommandContext(t.Context(), "node", "drive.mjs")
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COMFY_BASE_URL="+s.base)
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "COMFY_BASE_URL="+s.Base)
 	if s.mode != "none" {
 		cmd.Env = append(cmd.Env, "COMFY_API_KEY="+s.credential(t))
 	}

@@ -8,11 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sort"
 	"strconv"
 	"strings"
@@ -22,11 +20,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -182,25 +175,5 @@ func prepare(t *testing.T, both ...*runtime) ([]class, []string) {
 // start runs Millrace and returns its address.
 func start(t *testing.T) string {
 	t.Helper()
-	t.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))
-	dir, err := scratch.New("mr-compare")
-	require.NoError(t, err)
-	addr, err := ports.Address()
-	require.NoError(t, err)
-	data := filepath.Join(dir.Path, "data")
-	require.NoError(t, ports.ForServers(data))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", data, "--addr", addr, "--log", "error", "--slots", "32"})
-		ended <- cmd.ExecuteContext(ctx)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-		dir.Remove() // the next run removes it
-	})
-	require.NoError(t, served.AwaitReady("http://"+addr, patience, ended))
-	return "http://" + addr
+	return served.Start(t, served.Options{Name: "mr-compare", Args: []string{"--log", "error", "--slots", "32"}, Patience: patience}).Base
 }

@@ -18,7 +18,7 @@ import (
 // printed returns the output of a command of the service's command line with --json.
 func (c *client) printed(args ...string) string {
 	c.t.Helper()
-	out, err := served.Command(c.t.Context(), os.LookupEnv, append(args, "--json", "--data", start(c.t).data)...)
+	out, err := served.Command(c.t.Context(), os.LookupEnv, append(args, "--json", "--data", start(c.t).Data)...)
 	require.NoError(c.t, err, out)
 	return out
 }
@@ -168,7 +168,7 @@ func TestTheDoctorIsAskedOverHTTP(t *testing.T) {
 	defer tick.Stop()
 	for {
 		asked := checksOf(t, c.reply("/doctor", ""))
-		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).data) // that a check fails
+		out, _ := served.Command(t.Context(), os.LookupEnv, "doctor", "--json", "--data", start(t).Data) // that a check fails
 		printed := checksOf(t, out)
 		if len(asked) == len(printed) && asked["database"] == "ok" && asked["schema"] == "ok" && asked["temporal"] == "ok" && asked["workers"] == "ok" && asked["model workers"] == "ok" {
 			for name := range printed {

@@ -144,7 +144,7 @@ func TestConsoleShowsOwnJobsOnly(t *testing.T) {
 	require.Contains(t, b.get("/console/live.js").header.Get("Content-Type"), "text/javascript")
 	foreign := b.visit(http.MethodPost, "/console/jobs/"+id+"/cancel", "x=1", "Origin", "https://elsewhere.example", "Sec-Fetch-Site", "cross-site")
 	require.Equal(t, http.StatusForbidden, foreign.status, "another site's form")
-	reader := &client{t: t, base: c.base, key: start(t).run(t, "keys", "create", "--account", c.name, "--scope", "read")}
+	reader := &client{t: t, base: c.base, key: start(t).Run(t, "keys", "create", "--account", c.name, "--scope", "read")}
 	require.Equal(t, http.StatusForbidden, reader.signedIn().post("/console/jobs/"+id+"/cancel", nil).status)
 
 	require.Equal(t, http.StatusConflict, b.post("/console/jobs/"+id+"/retry", nil).status, "it still runs")

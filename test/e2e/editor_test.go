@@ -81,8 +81,8 @@ func TestEditorRoutesAcceptTheSignInCookie(t *testing.T) {
 	require.Equal(t, http.StatusFound, picture.status)
 
 	s := start(t)
-	key := strings.Fields(s.run(t, "keys", "list", "--account", c.account))[0]
-	s.run(t, "keys", "revoke", "--account", c.account, key, "--reason", "the browser was lost")
+	key := strings.Fields(s.Run(t, "keys", "list", "--account", c.account))[0]
+	s.Run(t, "keys", "revoke", "--account", c.account, key, "--reason", "the browser was lost")
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(patience)))
 	for err = nil; err == nil; {
 		_, _, err = conn.ReadMessage()

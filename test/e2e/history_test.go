@@ -59,7 +59,7 @@ func TestHistoriesAreHiddenAndNothingIsErased(t *testing.T) {
 	require.Len(t, c.json("GET", "/api/v2/jobs", "")["jobs"], 5)
 
 	s := start(t)
-	require.Contains(t, s.run(t, "views", "rebuild", "history_v1", "--check"), "history_v1")
+	require.Contains(t, s.Run(t, "views", "rebuild", "history_v1", "--check"), "history_v1")
 }
 
 // finishedListed returns the jobs in GET /history.

@@ -30,7 +30,7 @@ func TestForbiddenModelFailsItsNode(t *testing.T) {
 			"1":{"class_type":"Partner_sim_image","inputs":{"prompt":"over it","image":["0",0]}},
 			"2":{"class_type":"SaveImage","inputs":{"images":["1",0],"filename_prefix":"painted"}}}`)
 			c.awaitCall(call.Running)
-			start(t).run(t, tc.change...) // while the job runs; a submission is refused behind it
+			start(t).Run(t, tc.change...) // while the job runs; a submission is refused behind it
 			c.await(id, "failed")
 			frames := socket.until(func(f frame) bool { return f.Type == "execution_error" })
 			failure := frames[len(frames)-1].Data

@@ -19,7 +19,7 @@ func (c *client) calls() []call.Call {
 	c.t.Helper()
 	var out bytes.Buffer
 	cmd := cli.Command(&out, &out, os.LookupEnv)
-	cmd.SetArgs([]string{"calls", "list", "--json", "--account", c.account, "--data", start(c.t).data})
+	cmd.SetArgs([]string{"calls", "list", "--json", "--account", c.account, "--data", start(c.t).Data})
 	require.NoError(c.t, cmd.ExecuteContext(c.t.Context()), out.String())
 	var found []call.Call
 	require.NoError(c.t, json.Unmarshal(out.Bytes(), &found), out.String())

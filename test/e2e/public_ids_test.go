@@ -231,7 +231,7 @@ func TestAnIDThatAnotherAccountWasGivenMayBeChosen(t *testing.T) {
 	status, shown = a.admin("POST", "/jobs/"+free+"/retry", `{"actor":"kim","reason":"again"}`)
 	require.Equal(t, http.StatusCreated, status, shown)
 	require.Equal(t, free, shown["public_id"])
-	out := start(t).run(t, "jobs", "show", free)
+	out := start(t).Run(t, "jobs", "show", free)
 	require.NotEmpty(t, out)
 }
 
@@ -335,7 +335,7 @@ func TestTwoAccountsChooseTheSameIDForTheirFiles(t *testing.T) {
 	require.Equal(t, free.status, taken.status, "an id that another account was given is free: %s", taken.body)
 	require.Equal(t, "given.png", decode(t, b.do("GET", "/api/assets/"+theirs, "").body)["name"])
 	require.Equal(t, "t.png", decode(t, a.do("GET", "/api/assets/"+theirs, "").body)["name"])
-	require.NotEmpty(t, start(t).run(t, "assets", "show", pickChosen(t, b)))
+	require.NotEmpty(t, start(t).Run(t, "assets", "show", pickChosen(t, b)))
 }
 
 // pickChosen returns an id that the client chose for one file and nobody else knows.

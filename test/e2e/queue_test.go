@@ -23,13 +23,13 @@ func newNamed(t *testing.T, tier string) named {
 	t.Helper()
 	s := start(t)
 	name := strings.ReplaceAll(t.Name(), "/", "-")
-	s.run(t, "accounts", "create", name, "--tier", tier)
-	return named{&client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name)}, name}
+	s.Run(t, "accounts", "create", name, "--tier", tier)
+	return named{&client{t: t, base: s.Base, key: s.Run(t, "keys", "create", "--account", name)}, name}
 }
 
 func (n named) operator(args ...string) {
 	n.t.Helper()
-	start(n.t).run(n.t, args...)
+	start(n.t).Run(n.t, args...)
 }
 
 // opened is well below the half minute after which a sweep would find the jobs that wait.
@@ -135,7 +135,7 @@ func (n named) awaitLedger(want string) {
 	n.t.Helper()
 	deadline := time.Now().Add(patience)
 	for {
-		got := start(n.t).run(n.t, "accounts", "ledger", n.name)
+		got := start(n.t).Run(n.t, "accounts", "ledger", n.name)
 		if strings.HasSuffix(got, want) {
 			return
 		}

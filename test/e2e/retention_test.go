@@ -33,7 +33,7 @@ type servers struct {
 
 func serversOf(t *testing.T) servers {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(start(t).data, "addresses.json"))
+	raw, err := os.ReadFile(filepath.Join(start(t).Data, "addresses.json"))
 	require.NoError(t, err)
 	var at servers
 	require.NoError(t, json.Unmarshal(raw, &at))
@@ -137,7 +137,7 @@ func replays(t *testing.T, sweep string) {
 	if *record {
 		dir = "../../workflows/testdata/histories"
 	}
-	start(t).run(t, "histories", "export", sweep, "--dir", dir, "--name", "retention-jobs")
+	start(t).Run(t, "histories", "export", sweep, "--dir", dir, "--name", "retention-jobs")
 	var out bytes.Buffer
 	replay := cli.Command(&out, &out, os.LookupEnv)
 	replay.SetArgs([]string{"histories", "replay", filepath.Join(dir, "retention-jobs.json")})

@@ -231,7 +231,7 @@ func TestEstimates(t *testing.T) {
 func TestModelAccess(t *testing.T) { // R-14, R-15, R-35, R-45
 	t.Parallel()
 	c, s, name := newMember(t)
-	s.run(t, "accounts", "models", name, "--allow", "sim/open,sim/image", "--reason", "test")
+	s.Run(t, "accounts", "models", name, "--allow", "sim/open,sim/image", "--reason", "test")
 	list := c.do("GET", "/v2/models", "")
 	require.Contains(t, list.body, "sim/open")
 	require.NotContains(t, list.body, "sim/echo")
@@ -242,11 +242,11 @@ func TestModelAccess(t *testing.T) { // R-14, R-15, R-35, R-45
 	turnedDown(t, hint, 404, "model_not_found")
 	require.NotContains(t, hint.body, "sim/echo", "suggestions are of what the caller may see")
 
-	s.run(t, "accounts", "credit", name, "--amount", "0", "--reason", "metered")
+	s.Run(t, "accounts", "credit", name, "--amount", "0", "--reason", "metered")
 	for _, body := range []string{`{}`, `not JSON`} { // before validation
 		turnedDown(t, c.do("POST", "/v2/models/sim/open", body), 402, "insufficient_credits")
 	}
-	s.run(t, "accounts", "models", name, "--router", "off", "--reason", "test")
+	s.Run(t, "accounts", "models", name, "--router", "off", "--reason", "test")
 	for _, path := range []string{"/v2/models", "/v2/models/sim/open", "/v2/models/sim/open/openapi.json"} {
 		r := c.do("GET", path, "")
 		turnedDown(t, r, 403, "not_enabled")
@@ -255,7 +255,7 @@ func TestModelAccess(t *testing.T) { // R-14, R-15, R-35, R-45
 	turnedDown(t, c.do("POST", "/v2/models/sim/open", `{}`), 403, "not_enabled")
 
 	reader, s, name := newMember(t)
-	reader.key = s.run(t, "keys", "create", "--account", name, "--scope", "read")
+	reader.key = s.Run(t, "keys", "create", "--account", name, "--scope", "read")
 	require.Equal(t, 200, reader.do("GET", "/v2/models", "").status)
 	turnedDown(t, reader.do("POST", echo, `{"prompt":"x"}`), 403, "forbidden")
 }

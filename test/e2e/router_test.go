@@ -21,8 +21,8 @@ func newMember(t *testing.T) (*client, *service, string) {
 	t.Helper()
 	s := start(t)
 	name := fmt.Sprint(t.Name(), time.Now().UnixNano())
-	s.run(t, "accounts", "create", name, "--tier", "creator")
-	return &client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name)}, s, name
+	s.Run(t, "accounts", "create", name, "--tier", "creator")
+	return &client{t: t, base: s.Base, key: s.Run(t, "keys", "create", "--account", name)}, s, name
 }
 
 // turnedDown checks what every failure of the router has, in both families of headers.

@@ -5,15 +5,12 @@ package e2e_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,11 +19,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/api/openapi/openapitest"
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -35,8 +27,8 @@ const patience = 5 * time.Minute
 
 // service is the one running service of this package.
 type service struct {
-	base, data string
-	err        error
+	*served.Service
+	err error
 }
 
 var theService = sync.OnceValue(startService)
@@ -58,59 +50,37 @@ func TestMain(m *testing.M) {
 // start returns the running service.
 func start(t *testing.T) *service {
 	t.Helper()
-	binary := temporaltest.Binary(t)
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, binary)) // the same for every test: they run in parallel
+	served.UseTemporal(t)
 	s := theService()
 	require.NoError(t, s.err)
 	return s
 }
 
 func startService() *service {
-	dir, err := scratch.New("mr-e2e")
-	if err != nil {
-		return &service{err: err}
+	_, traces := theTraces()
+	set := map[string]string{
+		"OTEL_EXPORTER_OTLP_ENDPOINT": traces, "MILLRACE_PRICE_RUN": "0.004", "MILLRACE_JWT_SECRET": tokenSecret,
+		"MILLRACE_ROUTER_CONCURRENCY": "0:1,0.000001:5,100:10", // a call that runs keeps others of its account waiting
 	}
-	addr, err := ports.Address()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data")}
-	if s.err = errors.Join(err, ports.ForServers(s.data)); s.err != nil {
-		return s
-	}
-	editor, err := anEditor(dir.Path)
-	if err != nil {
-		s.err = err
-		return s
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		var out bytes.Buffer
-		_, traces := theTraces()
-		cmd := cli.Command(&out, os.Stderr, func(name string) (string, bool) {
-			set := map[string]string{
-				"OTEL_EXPORTER_OTLP_ENDPOINT": traces, "MILLRACE_PRICE_RUN": "0.004", "MILLRACE_JWT_SECRET": tokenSecret,
-				"MILLRACE_ROUTER_CONCURRENCY": "0:1,0.000001:5,100:10", // a call that runs keeps others of its account waiting
-			}
+	s := &service{}
+	s.Service, s.err = served.Dev(served.Options{
+		Name: "mr-e2e", Args: []string{"--auth", "keys", "--log", "error", "--admin-token", adminToken},
+		Prepare: func(dir string) ([]string, error) {
+			editor, err := anEditor(dir)
+			return []string{"--editor", editor}, err
+		},
+		Lookup: func(name string) (string, bool) {
 			if value, ok := set[name]; ok {
 				return value, true
 			}
 			return os.LookupEnv(name)
-		})
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--auth", "keys", "--log", "error", "--editor", editor, "--admin-token", adminToken})
-		ended <- cmd.ExecuteContext(ctx)
-	}()
+		},
+		Patience: 2 * patience,
+	})
 	stopMu.Lock()
-	stops = append(stops, func() { cancel(); <-ended; dir.Remove() }) // the next run removes it
-	stopMu.Unlock()
-	s.err = served.AwaitReady(s.base, 2*patience, ended)
+	defer stopMu.Unlock()
+	stops = append(stops, s.Stop)
 	return s
-}
-
-// run executes a command of the service's own command line and returns its last line.
-func (s *service) run(t *testing.T, args ...string) string {
-	t.Helper()
-	out, err := served.Command(t.Context(), os.LookupEnv, append(args, "--data", s.data)...)
-	require.NoError(t, err, out)
-	return served.LastLine(out)
 }
 
 // client calls the service with the key of an account of its own.
@@ -125,8 +95,8 @@ func newClient(t *testing.T, tier string) *client {
 	t.Helper()
 	s := start(t)
 	name := strings.ReplaceAll(t.Name(), "/", "-") + fmt.Sprint(time.Now().UnixNano())
-	s.run(t, "accounts", "create", name, "--tier", tier)
-	return &client{t: t, base: s.base, key: s.run(t, "keys", "create", "--account", name), account: name}
+	s.Run(t, "accounts", "create", name, "--tier", tier)
+	return &client{t: t, base: s.Base, key: s.Run(t, "keys", "create", "--account", name), account: name}
 }
 
 // reply is an answer that was read whole.

@@ -55,7 +55,7 @@ func requireRefusal(t *testing.T, r reply, status int, errorType string) {
 func TestTokensAndKeysOfTheRouter(t *testing.T) { // R-08 to R-13, R-93
 	t.Parallel()
 	s, c := start(t), newClient(t, "standard")
-	s.run(t, "accounts", "create", "tokens-of-router")
+	s.Run(t, "accounts", "create", "tokens-of-router")
 	token := newToken(t, s, "tokens-of-router")
 	bearer := func(secret string) []string { return []string{"Authorization", "Bearer " + secret} }
 	for name, x := range map[string]struct {
@@ -97,13 +97,13 @@ func TestRouterAccessOfAccounts(t *testing.T) { // R-14, R-15, R-35
 	t.Parallel()
 	s, c := start(t), newClient(t, "standard")
 	name := "entitled"
-	s.run(t, "accounts", "create", name)
+	s.Run(t, "accounts", "create", name)
 	token := []string{"Authorization", "Bearer " + newToken(t, s, name)}
 	all := c.with("GET", "/v2/models?limit=100&all=true", "", token...)
 	require.Contains(t, all.body, `"sim/echo"`)
 	require.Contains(t, all.body, `"bfl/`)
 
-	s.run(t, "accounts", "models", name, "--allow", "bfl/*", "--allow", "sim/*", "--deny", "sim/echo", "--reason", "test")
+	s.Run(t, "accounts", "models", name, "--allow", "bfl/*", "--allow", "sim/*", "--deny", "sim/echo", "--reason", "test")
 	for _, v := range []string{"/v1", "/v2"} {
 		listed := c.with("GET", v+"/models?limit=100&all=true", "", token...)
 		require.Equal(t, 200, listed.status)
@@ -121,7 +121,7 @@ func TestRouterAccessOfAccounts(t *testing.T) { // R-14, R-15, R-35
 	requireRefusal(t, c.with("POST", "/v2/models/sim/echo/requests", `{}`, token...), 403, "forbidden")
 	requireRefusal(t, c.with("POST", "/v2/models/sim/echo/estimate", `{}`, token...), 403, "forbidden")
 
-	s.run(t, "accounts", "models", name, "--router", "off", "--reason", "test")
+	s.Run(t, "accounts", "models", name, "--router", "off", "--reason", "test")
 	for _, path := range []string{"/v1/models", "/v2/models", "/v2/models/bfl/flux-2-pro", "/v2/models/no/such"} {
 		r := c.with("GET", path, "", token...)
 		requireRefusal(t, r, 403, "not_enabled")
@@ -129,9 +129,9 @@ func TestRouterAccessOfAccounts(t *testing.T) { // R-14, R-15, R-35
 	}
 	requireRefusal(t, c.with("POST", "/v2/models/bfl/flux-2-pro", `{}`, token...), 403, "not_enabled")
 
-	s.run(t, "accounts", "models", name, "--router", "on", "--allow", "all", "--deny", "none", "--reason", "test")
+	s.Run(t, "accounts", "models", name, "--router", "on", "--allow", "all", "--deny", "none", "--reason", "test")
 	require.Equal(t, 200, c.with("GET", "/v2/models/sim/echo", "", token...).status)
-	s.run(t, "accounts", "set", name, "--suspended", "--reason", "test")
+	s.Run(t, "accounts", "set", name, "--suspended", "--reason", "test")
 	requireRefusal(t, c.with("GET", "/v1/models", "", token...), 403, "forbidden")
 	requireRefusal(t, c.with("GET", "/v2/models", "", token...), 403, "forbidden")
 }

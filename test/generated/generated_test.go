@@ -90,7 +90,7 @@ func TestGeneratedRequestsAreAnsweredAsDocumented(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "known.json"), known, 0o600))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	run := exec.CommandContext(ctx, program, "run", s.base+"/openapi.json", "--seed", "1", "--max-time", generatedTime,
+	run := exec.CommandContext(ctx, program, "run", s.Base+"/openapi.json", "--seed", "1", "--max-time", generatedTime,
 		"--phases", "coverage,fuzzing", "--mode", "all", "--workers", "2", "--request-timeout", "30", "--continue-on-failure", "--suppress-health-check", "all", "--no-color",
 		"--no-shrink", "--max-examples", "25", "--checks", "refused_as_documented,not_a_server_error,status_code_conformance,content_type_conformance")
 	run.Dir = dir

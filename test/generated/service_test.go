@@ -2,26 +2,18 @@ package generated_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -30,38 +22,19 @@ const patience = 10 * time.Minute
 
 // service is a complete service in this process, without authentication.
 type service struct {
-	t    *testing.T
-	base string
+	*served.Service
+	t *testing.T
 }
 
 func start(t *testing.T) service {
 	t.Helper()
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
-	dir, err := scratch.New("mr-generated")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, dir.Remove()) })
-	addr, err := ports.Address()
-	require.NoError(t, err)
-	data := filepath.Join(dir.Path, "data")
-	require.NoError(t, ports.ForServers(data))
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		defer close(ended)
-		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", data, "--addr", addr, "--log", "error"})
-		ended <- cmd.ExecuteContext(ctx)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	s := service{t, "http://" + addr}
-	require.NoError(t, served.AwaitReady(s.base, patience, ended))
-	return s
+	return service{served.Start(t, served.Options{Name: "mr-generated", Args: []string{"--log", "error"}, Patience: patience}), t}
 }
 
 // made sends a request, which must succeed, and returns a member of its answer, or the status for no member.
 func (s service) made(path, contentType, body, member string) string {
 	s.t.Helper()
-	res, err := http.Post(s.base+path, contentType, strings.NewReader(body))
+	res, err := http.Post(s.Base+path, contentType, strings.NewReader(body))
 	require.NoError(s.t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
@@ -105,7 +78,7 @@ func (s service) await(path, member, value string) []byte {
 	defer tick.Stop()
 	late := time.After(patience)
 	for {
-		res, err := http.Get(s.base + path)
+		res, err := http.Get(s.Base + path)
 		require.NoError(s.t, err)
 		raw, err := io.ReadAll(res.Body)
 		require.NoError(s.t, err)
@@ -124,7 +97,7 @@ func (s service) await(path, member, value string) []byte {
 // get reads a path, which must exist.
 func (s service) get(path string) []byte {
 	s.t.Helper()
-	res, err := http.Get(s.base + path)
+	res, err := http.Get(s.Base + path)
 	require.NoError(s.t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)

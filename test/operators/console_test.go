@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 func TestOperatorsSeeServersInTheConsole(t *testing.T) {
@@ -28,10 +29,10 @@ func TestOperatorsSeeServersInTheConsole(t *testing.T) {
 	require.Contains(t, section(), `<rect class="bar"`, "memory as bars")
 	require.Contains(t, section(), b.label)
 
-	runs := b.submit(text2img(1, 500))
+	runs := b.submit(served.Text2Img(1, 500))
 	b.await("what runs", func() bool { return strings.Contains(section(), runs) })
 	require.Contains(t, section(), ">busy<")
-	waits := b.submit(text2img(2, 1))
+	waits := b.submit(served.Text2Img(2, 1))
 	b.await("what waits, and why", func() bool {
 		_, body := b.page(operator, "/console/servers")
 		_, queue, _ := strings.Cut(body, "<h2>Waiting</h2>")

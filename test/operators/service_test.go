@@ -8,12 +8,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -22,12 +20,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -38,45 +31,25 @@ const adminToken = "operators-only"
 
 // service is the running service that the tests of this package share.
 type service struct {
-	base, data string
-	log        *served.Log
-	stop       func()
-	err        error
+	*served.Service
+	log *served.Log
+	err error
 }
 
 var theService = sync.OnceValue(startService)
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if s := theService(); s.stop != nil {
-		s.stop()
-	}
+	theService().Stop()
 	os.Exit(code)
 }
 
 func startService() *service {
-	dir, err := scratch.New("mr-operators")
-	if err != nil {
-		return &service{err: err}
-	}
-	addr, err := ports.Address()
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), log: &served.Log{}}
-	if s.err = errors.Join(err, ports.ForServers(s.data)); s.err != nil {
-		return s
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		cmd := cli.Command(io.Discard, io.MultiWriter(s.log, os.Stderr), os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--log", "warn", "--auth", "keys", "--admin-token", adminToken})
-		ended <- cmd.ExecuteContext(ctx)
-	}()
-	s.stop = func() {
-		cancel()
-		<-ended
-		dir.Remove() // the next run removes it
-	}
-	s.err = served.AwaitReady(s.base, 2*patience, ended)
+	s := &service{log: &served.Log{}}
+	s.Service, s.err = served.Dev(served.Options{
+		Name: "mr-operators", Args: []string{"--log", "warn", "--auth", "keys", "--admin-token", adminToken},
+		Log: io.MultiWriter(s.log, os.Stderr), Patience: 2 * patience,
+	})
 	return s
 }
 
@@ -94,7 +67,7 @@ type bench struct {
 func start(t *testing.T) *bench {
 	t.Helper()
 	t.Parallel()
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test
+	served.UseTemporal(t)
 	s := theService()
 	require.NoError(t, s.err)
 	b := &bench{service: s, t: t, name: "a-" + uuid.NewString()[:8], label: "l-" + uuid.NewString()[:8]}
@@ -176,7 +149,7 @@ func (b *bench) send(method, path, credential string, body any) (int, string) {
 	if body != nil {
 		require.NoError(b.t, json.NewEncoder(&raw).Encode(body))
 	}
-	req, err := http.NewRequestWithContext(context.Background(), method, b.base+path, &raw) // also while the test cleans up
+	req, err := http.NewRequestWithContext(context.Background(), method, b.Base+path, &raw) // also while the test cleans up
 	require.NoError(b.t, err)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -198,7 +171,7 @@ func (b *bench) answer(req *http.Request) (int, string) {
 
 // run runs a command of the command line.
 func (b *bench) run(args ...string) (string, error) {
-	return served.Command(context.Background(), os.LookupEnv, append(args, "--data", b.data)...)
+	return b.Command(context.Background(), args...)
 }
 
 // command runs a command that must succeed and returns what it prints.
@@ -209,37 +182,14 @@ func (b *bench) command(args ...string) string {
 	return out
 }
 
-// graph is a node graph in API format.
-type graph map[string]any
-
-func node(class string, inputs map[string]any) map[string]any {
-	return map[string]any{"class_type": class, "inputs": inputs}
-}
-
-// text2img is the usual graph.
-func text2img(seed, steps int) graph {
-	return graph{
-		"1": node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
-		"2": node("CLIPTextEncode", map[string]any{"text": "a photo of a cat", "clip": []any{"1", 1}}),
-		"3": node("CLIPTextEncode", map[string]any{"text": "", "clip": []any{"1", 1}}),
-		"4": node("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
-		"5": node("KSampler", map[string]any{
-			"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"4", 0},
-			"seed": seed, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
-		}),
-		"6": node("VAEDecode", map[string]any{"samples": []any{"5", 0}, "vae": []any{"1", 2}}),
-		"7": node("SaveImage", map[string]any{"images": []any{"6", 0}, "filename_prefix": "gpu"}),
-	}
-}
-
 // asking returns the body of a submission that requests labels.
-func asking(g graph, labels ...string) map[string]any {
+func asking(g served.Graph, labels ...string) map[string]any {
 	return map[string]any{"prompt": g, "extra_data": map[string]any{"millrace": map[string]any{"labels": labels}}}
 }
 
 // submit queues a graph for the servers of the test and returns its job. Earlier definitions of the classes may have
 // come from a server of another test that was removed.
-func (b *bench) submit(g graph) string {
+func (b *bench) submit(g served.Graph) string {
 	b.t.Helper()
 	var body string
 	b.await("the graph to be accepted", func() bool {

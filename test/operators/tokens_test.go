@@ -18,7 +18,7 @@ import (
 // query runs a query on the service's database that returns one number.
 func (b *bench) query(sql string, args ...any) (n int) {
 	b.t.Helper()
-	raw, err := os.ReadFile(filepath.Join(b.data, "addresses.json"))
+	raw, err := os.ReadFile(filepath.Join(b.Data, "addresses.json"))
 	require.NoError(b.t, err)
 	var addresses struct {
 		DatabaseURL string `json:"database_url"`
@@ -56,7 +56,7 @@ func TestAMachineRegistersItselfWithAToken(t *testing.T) {
 	require.Equal(t, m.URL(), made.URL)
 	require.NotContains(t, body, "queue_running", "a machine reads of its server what it has said itself")
 	b.await("the server to answer", func() bool { return b.state(m) == "healthy" })
-	require.Equal(t, "completed", b.ended(b.submit(text2img(1, 1))))
+	require.Equal(t, "completed", b.ended(b.submit(served.Text2Img(1, 1))))
 
 	before := made.ExpiresAt
 	status, body = register(map[string]any{"expires_in": 900})

@@ -43,15 +43,15 @@ func TestAccountsWithTheSamePromptIDOnAServer(t *testing.T) {
 	other.account = strings.TrimSpace(b.command("accounts", "create", other.name, "--tier", "pro"))
 	other.key = served.LastLine(b.command("keys", "create", "--account", other.name))
 
-	submit := func(b *bench, id string, g graph) {
+	submit := func(b *bench, id string, g served.Graph) {
 		body := asking(g, b.label)
 		body["prompt_id"] = id
 		status, text := b.do(http.MethodPost, "/api/prompt", body)
 		require.Equal(t, http.StatusOK, status, text)
 	}
-	of := func(text string, steps int) graph {
-		g := text2img(7, steps)
-		g["2"] = node("CLIPTextEncode", map[string]any{"text": text, "clip": []any{"1", 1}})
+	of := func(text string, steps int) served.Graph {
+		g := served.Text2Img(7, steps)
+		g["2"] = served.Node("CLIPTextEncode", map[string]any{"text": text, "clip": []any{"1", 1}})
 		return g
 	}
 	id := uuid.NewString()

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // creditOf returns the balance of an account, in millionths of a dollar.
@@ -60,7 +61,7 @@ func TestCreditsPayTimeOnServersOnceAlsoWhenAServerIsKilled(t *testing.T) {
 	machines := []*comfyui.Machine{b.server(slow, map[string]any{"price_usd": price}), b.server(slow, map[string]any{"price_usd": price})}
 	b.command("accounts", "credit", b.name, "--amount", "5", "--reason", "trial")
 
-	id := b.submit(text2img(1, 60))
+	id := b.submit(served.Text2Img(1, 60))
 	require.EqualValues(t, 600_000, b.credit().Held, "a minute is held as soon as the job is accepted")
 	var victim, other *comfyui.Machine
 	b.await("the prompt to run", func() bool {
@@ -93,7 +94,7 @@ func TestCreditsPayTimeOnServersOnceAlsoWhenAServerIsKilled(t *testing.T) {
 	status, body := b.admin(http.MethodGet, "/servers/usage?account=nobody", nil)
 	require.Equal(t, http.StatusBadRequest, status, body)
 
-	again := b.submit(text2img(2, 1))
+	again := b.submit(served.Text2Img(2, 1))
 	require.Equal(t, "completed", b.ended(again))
 	b.await("both to be paid", func() bool {
 		return b.usage()[other.URL()].Segments == 2 && b.usage()[other.URL()].Cost == b.credit().Settled

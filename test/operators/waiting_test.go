@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // waitOf is the description of a wait for a server in a body.
@@ -42,7 +43,7 @@ func TestAJobThatWaitsForAServerSaysWhyEverywhere(t *testing.T) {
 	b := start(t)
 	m := b.server(comfyui.Options{}, nil)
 	b.command("servers", "drain", m.URL(), "--reason", "driver update")
-	id := b.submit(text2img(1, 1))
+	id := b.submit(served.Text2Img(1, 1))
 	bodies := map[string]string{ // each with its status of a running job
 		"/api/v2/jobs/" + id: "running", "/api/job/" + id + "/status": "in_progress", "/api/jobs": "in_progress", "/api/jobs/" + id: "in_progress",
 	}
@@ -81,7 +82,7 @@ func TestAJobThatWaitsForAServerSaysWhyEverywhere(t *testing.T) {
 func (b *bench) signIn(credential string) string {
 	b.t.Helper()
 	form := strings.NewReader(url.Values{"key": {credential}}.Encode())
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.base+"/console/signin", form)
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodPost, b.Base+"/console/signin", form)
 	require.NoError(b.t, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Sec-Fetch-Site", "same-origin")
@@ -95,7 +96,7 @@ func (b *bench) signIn(credential string) string {
 // page reads a page of the console.
 func (b *bench) page(cookie, path string) (int, string) {
 	b.t.Helper()
-	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.base+path, nil)
+	req, err := http.NewRequestWithContext(b.t.Context(), http.MethodGet, b.Base+path, nil)
 	require.NoError(b.t, err)
 	if cookie != "" {
 		req.Header.Set("Cookie", cookie)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // cancelWithin is the time within which a cancelled job's prompt is cancelled on its server.
@@ -38,7 +39,7 @@ func (s *service) cancelRunning() {
 	m := s.machines[0]
 	for i, millis := range []int64{0, 800, 900, 950, 1000, 1050, 1100, 1500} {
 		before := len(m.Runs())
-		id := s.submit(text2img(800+i, 2000))
+		id := s.submit(served.Text2Img(800+i, 2000))
 		s.await("the prompt to run", func() bool {
 			runs := m.Runs()
 			return len(runs) > before && time.Since(runs[before].Began).Milliseconds() > millis
@@ -52,9 +53,9 @@ func (s *service) cancelRunning() {
 func (s *service) cancelQueued() {
 	m := s.machines[0]
 	foreign := uuid.NewString()
-	post(s.t, m, text2img(60, 500), foreign, "somebody")
+	post(s.t, m, served.Text2Img(60, 500), foreign, "somebody")
 	s.await("the foreign prompt to run", func() bool { return outcome(m, foreign) == "running" })
-	id := s.submit(text2img(61, 5))
+	id := s.submit(served.Text2Img(61, 5))
 	var queued string
 	s.await("the job's prompt behind it", func() bool {
 		queued = pending(s.t, m)

@@ -36,6 +36,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/internal/storage/blob/mem"
 	"github.com/millrace-dev/millrace/internal/stream"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // deployment is a database with servers and one admitted job, for workers that drive the job's segments.
@@ -54,7 +55,7 @@ type deployment struct {
 // aSecond is the price of a second on the servers of a deployment, in USD millionths.
 const aSecond = 1000
 
-func newDeployment(t *testing.T, g graph, machines ...*sim.Machine) *deployment {
+func newDeployment(t *testing.T, g served.Graph, machines ...*sim.Machine) *deployment {
 	t.Helper()
 	types := eventlog.NewRegistry()
 	require.NoError(t, errors.Join(job.Register(types), server.Register(types), credit.Register(types)))
@@ -196,7 +197,7 @@ func TestDriverWhoseSegmentWasTakenOverRecordsNothing(t *testing.T) {
 	m, err := sim.Start("127.0.0.1:0", sim.Options{Step: 30 * time.Millisecond})
 	require.NoError(t, err)
 	t.Cleanup(m.Close)
-	d := newDeployment(t, text2img(1, 50), m)
+	d := newDeployment(t, served.Text2Img(1, 50), m)
 	first, second := d.worker("first"), d.worker("second")
 	plan := d.plan(first)
 	require.Equal(t, plan.PlanHash, d.plan(second).PlanHash)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // victim waits until one of the machines runs a prompt, and returns it.
@@ -57,7 +58,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 			s := s.with(t)
 			s.healthy(2)
 			seed++
-			id := s.submit(text2img(seed, 60))
+			id := s.submit(served.Text2Img(seed, 60))
 			victim := s.victim()
 			c.begin(victim)
 			require.Equal(t, "completed", s.ended(id))
@@ -72,7 +73,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 		for _, m := range s.machines {
 			m.Inject(comfyui.Duplicate, 1)
 		}
-		id := s.submit(text2img(200, 5))
+		id := s.submit(served.Text2Img(200, 5))
 		require.Equal(t, "completed", s.ended(id))
 		require.Len(t, s.images(id), 1)
 		for _, m := range s.machines {
@@ -85,7 +86,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 		for _, m := range s.machines {
 			m.Inject(comfyui.UnsafeName, comfyui.Always)
 		}
-		id := s.submit(text2img(201, 5))
+		id := s.submit(served.Text2Img(201, 5))
 		s.await("that the name is refused", func() bool {
 			return strings.Contains(s.command("jobs", "events", id), "given_up") || s.status(id) == "failed" || s.status(id) == "error"
 		})
@@ -99,14 +100,14 @@ func TestJobsSurviveBadServers(t *testing.T) {
 		s.healthy(2)
 		m := s.machines[0]
 		foreign := uuid.NewString()
-		body, err := json.Marshal(map[string]any{"prompt": text2img(300, 150), "prompt_id": foreign, "client_id": "somebody"})
+		body, err := json.Marshal(map[string]any{"prompt": served.Text2Img(300, 150), "prompt_id": foreign, "client_id": "somebody"})
 		require.NoError(t, err)
 		res, err := http.Post(m.URL()+"/prompt", "application/json", bytes.NewReader(body))
 		require.NoError(t, err)
 		require.NoError(t, res.Body.Close())
 		require.Equal(t, http.StatusOK, res.StatusCode)
 		s.await("the foreign prompt to run", func() bool { return running(m) })
-		id := s.submit(text2img(301, 400))
+		id := s.submit(served.Text2Img(301, 400))
 		s.await("the job's own prompt to run", func() bool { return running(s.machines[1]) || len(m.Runs()) > 1 })
 		s.do(http.MethodPost, "/api/interrupt", map[string]any{"prompt_id": id})
 		require.Equal(t, "cancelled", s.ended(id))
@@ -117,7 +118,7 @@ func TestJobsSurviveBadServers(t *testing.T) {
 	t.Run("a server that drains ends what it runs", func(t *testing.T) {
 		s := s.with(t)
 		s.healthy(2)
-		id := s.submit(text2img(400, 100))
+		id := s.submit(served.Text2Img(400, 100))
 		victim := s.victim()
 		s.command("servers", "drain", victim.URL(), "--reason", "a test")
 		before := len(victim.Runs())
@@ -132,15 +133,15 @@ func TestPromptsOfAFailedJobAreCanceled(t *testing.T) {
 	both := comfyui.Options{Checkpoints: []string{"one.safetensors", "two.safetensors"}, Step: 20 * time.Millisecond}
 	s := start(t, both, both)
 	s.healthy(2)
-	g := graph{}
-	short, long := text2img(1, 150), text2img(2, 3000)
+	g := served.Graph{}
+	short, long := served.Text2Img(1, 150), served.Text2Img(2, 3000)
 	short["8"] = short["5"]
-	short["5"] = node("KSampler", map[string]any{
+	short["5"] = served.Node("KSampler", map[string]any{
 		"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"8", 0},
 		"seed": 1, "steps": 10, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
 	})
-	g.add("a", short, both.Checkpoints[0])
-	g.add("b", long, both.Checkpoints[1])
+	addGraph(g, "a", short, both.Checkpoints[0])
+	addGraph(g, "b", long, both.Checkpoints[1])
 	id := s.submit(g)
 	s.await("both prompts to run", func() bool { return running(s.machines[0]) && running(s.machines[1]) })
 	for _, m := range s.machines {
@@ -162,7 +163,7 @@ func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
 	s.healthy(2)
 	s.command("servers", "drain", big.URL(), "--reason", "a test")
 	small.Inject(comfyui.OutOfMemory, 2)
-	id := s.submit(text2img(1, 2))
+	id := s.submit(served.Text2Img(1, 2))
 	s.await("the prompt on the smaller server", func() bool { return len(small.Runs()) == 1 })
 	s.command("servers", "resume", big.URL(), "--reason", "a test")
 	require.Equal(t, "completed", s.ended(id))
@@ -172,14 +173,14 @@ func TestTooLittleMemoryMovesToAServerWithMore(t *testing.T) {
 	big.Inject(comfyui.OutOfMemory, comfyui.Always)
 	small.Inject(comfyui.OutOfMemory, comfyui.Always)
 	ran := len(small.Runs())
-	id = s.submit(text2img(2, 2)) // on the server that has loaded the checkpoint
+	id = s.submit(served.Text2Img(2, 2)) // on the server that has loaded the checkpoint
 	require.Contains(t, []string{"failed", "error"}, s.ended(id))
 	require.Contains(t, s.get("/api/history/"+id), "OOMError")
 	require.Equal(t, []int{ran, 3, 1}, []int{len(small.Runs()), len(big.Runs()), big.Frees()})
 }
 
-// add adds the nodes of another graph, which loads a checkpoint, under distinct names.
-func (g graph) add(name string, other graph, checkpoint string) {
+// addGraph adds the nodes of another graph, which loads a checkpoint, under distinct names.
+func addGraph(g served.Graph, name string, other served.Graph, checkpoint string) {
 	for id, n := range other {
 		inputs := n.(map[string]any)["inputs"].(map[string]any)
 		for input, value := range inputs {
@@ -189,7 +190,7 @@ func (g graph) add(name string, other graph, checkpoint string) {
 		}
 		g[name+id] = n
 	}
-	g[name+"1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": checkpoint})
+	g[name+"1"] = served.Node("CheckpointLoaderSimple", map[string]any{"ckpt_name": checkpoint})
 }
 
 // Ten graphs that alternate between two checkpoints run on two servers. Each checkpoint is loaded once.
@@ -199,8 +200,8 @@ func TestCheckpointsStayWhereTheyAreLoaded(t *testing.T) {
 	s.healthy(2)
 	var ids []string
 	for i := range 10 {
-		g := text2img(i+1, 20)
-		g["1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": both.Checkpoints[i%2]})
+		g := served.Text2Img(i+1, 20)
+		g["1"] = served.Node("CheckpointLoaderSimple", map[string]any{"ckpt_name": both.Checkpoints[i%2]})
 		ids = append(ids, s.submit(g))
 	}
 	for _, id := range ids {

@@ -14,6 +14,7 @@ import (
 
 	enginenode "github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // expanding is a class of servers that expands to a sampler and shows a picture of its own.
@@ -123,10 +124,10 @@ func (s *heard) take(kind int, raw []byte) (over bool) {
 func TestExpansionsOnServersAreReported(t *testing.T) {
 	s := start(t, comfyui.Options{Step: 10 * time.Millisecond, Previews: true, Without: []string{"ImageInvert"}, Classes: []*enginenode.Class{expanding()}})
 	m := s.machines[0]
-	of := func(seed int) graph {
-		return graph{
-			"5": node("TestExpanding", map[string]any{"seed": seed}),
-			"7": node("SaveImage", map[string]any{"images": []any{"5", 0}, "filename_prefix": "expanded"}),
+	of := func(seed int) served.Graph {
+		return served.Graph{
+			"5": served.Node("TestExpanding", map[string]any{"seed": seed}),
+			"7": served.Node("SaveImage", map[string]any{"images": []any{"5", 0}, "filename_prefix": "expanded"}),
 		}
 	}
 	direct := listen(t, m.URL(), "direct")
@@ -135,9 +136,9 @@ func TestExpansionsOnServersAreReported(t *testing.T) {
 	require.Contains(t, original.nodes, "executing 5.0.0.4 at 5")
 
 	g := of(2)
-	g["8"] = node("ImageInvert", map[string]any{"image": []any{"5", 0}}) // runs locally: a node that exports the value is added
-	g["9"] = node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
-	watched := listen(t, s.base, "watcher")
+	g["8"] = served.Node("ImageInvert", map[string]any{"image": []any{"5", 0}}) // runs locally: a node that exports the value is added
+	g["9"] = served.Node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
+	watched := listen(t, s.Base, "watcher")
 	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "client_id": "watcher", "extra_data": map[string]any{"preview_method": "latent2rgb"}})
 	require.Equal(t, http.StatusOK, status, body)
 	var answer struct {

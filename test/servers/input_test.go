@@ -108,7 +108,7 @@ func TestBadInput(t *testing.T) {
 				machines[0].Inject(fault, comfyui.Always)
 				defer machines[0].Clear()
 				g := crossing("TestPass")
-				g["1"] = node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 7 + int(fault)})
+				g["1"] = served.Node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 7 + int(fault)})
 				id := s.submitWith(g, on(0))
 				require.Contains(t, []string{"failed", "error"}, s.ended(id))
 				said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id) + s.command("jobs", "show", id)
@@ -125,7 +125,7 @@ func TestBadInput(t *testing.T) {
 	t.Run("only the server that the operator named is given a credential of Comfy.org", func(t *testing.T) {
 		s := s.with(t)
 		const key = "comfyui-0123456789abcdef0123456789"
-		g := graph{"1": node("SimPartner", map[string]any{"prompt": "a cat"})}
+		g := served.Graph{"1": served.Node("SimPartner", map[string]any{"prompt": "a cat"})}
 		with := func(i int) map[string]any {
 			extra := on(i)
 			extra["api_key_comfy_org"] = key
@@ -141,7 +141,7 @@ func TestBadInput(t *testing.T) {
 			said := s.get("/api/history/"+id) + s.get("/api/v2/jobs/"+id) + s.get("/api/jobs/"+id) + s.command("jobs", "events", id, "--json") + s.command("jobs", "timeline", id)
 			require.NotContains(t, said, key)
 		}
-		require.Empty(t, holding(t, s.data, key), "it is in no file of the service")
+		require.Empty(t, holding(t, s.Data, key), "it is in no file of the service")
 	})
 }
 
@@ -178,13 +178,13 @@ func (s *service) refused(address, reason string, more ...func()) {
 }
 
 // crossing is a graph in which a picture moves to a server, to a local class, and back.
-func crossing(class string) graph {
-	return graph{
-		"1": node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 255}),
-		"8": node("ImageInvert", map[string]any{"image": []any{"1", 0}}),
-		"2": node(class, map[string]any{"image": []any{"8", 0}}),
-		"9": node("ImageInvert", map[string]any{"image": []any{"2", 0}}),
-		"7": node("SaveImage", map[string]any{"images": []any{"9", 0}, "filename_prefix": "crossed"}),
+func crossing(class string) served.Graph {
+	return served.Graph{
+		"1": served.Node("EmptyImage", map[string]any{"width": 64, "height": 64, "batch_size": 1, "color": 255}),
+		"8": served.Node("ImageInvert", map[string]any{"image": []any{"1", 0}}),
+		"2": served.Node(class, map[string]any{"image": []any{"8", 0}}),
+		"9": served.Node("ImageInvert", map[string]any{"image": []any{"2", 0}}),
+		"7": served.Node("SaveImage", map[string]any{"images": []any{"9", 0}, "filename_prefix": "crossed"}),
 	}
 }
 

@@ -18,6 +18,7 @@ import (
 
 	enginenode "github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // changing is a class of servers whose output type changes.
@@ -82,7 +83,7 @@ func (s *service) large(size int64) {
 	}()
 	s.machines[0].Inject(comfyui.LargeFile, comfyui.Always) // a driver that takes over the segment copies the file again
 	defer s.machines[0].Clear()
-	id := s.submitWith(text2img(500, 1), on(0))
+	id := s.submitWith(served.Text2Img(500, 1), on(0))
 	require.Equal(t, "completed", s.ended(id))
 	require.InDelta(t, size, s.size(id), 64<<10, "the metadata is another")
 	stop()
@@ -108,7 +109,7 @@ func (s *service) size(id string) int64 {
 	require.NoError(s.t, json.Unmarshal([]byte(s.get("/api/history/"+id)), &history))
 	im := history[id].Outputs["7"].Images[0]
 	query := url.Values{"filename": {im.Filename}, "subfolder": {im.Subfolder}, "type": {im.Type}}
-	res, err := http.Get(s.base + "/api/view?" + query.Encode())
+	res, err := http.Get(s.Base + "/api/view?" + query.Encode())
 	require.NoError(s.t, err)
 	defer res.Body.Close()
 	require.Equal(s.t, http.StatusOK, res.StatusCode)
@@ -121,7 +122,7 @@ func (s *service) size(id string) int64 {
 func (s *service) oversize(most int64) {
 	s.machines[0].Inject(comfyui.OversizeFile, comfyui.Always)
 	defer s.machines[0].Clear()
-	id := s.submitWith(text2img(501, 1), on(0))
+	id := s.submitWith(served.Text2Img(501, 1), on(0))
 	require.Contains(s.t, []string{"failed", "error"}, s.ended(id))
 	require.Contains(s.t, s.get("/api/history/"+id), fmt.Sprintf("is larger than %d bytes", most))
 	require.Empty(s.t, s.images(id))
@@ -132,12 +133,12 @@ func (s *service) oversize(most int64) {
 // cache, and reports this.
 func (s *service) fiveThousand() {
 	const nodes = 5000
-	chain := func(n int, prefix string) graph {
-		g := graph{"1": node("EmptyImage", map[string]any{"width": 8, "height": 8, "batch_size": 1, "color": 255})}
+	chain := func(n int, prefix string) served.Graph {
+		g := served.Graph{"1": served.Node("EmptyImage", map[string]any{"width": 8, "height": 8, "batch_size": 1, "color": 255})}
 		for i := 2; i < n; i++ {
-			g[strconv.Itoa(i)] = node("TestPass", map[string]any{"image": []any{strconv.Itoa(i - 1), 0}})
+			g[strconv.Itoa(i)] = served.Node("TestPass", map[string]any{"image": []any{strconv.Itoa(i - 1), 0}})
 		}
-		g[strconv.Itoa(n)] = node("SaveImage", map[string]any{"images": []any{strconv.Itoa(n - 1), 0}, "filename_prefix": prefix})
+		g[strconv.Itoa(n)] = served.Node("SaveImage", map[string]any{"images": []any{strconv.Itoa(n - 1), 0}, "filename_prefix": prefix})
 		return g
 	}
 	m := s.machines[0]
@@ -180,17 +181,17 @@ func (s *service) cached(id string) []string {
 // the other could no longer leave the server.
 func (s *service) reclassed(m *comfyui.Machine) {
 	t := s.t
-	waiting := func(g graph) string {
+	waiting := func(g served.Graph) string {
 		id := s.submitWith(g, on(1))
 		s.await("that it waits", func() bool { return strings.Contains(s.command("jobs", "events", id), "segment_waiting") })
 		return id
 	}
 	m.Kill()
 	s.await("that it is away", func() bool { return s.server(m.URL()).State == "away" })
-	fits := waiting(graph{"1": node("TestChanging", map[string]any{"text": "a"}), "2": node("PreviewAny", map[string]any{"source": []any{"1", 0}})})
-	fitsNot := waiting(graph{
-		"1": node("TestChanging", map[string]any{"text": "a"}), "3": node("PreviewAny", map[string]any{"source": []any{"2", 0}}),
-		"2": node("StringConcatenate", map[string]any{"string_a": []any{"1", 0}, "string_b": "b", "delimiter": ""}),
+	fits := waiting(served.Graph{"1": served.Node("TestChanging", map[string]any{"text": "a"}), "2": served.Node("PreviewAny", map[string]any{"source": []any{"1", 0}})})
+	fitsNot := waiting(served.Graph{
+		"1": served.Node("TestChanging", map[string]any{"text": "a"}), "3": served.Node("PreviewAny", map[string]any{"source": []any{"2", 0}}),
+		"2": served.Node("StringConcatenate", map[string]any{"string_a": []any{"1", 0}, "string_b": "b", "delimiter": ""}),
 	})
 	require.NoError(t, m.Change(func(o *comfyui.Options) { o.Classes = []*enginenode.Class{changing("MODEL", 7.5)} }))
 	require.Equal(t, "completed", s.ended(fits))

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 func machine(t *testing.T, step time.Duration) *sim.Machine {
@@ -25,7 +26,7 @@ func machine(t *testing.T, step time.Duration) *sim.Machine {
 func TestShortSegmentEndsWithThePlanOfItsRun(t *testing.T) {
 	t.Parallel()
 	m := machine(t, time.Millisecond)
-	d := newDeployment(t, text2img(1, 2), m)
+	d := newDeployment(t, served.Text2Img(1, 2), m)
 	plan := d.begin(d.worker("first"), activities.BeginParams{RunRef: d.ref, Execution: "x"})
 	require.True(t, plan.Ended)
 	var transactions int
@@ -44,7 +45,7 @@ func TestShortSegmentEndsWithThePlanOfItsRun(t *testing.T) {
 func TestLongSegmentIsHandedOver(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
-	d := newDeployment(t, text2img(1, 80), m)
+	d := newDeployment(t, served.Text2Img(1, 80), m)
 	first, second := d.worker("first"), d.worker("second")
 	plan := d.begin(first, activities.BeginParams{RunRef: d.ref, Execution: "x"})
 	require.False(t, plan.Ended)
@@ -63,7 +64,7 @@ func TestLongSegmentIsHandedOver(t *testing.T) {
 func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
-	d := newDeployment(t, text2img(1, 3000), m)
+	d := newDeployment(t, served.Text2Img(1, 3000), m)
 	g := d.worker("first")
 	require.False(t, d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"}).Ended)
 	require.True(t, running(m), "it is handed over to a driver that does not come")
@@ -76,7 +77,7 @@ func TestPromptOfACanceledJobIsCanceledWithoutItsDriver(t *testing.T) {
 func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
 	t.Parallel()
 	m := machine(t, time.Millisecond)
-	d := newDeployment(t, text2img(1, 2), m)
+	d := newDeployment(t, served.Text2Img(1, 2), m)
 	g := d.worker("first")
 	all, err := d.store.Servers(t.Context())
 	require.NoError(t, err)
@@ -101,7 +102,7 @@ func TestSegmentThatWaitsDoesNotHoldUpThePlan(t *testing.T) {
 func TestRunIsChargedOnceWhoeverEndsIt(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 20*time.Millisecond)
-	d := newDeployment(t, text2img(1, 60), m)
+	d := newDeployment(t, served.Text2Img(1, 60), m)
 	first, second := d.worker("first"), d.worker("second")
 	plan := d.plan(first)
 	require.Equal(t, plan.PlanHash, d.plan(second).PlanHash)
@@ -143,7 +144,7 @@ func TestFailureInTheFirstMomentIsCountedOnce(t *testing.T) {
 	t.Parallel()
 	m := machine(t, time.Millisecond)
 	m.Inject(sim.OutOfMemory, 2)
-	d := newDeployment(t, text2img(1, 2), m)
+	d := newDeployment(t, served.Text2Img(1, 2), m)
 	g := d.worker("first")
 	plan := d.begin(g, activities.BeginParams{RunRef: d.ref, Execution: "x"})
 	require.False(t, plan.Ended)

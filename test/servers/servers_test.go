@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // succeeded counts the successful executions of prompts, by prompt.
@@ -32,7 +33,7 @@ func TestJobsSurviveAKilledServer(t *testing.T) {
 	const jobs = 10
 	var ids []string
 	for i := range jobs {
-		ids = append(ids, s.submit(text2img(i+1, 10)))
+		ids = append(ids, s.submit(served.Text2Img(i+1, 10)))
 	}
 	var victim *comfyui.Machine // either machine may have run the first prompt and loaded the checkpoint
 	s.await("a prompt that runs on one of the servers", func() bool {
@@ -71,9 +72,9 @@ func TestServers(t *testing.T) {
 
 	t.Run("a value crosses to a server and back", func(t *testing.T) {
 		s := s.with(t)
-		g := text2img(7, 1)
-		g["8"] = node("StringConcatenate", map[string]any{"string_a": "a", "string_b": "cat", "delimiter": " "})
-		g["2"] = node("CLIPTextEncode", map[string]any{"text": []any{"8", 0}, "clip": []any{"1", 1}})
+		g := served.Text2Img(7, 1)
+		g["8"] = served.Node("StringConcatenate", map[string]any{"string_a": "a", "string_b": "cat", "delimiter": " "})
+		g["2"] = served.Node("CLIPTextEncode", map[string]any{"text": []any{"8", 0}, "clip": []any{"1", 1}})
 		id := s.submit(g)
 		require.Equal(t, "completed", s.ended(id))
 		require.Len(t, s.images(id), 1)
@@ -83,16 +84,16 @@ func TestServers(t *testing.T) {
 	t.Run("too little memory is tried once more after freeing it", func(t *testing.T) {
 		s := s.with(t)
 		machine.Inject(comfyui.OutOfMemory, 1)
-		require.Equal(t, "completed", s.ended(s.submit(text2img(9, 1))))
+		require.Equal(t, "completed", s.ended(s.submit(served.Text2Img(9, 1))))
 		machine.Inject(comfyui.OutOfMemory, 2)
-		id := s.submit(text2img(10, 1))
+		id := s.submit(served.Text2Img(10, 1))
 		require.Contains(t, []string{"failed", "error"}, s.ended(id))
 		require.Contains(t, s.get("/api/history/"+id), "OOMError")
 	})
 	t.Run("an error keeps its words and loses the paths of the machine", func(t *testing.T) {
 		s := s.with(t)
 		machine.Inject(comfyui.Raise, 1)
-		id := s.submit(text2img(11, 1))
+		id := s.submit(served.Text2Img(11, 1))
 		require.Contains(t, []string{"failed", "error"}, s.ended(id))
 		history := s.get("/api/history/" + id)
 		require.Contains(t, history, "execution_error")
@@ -102,13 +103,13 @@ func TestServers(t *testing.T) {
 		s := s.with(t)
 		before := len(machine.Runs())
 		machine.Inject(comfyui.AcceptAndDrop, 1)
-		require.Equal(t, "completed", s.ended(s.submit(text2img(12, 1))))
+		require.Equal(t, "completed", s.ended(s.submit(served.Text2Img(12, 1))))
 		require.Len(t, machine.Runs(), before+1)
 	})
 	t.Run("a checkpoint that no server has is refused", func(t *testing.T) {
 		s := s.with(t)
-		g := text2img(13, 1)
-		g["1"] = node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "absent.safetensors"})
+		g := served.Text2Img(13, 1)
+		g["1"] = served.Node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "absent.safetensors"})
 		status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g})
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Contains(t, body, "value_not_in_list")
@@ -116,14 +117,14 @@ func TestServers(t *testing.T) {
 	t.Run("a label that no server has is refused", func(t *testing.T) {
 		s := s.with(t)
 		status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{
-			"prompt": text2img(14, 1), "extra_data": map[string]any{"millrace": map[string]any{"labels": []string{"absent"}}},
+			"prompt": served.Text2Img(14, 1), "extra_data": map[string]any{"millrace": map[string]any{"labels": []string{"absent"}}},
 		})
 		require.Equal(t, http.StatusBadRequest, status)
 		require.Contains(t, body, "absent")
 	})
 	t.Run("a restarted server takes up what it has forgotten", func(t *testing.T) {
 		s := s.with(t)
-		id := s.submit(text2img(15, 200))
+		id := s.submit(served.Text2Img(15, 200))
 		s.await("the prompt to run", func() bool { return running(machine) })
 		require.NoError(t, machine.Restart())
 		require.Equal(t, "completed", s.ended(id))
@@ -189,7 +190,7 @@ func operate(s *service) {
 
 	s.command("servers", "drain", known, "--reason", "a test")
 	require.Contains(t, s.command("servers", "list"), "draining")
-	id := s.submit(text2img(20, 1))
+	id := s.submit(served.Text2Img(20, 1))
 	s.await("why the job waits", func() bool { return strings.Contains(s.command("jobs", "events", id), "job.segment_waiting") })
 	s.command("servers", "resume", known, "--reason", "a test")
 	require.Equal(t, "completed", s.ended(id))

@@ -5,25 +5,17 @@ package servers_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
-	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
-	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
 )
 
@@ -34,9 +26,8 @@ const adminToken = "operators-only"
 
 // service is a running service with its simulated servers.
 type service struct {
+	*served.Service
 	t        *testing.T
-	base     string
-	data     string
 	machines []*comfyui.Machine
 }
 
@@ -62,32 +53,12 @@ func simulate(t *testing.T, o comfyui.Options) *comfyui.Machine {
 // serve runs a service with these servers and further arguments.
 func serve(t *testing.T, machines []*comfyui.Machine, more ...string) *service {
 	t.Helper()
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t))) // the same for every test
-	dir, err := scratch.New("mr-servers")
-	require.NoError(t, err)
-	addr, err := ports.Address()
-	require.NoError(t, err)
-	s := &service{t: t, base: "http://" + addr, data: filepath.Join(dir.Path, "data"), machines: machines}
-	require.NoError(t, ports.ForServers(s.data))
-	args := []string{"dev", "--data", s.data, "--addr", addr, "--log", "warn", "--slots", "32", "--admin-token", adminToken}
+	args := []string{"--log", "warn", "--slots", "32", "--admin-token", adminToken}
 	for i, m := range machines {
 		args = append(args, "--comfyui", fmt.Sprintf("%s,label=%s", m.URL(), label(i)))
 	}
-	args = append(args, more...)
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		cmd := cli.Command(io.Discard, os.Stderr, os.LookupEnv)
-		cmd.SetArgs(args)
-		ended <- cmd.ExecuteContext(ctx)
-		close(ended)
-	}()
-	t.Cleanup(func() {
-		cancel()
-		<-ended
-		dir.Remove() // the next run removes it
-	})
-	require.NoError(t, served.AwaitReady(s.base, 2*patience, ended))
+	s := &service{t: t, machines: machines}
+	s.Service = served.Start(t, served.Options{Name: "mr-servers", Args: append(args, more...), Patience: 2 * patience})
 	s.await("the classes of the servers", func() bool {
 		return strings.Contains(s.get("/api/object_info/KSampler"), "sampler_name")
 	})
@@ -115,7 +86,7 @@ func (s *service) do(method, path string, body any) (int, string) {
 	if body != nil {
 		require.NoError(s.t, json.NewEncoder(&b).Encode(body))
 	}
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.base+path, &b)
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.Base+path, &b)
 	require.NoError(s.t, err)
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
@@ -131,31 +102,8 @@ func (s *service) do(method, path string, body any) (int, string) {
 	return res.StatusCode, string(raw)
 }
 
-// graph is a node graph in API format.
-type graph map[string]any
-
-func node(class string, inputs map[string]any) map[string]any {
-	return map[string]any{"class_type": class, "inputs": inputs}
-}
-
-// text2img is the usual graph.
-func text2img(seed, steps int) graph {
-	return graph{
-		"1": node("CheckpointLoaderSimple", map[string]any{"ckpt_name": "random-sd15.safetensors"}),
-		"2": node("CLIPTextEncode", map[string]any{"text": "a photo of a cat", "clip": []any{"1", 1}}),
-		"3": node("CLIPTextEncode", map[string]any{"text": "", "clip": []any{"1", 1}}),
-		"4": node("EmptyLatentImage", map[string]any{"width": 64, "height": 64, "batch_size": 1}),
-		"5": node("KSampler", map[string]any{
-			"model": []any{"1", 0}, "positive": []any{"2", 0}, "negative": []any{"3", 0}, "latent_image": []any{"4", 0},
-			"seed": seed, "steps": steps, "cfg": 7.0, "sampler_name": "euler", "scheduler": "normal", "denoise": 1.0,
-		}),
-		"6": node("VAEDecode", map[string]any{"samples": []any{"5", 0}, "vae": []any{"1", 2}}),
-		"7": node("SaveImage", map[string]any{"images": []any{"6", 0}, "filename_prefix": "gpu"}),
-	}
-}
-
 // submit queues a graph and returns its job.
-func (s *service) submit(g graph) string {
+func (s *service) submit(g served.Graph) string {
 	s.t.Helper()
 	return s.submitWith(g, map[string]any{})
 }
@@ -166,7 +114,7 @@ func on(i int) map[string]any {
 }
 
 // submitWith queues a graph with its extra_data and returns its job.
-func (s *service) submitWith(g graph, extra map[string]any) string {
+func (s *service) submitWith(g served.Graph, extra map[string]any) string {
 	s.t.Helper()
 	status, body := s.do(http.MethodPost, "/api/prompt", map[string]any{"prompt": g, "extra_data": extra})
 	require.Equal(s.t, http.StatusOK, status, body)
@@ -222,7 +170,7 @@ func (s *service) images(id string) []string {
 // command runs a command of the command line and returns what it prints.
 func (s *service) command(args ...string) string {
 	s.t.Helper()
-	out, err := served.Command(s.t.Context(), os.LookupEnv, append(args, "--data", s.data)...)
+	out, err := s.Command(s.t.Context(), args...)
 	require.NoError(s.t, err, out)
 	return out
 }

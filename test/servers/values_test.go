@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // TestGraphsOnBothSides runs graphs of which a part runs on a server, which lacks one native class, and a part
@@ -43,11 +44,11 @@ func TestGraphsOnBothSides(t *testing.T) {
 }
 
 // inverted is text2img with a preview on the server, and its picture inverted locally.
-func inverted(seed int) graph {
-	g := maps.Clone(text2img(seed, 2))
-	g["9"] = node("PreviewImage", map[string]any{"images": []any{"6", 0}})
-	g["8"] = node("ImageInvert", map[string]any{"image": []any{"6", 0}})
-	g["7"] = node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
+func inverted(seed int) served.Graph {
+	g := maps.Clone(served.Text2Img(seed, 2))
+	g["9"] = served.Node("PreviewImage", map[string]any{"images": []any{"6", 0}})
+	g["8"] = served.Node("ImageInvert", map[string]any{"image": []any{"6", 0}})
+	g["7"] = served.Node("SaveImage", map[string]any{"images": []any{"8", 0}, "filename_prefix": "inverted"})
 	return g
 }
 

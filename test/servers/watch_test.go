@@ -14,10 +14,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
+	"github.com/millrace-dev/millrace/test/served"
 )
 
 // post sends a prompt to a server directly.
-func post(t *testing.T, m *sim.Machine, g graph, id, client string) {
+func post(t *testing.T, m *sim.Machine, g served.Graph, id, client string) {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"prompt": g, "prompt_id": id, "client_id": client})
 	require.NoError(t, err)
@@ -41,7 +42,7 @@ func outcome(m *sim.Machine, id string) string {
 func TestWatchOfServers(t *testing.T) {
 	t.Parallel()
 	m := machine(t, 10*time.Millisecond)
-	d := newDeployment(t, text2img(1, 2), m)
+	d := newDeployment(t, served.Text2Img(1, 2), m)
 	d.worker("first")
 	await := func(what string, condition func(*server.Server) bool) {
 		t.Helper()
@@ -62,8 +63,8 @@ func TestWatchOfServers(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, made, 1)
 	ours, foreign := made[0].Prompt(1).String(), uuid.NewString()
-	post(t, m, text2img(2, 10_000), ours, ours)
-	post(t, m, text2img(3, 200), foreign, "somebody")
+	post(t, m, served.Text2Img(2, 10_000), ours, ours)
+	post(t, m, served.Text2Img(3, 200), foreign, "somebody")
 	await("two prompts, of which one is somebody else's", func(s *server.Server) bool {
 		return s.Running == 1 && s.Pending == 1 && s.Foreign == 1
 	})

@@ -19,10 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/millrace-dev/millrace/internal/child/scratch"
 	"github.com/millrace-dev/millrace/internal/cli"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal"
-	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
 	comfysim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 	"github.com/millrace-dev/millrace/test/ports"
 	"github.com/millrace-dev/millrace/test/served"
@@ -50,25 +47,19 @@ func TestMain(m *testing.M) {
 
 // service is a running service with the directory in which the examples run.
 type service struct {
-	base, data, work string
-	env              []string
-	names, pages     *strings.Replacer // replace addresses of the pages by those of this run, and back
-	says             served.Log        // output of the service
+	*served.Service
+	work         string
+	env          []string
+	names, pages *strings.Replacer // replace addresses of the pages by those of this run, and back
+	says         served.Log        // output of the service
 }
 
 // start starts a service without accounts and two simulated ComfyUI servers, and makes the files that the pages
 // assume: a photograph, and the program millrace in the search path.
 func start(t *testing.T) *service {
 	t.Helper()
-	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
-	dir, err := scratch.New("mr-tutorials")
-	require.NoError(t, err)
-	t.Cleanup(func() { dir.Remove() }) // a directory that stays is removed by the next run
-	addr, err := ports.Address()
-	require.NoError(t, err)
-	s := &service{base: "http://" + addr, data: filepath.Join(dir.Path, "data"), work: t.TempDir()}
-	require.NoError(t, ports.ForServers(s.data))
-	names := []string{documents, s.base}
+	s := &service{work: t.TempDir()}
+	var names []string
 	for _, machine := range []string{"http://gpu-1:8188", "http://gpu-2:8188"} {
 		at, err := ports.Address()
 		require.NoError(t, err)
@@ -77,19 +68,17 @@ func start(t *testing.T) *service {
 		t.Cleanup(func() { gpu.Close() })
 		names = append(names, machine, "http://"+at)
 	}
+	var log served.Log
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(log.String())
+		}
+	})
+	s.Service = served.Start(t, served.Options{Name: "mr-tutorials", Args: []string{"--temporal-ui-addr", "127.0.0.1:0"}, Out: &s.says, Log: &log, Patience: patience})
+	names = append([]string{documents, s.Base}, names...)
 	s.names = strings.NewReplacer(names...)
 	slices.Reverse(names)
 	s.pages = strings.NewReplacer(names...)
-	var log served.Log
-	ctx, cancel := context.WithCancel(context.Background())
-	ended := make(chan error, 1)
-	go func() {
-		cmd := cli.Command(&s.says, &log, os.LookupEnv)
-		cmd.SetArgs([]string{"dev", "--data", s.data, "--addr", addr, "--temporal-ui-addr", "127.0.0.1:0"})
-		ended <- cmd.ExecuteContext(ctx)
-	}()
-	t.Cleanup(func() { cancel(); <-ended })
-	require.NoError(t, served.AwaitReady(s.base, patience, ended), log.String())
 	s.prepare(t)
 	return s
 }
@@ -105,7 +94,7 @@ func (s *service) prepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "millrace"), []byte("#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n"), 0o755))
-	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.data, "NO_COLOR=1")
+	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.Data, "NO_COLOR=1")
 }
 
 // gradient is the photograph.
