@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	modelrouter "github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
@@ -113,7 +114,7 @@ type Editor struct {
 
 // ModelRouter are the dependencies of the model router.
 type ModelRouter struct {
-	Models  router.Models
+	Models  *modelrouter.Offers
 	Calls   router.Calls
 	Tokens  router.Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors

@@ -24,6 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	modelrouter "github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 )
 
@@ -76,7 +77,7 @@ func whole() Deps {
 		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
 		Files: struct{ Files }{}, Grants: &signedurl.Signer{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},
 		Keys: struct{ Keys }{}, Exports: struct{ assets.Exports }{}, Downloads: struct{ assets.Downloads }{},
-		Router:   &ModelRouter{Models: struct{ router.Models }{}, Calls: struct{ router.Calls }{}, Cursors: &catalog.Cursors{}},
+		Router:   &ModelRouter{Models: &modelrouter.Offers{}, Calls: struct{ router.Calls }{}, Cursors: &catalog.Cursors{}},
 		Console:  &Console{},
 		Editor:   &Editor{Files: struct{ console.EditorFiles }{}, Sealer: struct{ edge.Sealer }{}},
 		Webhooks: &webhooks.Deps{Endpoints: struct{ webhooks.Commands }{}, Deliveries: struct{ webhooks.DeliveryReader }{}},

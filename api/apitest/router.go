@@ -34,7 +34,7 @@ func StartRouter(t *testing.T, opts api.Options, calls apirouter.Calls) *Harness
 	require.NoError(t, err)
 	return StartWith(t, opts, func(d *api.Deps) {
 		d.Router = &api.ModelRouter{
-			Models:  router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }},
+			Models:  &router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }},
 			Calls:   calls,
 			Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 		}

@@ -32,7 +32,7 @@ func BenchmarkCatalogRoutes(b *testing.B) {
 	var handler http.Handler
 	apitest.StartWith(b, api.Options{}, func(d *api.Deps) {
 		d.Router = &api.ModelRouter{
-			Models: router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: apitest.Refusing{}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+			Models: &router.Offers{Catalog: models, Lookup: os.LookupEnv}, Calls: apitest.Refusing{}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 		}
 		handler, err = api.New(*d, api.Options{})
 	})

@@ -58,7 +58,7 @@ func startCatalog(t *testing.T, opts api.Options, entries string, environment ..
 func startOffers(t *testing.T, opts api.Options, offers router.Offers) *apitest.Harness {
 	t.Helper()
 	return apitest.StartWith(t, opts, func(d *api.Deps) {
-		d.Router = &api.ModelRouter{Models: offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
+		d.Router = &api.ModelRouter{Models: &offers, Calls: checking{offers: offers}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now)}
 	})
 }
 
@@ -136,7 +136,7 @@ func TestFallbackIsOnUnlessItIsSwitchedOff(t *testing.T) {
 	for _, off := range []bool{false, true} {
 		seen := make(chan bool, 1)
 		h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
-			d.Router = &api.ModelRouter{Models: router.Offers{}, Calls: watching{seen: seen}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off}
+			d.Router = &api.ModelRouter{Models: &router.Offers{}, Calls: watching{seen: seen}, Cursors: catalog.NewCursors(make([]byte, 32), time.Now), NoFallback: off}
 		})
 		for query, want := range map[string]bool{
 			"": true, "?fallback_provider=": true, "?fallback_provider=true": true, "?fallback_provider=fal": true,

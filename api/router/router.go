@@ -18,24 +18,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	modelrouter "github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/web/webtoken"
 )
-
-// Models is the catalog with the access rules of callers; router.Offers implements it.
-type Models interface {
-	// Snapshot returns the current catalog.
-	Snapshot() *catalog.Snapshot
-	// Find returns a model that the caller may run, or a *call.Refusal with 404 or 403.
-	Find(id string, access account.Access) (*catalog.Model, error)
-	// FindAny is Find for models with and without a credential.
-	FindAny(id string, access account.Access) (*catalog.Model, error)
-	// Runnable reports whether the operator has set the credential of the model's provider.
-	Runnable(m *catalog.Model) bool
-	// Missing returns the names of the variables that the operator must set for the model.
-	Missing(m *catalog.Model) []string
-	// Offer returns how a call would run, or the *call.Refusal that it would get.
-	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
-}
 
 // Calls runs models; call.Service implements it. call.RefusalOf converts its errors for clients.
 type Calls interface {
@@ -60,7 +45,7 @@ type Authenticator interface {
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge    *edge.Edge
-	Models  Models // nil = there is no router: its paths answer with the router's 404
+	Models  *modelrouter.Offers // nil = there is no router: its paths answer with the router's 404
 	Calls   Calls
 	Tokens  Authenticator // checks JSON Web Tokens; nil = they are not accepted
 	Cursors *catalog.Cursors

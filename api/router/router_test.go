@@ -191,7 +191,7 @@ func TestAnOutageClearsByItself(t *testing.T) {
 				d.Auth = account.NewKeys(part)
 			}
 			d.Router = &api.ModelRouter{
-				Models: router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}, Calls: part,
+				Models: &router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}, Calls: part,
 				Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 			}
 		})

@@ -24,8 +24,9 @@ func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 	if err != nil {
 		return nil, err
 	}
+	offers := in.offers()
 	return &api.ModelRouter{
-		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
+		Models: &offers, Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
 		NoFallback: !in.cfg.Router.Fallback,
 	}, nil
 }

@@ -45,7 +45,7 @@ func (c *client) later(ahead time.Duration) *client {
 		Auth: account.NewKeys(accountstore.New(pool)), Jobs: struct{ api.Commands }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ cloud.Sources }{},
 		Links: struct{ jobio.Links }{}, Live: struct{ live.Source }{}, Readiness: struct{ about.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
 		Router: &api.ModelRouter{
-			Models: offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
+			Models: &offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),
 			Calls: call.NewService(call.Deps{
 				Store: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Models: offers, Tiers: everything{},
 				Now: func() time.Time { return time.Now().Add(ahead) },

@@ -24,23 +24,11 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/model/catalog"
+	"github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/calls"
 )
-
-// Models is the catalog with the access rules of callers; router.Offers implements it.
-type Models interface {
-	Snapshot() *catalog.Snapshot
-	// FindAny returns a model that the caller is entitled to, with or without a credential.
-	FindAny(id string, access account.Access) (*catalog.Model, error)
-	// Runnable reports whether the operator has set the credential of the model's provider.
-	Runnable(m *catalog.Model) bool
-	// Missing returns the names of the variables that the operator must set for the model.
-	Missing(m *catalog.Model) []string
-	// Offer returns how a call would run, or the *call.Refusal that it would get.
-	Offer(ctx context.Context, inv call.Invocation) (call.Offer, error)
-}
 
 // Calls runs models; call.Service implements it.
 type Calls interface {
@@ -79,7 +67,7 @@ type History struct {
 
 // Deps are the dependencies of the pages.
 type Deps struct {
-	Models Models
+	Models *router.Offers
 	Calls  Calls
 	History
 	Off        bool // no account may use the router
