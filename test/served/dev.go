@@ -77,6 +77,11 @@ func Dev(o Options) (*Service, error) {
 	if err != nil {
 		return s, err
 	}
+	return s, s.run(o, args, remove)
+}
+
+// run runs the program until the service is stopped and waits until it is ready. At its end, remove removes what it leaves.
+func (s *Service) run(o Options, args []string, remove func()) error {
 	out, log := io.Discard, io.Writer(os.Stderr)
 	if o.Out != nil {
 		out = o.Out
@@ -98,7 +103,7 @@ func Dev(o Options) (*Service, error) {
 		}
 		remove()
 	}
-	return s, AwaitReady(s.Base, o.Patience, ended)
+	return AwaitReady(s.Base, o.Patience, ended)
 }
 
 // Stop ends the service and removes its directory.
