@@ -189,7 +189,7 @@ func (s *Store) End(ctx context.Context, e job.Ending) (job.Ended, error) {
 	}
 	last := &end{Ending: e, append: prepared}
 	if e.Lease != nil { // its transaction locks rows of servers, which several ends would lock in any order
-		err = s.commit(context.WithoutCancel(ctx), e.Account, []*change{{end: last}})[0]
+		err = s.commit(ctx, e.Account, []*change{{end: last}})[0]
 	} else {
 		err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
 	}
