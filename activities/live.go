@@ -72,10 +72,11 @@ const (
 )
 
 // previews returns a function that publishes a preview of each call's image of a slow node, or nil for a node without
-// previews. An output node has none, because it shows its images at its end.
+// previews. An output node has none, because it shows its images at its end. The class of a partner model is one because
+// of its texts: it never shows its images.
 func (c *chain) previews(l *live, pn *graph.PlanNode) func(node.Result) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
-	if !ok || class.OutputNode || pn.Cost < previewedNode || !c.plan.source.Previews() {
+	if !ok || class.OutputNode && !class.Partner || pn.Cost < previewedNode || !c.plan.source.Previews() {
 		return nil
 	}
 	var last time.Time

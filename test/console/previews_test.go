@@ -8,6 +8,7 @@ import (
 	"image/draw"
 	"image/jpeg"
 	"net/http"
+	"net/url"
 	"os"
 	"regexp"
 	"strings"
@@ -113,4 +114,30 @@ func TestAJobsPageShowsWhatARunningNodeHasMade(t *testing.T) {
 	close(pictures)
 	b.await("the end", `/succeeded/.test(document.querySelector("h1").innerText) && !document.getElementById("now")`)
 	require.Equal(t, http.StatusNotFound, p.get(page+"/preview").status, "nothing runs")
+}
+
+// TestAJobsPageShowsWhatAPartnerNodeHasMade runs a node of a partner model for two prompts: while the second call is under
+// way, the page shows the picture of the first.
+func TestAJobsPageShowsWhatAPartnerNodeHasMade(t *testing.T) {
+	t.Parallel()
+	p := newPerson(t)
+	id := p.submit(`{"prompt":{"1":{"class_type":"PrimitiveString","inputs":{"value":"a red square"}},
+		"2":{"class_type":"PrimitiveString","inputs":{"value":"a blue square [sim:delay=10m]"}},
+		"3":{"class_type":"CreateList","inputs":{"inputs.input0":["1",0],"inputs.input1":["2",0]}},
+		"4":{"class_type":"Partner_sim_image","inputs":{"prompt":["3",0]}},
+		"5":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"both"}}},"extra_data":{"api_key_service":"` + p.key + `"}}`)
+	page := "/console/jobs/" + id
+	b := p.open()
+	b.visit(page)
+	b.await("the picture of the first call", `(document.querySelector("#now img") || {}).naturalWidth > 1`)
+	require.Contains(t, eval[string](b, `document.getElementById("now").innerText`), "Node 4 now")
+	b.await("the picture on its node", `document.querySelector("#graph a image.preview")`)
+	shown := p.get(page + "/preview")
+	require.Equal(t, http.StatusOK, shown.status)
+	require.Equal(t, "image/jpeg", shown.header.Get("Content-Type"))
+	require.Equal(t, http.StatusNotFound, newPerson(t).get(page+"/preview").status, "another account's")
+	b.clean()
+	p.post(page+"/cancel", url.Values{"reason": {"seen"}})
+	b.await("the end", `/canceled/.test(document.querySelector("h1").innerText) && !document.getElementById("now")`)
+	b.clean()
 }

@@ -80,7 +80,9 @@
 
   function slide() {
     var range = document.getElementById("at");
-    if (!range || range.dataset.ready) return;
+    if (!range) return;
+    range.form.querySelector("button").hidden = true; // the slider shows what it is moved to
+    if (range.dataset.ready) return;
     range.dataset.ready = "1";
     range.addEventListener("input", function () { range.form.querySelector("output").textContent = range.value; });
     range.addEventListener("change", function () { // each press of an arrow key is one
