@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/gin-gonic/gin"
@@ -23,7 +24,14 @@ func (r *Room) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	shown := &console.QueuesPage{Frame: console.Frame{Title: "Queues", Live: true, Every: every}}
-	for _, s := range states {
+	everyone := slices.IndexFunc(states, func(s gate.State) bool { return s.Account == gate.All })
+	first := []gate.State{}
+	if everyone >= 0 {
+		first, states = append(first, states[everyone]), slices.Delete(states, everyone, everyone+1)
+	}
+	rows, search := searched(c, states, func(s gate.State) named { return named{names[s.Account], s.Account} })
+	shown.Search = search
+	for _, s := range append(first, rows...) {
 		line := console.Queue{State: s, Name: names[s.Account]}
 		if s.Account == gate.All {
 			line.Name = "all accounts"

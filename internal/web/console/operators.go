@@ -49,6 +49,7 @@ func Query(values url.Values) template.URL { return template.URL(values.Encode()
 type QueuesPage struct {
 	Frame
 	Queues []Queue
+	Search Search
 }
 
 // Queue is a queue with the name of its account and its possible changes.
@@ -99,7 +100,15 @@ func (*CheckedPage) Template() string { return "checked" }
 type AccountsPage struct {
 	Frame
 	Accounts []account.Account
+	Search   Search
 	Create   Act
+}
+
+// Search is what the rows of a page were looked for by.
+type Search struct {
+	Text string
+	All  int          // rows in all
+	Next template.URL // query of the next page, "" = this is the last
 }
 
 // Template implements Page.
