@@ -28,6 +28,7 @@ func startWith(t *testing.T, more ...string) *service {
 	t.Helper()
 	startMu.Lock()
 	require.NoError(t, os.Setenv(temporal.BinaryEnv, temporaltest.Binary(t)))
+	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", "127.0.0.1:"+receiverPort(t)))
 	startMu.Unlock()
 	s := startService(more...)
 	t.Cleanup(s.stop)

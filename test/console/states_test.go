@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 )
 
 // state is the expected content of a page in one state of an account.
@@ -137,4 +139,81 @@ func TestEachPageOfOperatorsFitsAPhone(t *testing.T) {
 	} {
 		b.shows("/console", wrong)
 	}
+}
+
+// TestPagesOfOperatorsWithMuchAndWithMarkup opens them with thousands of rows and with markup for names, reasons,
+// descriptions and errors.
+func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
+	t.Parallel()
+	dsn := storetest.NewDatabase(t)
+	s := startWith(t, "--database-url", dsn)
+	o := &person{t: t, s: s}
+	o.signIn(adminToken)
+	act := func(path string, form url.Values) reply {
+		t.Helper()
+		form.Set("reason", markup)
+		r := o.post(path, form)
+		require.Less(t, r.status, 400, r.body)
+		return r
+	}
+	at := act("/console/accounts", url.Values{"name": {markup}, "tier": {"pro"}}).header.Get("Location")
+	id := strings.TrimPrefix(at, "/console/accounts/")
+	key := regexp.MustCompile(`<pre>([^<]+)</pre>`).FindStringSubmatch(act(at+"/keys", url.Values{"scope": {"read,write"}}).body)[1]
+	p := &person{t: t, s: s, account: markup, key: key}
+	p.signIn(key)
+	p.hostileJobs()
+	hook := p.post("/console/webhooks", url.Values{"url": {theReceiver().server.URL + "/410"}, "description": {markup}})
+	require.Equal(t, http.StatusOK, hook.status, hook.body)
+	p.run(picture("told", 5))
+	act("/console/queues", url.Values{"queue": {id}, "mode": {"paused"}})
+	pool := storetest.OpenPool(t, dsn)
+	for _, sql := range []string{
+		`insert into accounts (id, name, tier) select gen_random_uuid()::text, 'many-' || lpad(n::text, 5, '0'), 'free' from generate_series(1, 3000) n`,
+		`insert into job_lanes (account, queued) select id, 1 from accounts where name like 'many-%' limit 900 on conflict do nothing`,
+		`insert into halted_streams (projection, stream, position, error) select 'usage_v1', 'job-' || n, n, '<b class="hostile">"><img src=x>' from generate_series(1, 20) n`,
+	} {
+		_, err := pool.Exec(t.Context(), sql)
+		require.NoError(t, err, sql)
+	}
+	o.await("a delivery", func() bool {
+		return strings.Contains(o.page("/console/deliveries?status=dead")+o.page("/console/deliveries?status=pending")+o.page("/console/deliveries?status=delivered"), "delivery-")
+	})
+	b := o.open()
+	b.size(390, 900)
+	for page, says := range map[string]string{
+		"/console/accounts":               "3002 in all",
+		"/console/accounts?q=many-02999":  "many-02999",
+		"/console/accounts?q=nobody":      "No account has that in its name",
+		at:                                markup,
+		"/console/queues":                 "more queues",
+		"/console/queues?q=onerror":       "because " + markup,
+		"/console/views":                  `<img src=x>`,
+		"/console/deliveries?status=dead": "Deliveries",
+		"/console/doctor":                 "halted",
+		"/console/overview?range=1h":      "Overview",
+		"/console":                        "RegexReplace",
+		"/console?group=cause":            "RegexReplace",
+		"/console/gallery":                "Gallery",
+		"/console/servers":                "No ComfyUI server is registered",
+		"/console/calls?account=" + id:    "No model was called yet",
+		"/console/usage?account=" + id:    "Files",
+	} {
+		b.shows(page, state{says: says})
+		require.Less(t, o.wire(page), 60_000, page)
+	}
+	b.visit("/console/accounts")
+	seen := map[string]bool{}
+	for range 40 {
+		for _, name := range eval[[]string](b, `Array.from(document.querySelectorAll("tbody td:first-child")).map(function (c) { return c.innerText })`) {
+			require.False(t, seen[name], "%s is shown twice", name)
+			seen[name] = true
+		}
+		next := eval[string](b, `(Array.from(document.querySelectorAll("main a")).find(function (a) { return a.innerText === "more accounts" }) || {}).href || ""`)
+		if next == "" {
+			break
+		}
+		b.visit(strings.TrimPrefix(next, b.base))
+	}
+	require.Len(t, seen, 3002, "every account is on one of the pages")
+	b.clean()
 }
