@@ -63,6 +63,7 @@ var (
 		{regexp.MustCompile(`(?m)^  Data .*$`), "  Data PATH"},
 		{regexp.MustCompile(`(?m)^Date: .*$`), "Date: TIME"},
 		{regexp.MustCompile(`"id":"[0-9a-f]{8}"`), `"id":"ID"`},
+		{regexp.MustCompile(`whsec_[A-Za-z0-9+/=]+`), "SECRET"},
 		{regexp.MustCompile(`mr_[A-Za-z0-9_-]{8,}`), "KEY"},
 		{regexp.MustCompile(`\?[a-z]+=[A-Za-z0-9_.%&=-]{20,}`), "?SIGNED"},
 		{regexp.MustCompile(`\b\d+(\.\d+)? (ms|s)\b`), "TOOK"},

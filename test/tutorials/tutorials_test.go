@@ -8,6 +8,8 @@ import (
 	"image/color"
 	"image/jpeg"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -60,7 +62,7 @@ func start(t *testing.T) *service {
 	t.Helper()
 	s := &service{work: t.TempDir()}
 	var names []string
-	for _, machine := range []string{"http://gpu-1:8188", "http://gpu-2:8188"} {
+	for _, machine := range []string{"http://gpu-1:8188", "http://gpu-2:8188", "http://10.0.0.7:8188"} {
 		at, err := ports.Address()
 		require.NoError(t, err)
 		gpu, err := comfysim.Start(at, comfysim.Options{})
@@ -74,8 +76,11 @@ func start(t *testing.T) *service {
 			t.Log(log.String())
 		}
 	})
+	hooks := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	t.Cleanup(hooks.Close)
+	require.NoError(t, os.Setenv("MILLRACE_WEBHOOK_ALLOW", strings.TrimPrefix(hooks.URL, "http://"))) // else messages do not go to this machine
 	s.Service = served.Start(t, served.Options{Name: "mr-tutorials", Args: []string{"--temporal-ui-addr", "127.0.0.1:0"}, Out: &s.says, Log: &log, Patience: patience})
-	names = append([]string{documents, s.Base}, names...)
+	names = append([]string{documents, s.Base, "https://example.com", hooks.URL}, names...)
 	s.names = strings.NewReplacer(names...)
 	slices.Reverse(names)
 	s.pages = strings.NewReplacer(names...)
@@ -94,8 +99,31 @@ func (s *service) prepare(t *testing.T) {
 		t.Fatal(err)
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(bin, "millrace"), []byte("#!/bin/sh\n"+asProgram+"=1 exec '"+self+"' \"$@\"\n"), 0o755))
-	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.Data, "NO_COLOR=1")
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "a-job"), []byte(s.names.Replace(oneJob)), 0o755))
+	s.env = append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"), "MILLRACE_DATA="+s.Data, "NO_COLOR=1", "KEY=", "BASE="+s.Base)
+	require.NoError(t, os.WriteFile(filepath.Join(s.work, "graph.json"), []byte(`{"prompt":{"1":{"class_type":"PrimitiveInt","inputs":{"value":1}},"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`), 0o600))
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "a-call"), []byte(s.names.Replace(oneCall)), 0o755))
 }
+
+// oneJob is a program with which pages prepare their examples: it runs a picture of the side that is named, and with a key
+// as a second word for its account, and prints the id of the job when that has ended.
+const oneJob = `#!/bin/bash
+set -euo pipefail
+id=$(curl -sf http://127.0.0.1:8188/api/prompt -H 'Content-Type: application/json' -H "X-API-Key: ${2:-}" -d '{"prompt":{
+	"1":{"class_type":"EmptyImage","inputs":{"width":'$1',"height":'$1',"batch_size":1,"color":255}},
+	"2":{"class_type":"ImageBlur","inputs":{"image":["1",0],"blur_radius":8,"sigma":2}},
+	"3":{"class_type":"SaveImage","inputs":{"images":["2",0],"filename_prefix":"hello"}}}}' | grep -o '"prompt_id": *"[^"]*"' | cut -d'"' -f4)
+until millrace jobs show "$id" | grep -Eq '^state +(succeeded|failed)'; do sleep 0.2; done
+echo "$id"
+`
+
+// oneCall calls a model and prints the id of the call when that has ended.
+const oneCall = `#!/bin/bash
+set -euo pipefail
+curl -sf http://127.0.0.1:8188/v2/models/sim/echo -H 'Content-Type: application/json' -d '{"prompt":"hello"}' >/dev/null
+until id=$(millrace calls list --json | grep -o '"id": *"[^"]*"' | head -1 | cut -d'"' -f4) && [ -n "$id" ]; do sleep 0.2; done
+echo "$id"
+`
 
 // gradient is the photograph.
 func gradient() image.Image {
