@@ -162,12 +162,3 @@ func (in *Instance) operatedPages() (*consoleoperators.Services, error) {
 		Accounts: accounts.New(in.pool, in.events, in.storage), Webhooks: hooks, Servers: pool, Doctor: in.doctor(),
 	}, nil
 }
-
-var (
-	_ admin.Events    = events.Service{}
-	_ admin.Doctor    = doctor.Served{}
-	_ admin.Histories = jobs.Answers{}
-	_ admin.Replays   = jobs.Answers{}
-	_ admin.Histories = records.Answers[call.Call]{}
-	_ admin.Webhooks  = (*operatewebhooks.Service)(nil)
-)

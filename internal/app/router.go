@@ -24,15 +24,14 @@ func (in *Instance) modelRouter() (*api.ModelRouter, error) {
 	if err != nil {
 		return nil, err
 	}
-	offers := in.offers()
 	return &api.ModelRouter{
-		Models: &offers, Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
+		Models: in.offers(), Calls: in.service, Tokens: tokens, Cursors: catalog.NewCursors(key, time.Now), Off: in.cfg.Router.Disabled,
 		NoFallback: !in.cfg.Router.Fallback,
 	}, nil
 }
 
-func (in *Instance) offers() router.Offers {
-	return router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
+func (in *Instance) offers() *router.Offers {
+	return &router.Offers{Catalog: in.catalog, Lookup: providerKeys, Ceilings: in.cfg.Router.Ceilings}
 }
 
 // tokens returns the verifier of JSON Web Tokens, or nil if no tokens are accepted.
