@@ -51,8 +51,7 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return packer.Run(ctx) })
 }
 
-// downloads returns the service that fetches addresses for accounts, through the guard that refuses internal
-// addresses.
+// downloads returns the service that fetches addresses for accounts, through the guard that refuses internal addresses.
 func (in *Instance) downloads() *upkeep.Downloads {
 	return &upkeep.Downloads{
 		Records: in.downloadRecords(), Assets: in.assetService(), Find: assets.NewReader(in.pool, in.types, nil).ByPublicID,

@@ -118,8 +118,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	})
 }
 
-// operates returns the check of the operators' credential for the console. It returns nil if the admin API has an
-// address of its own, since the credential belongs to that address.
+// operates returns the console's check of the operators' credential; nil if the admin API has an address of its own.
 func (in *Instance) operates() func(secret string) bool {
 	if in.cfg.AdminToken == "" || in.cfg.AdminAddr != "" {
 		return nil
@@ -158,8 +157,7 @@ func (in *Instance) authenticator() (edge.Authenticator, error) {
 	return account.Anyone{}, nil
 }
 
-// signer makes links to content. Its key is derived from the secret key, so that all replicas accept each other's
-// links.
+// signer makes links to content. Its key is derived from the secret key, so that all replicas accept each other's links.
 func (in *Instance) signer() (*signedurl.Signer, error) {
 	keys, err := in.linkKeys()
 	if err != nil {

@@ -188,8 +188,7 @@ func (in *Instance) secretKey() (*secret.Key, error) {
 	return secret.LoadOrCreate(secretFile(in.cfg))
 }
 
-// openTemporal makes the client. The client connects when it is first used, so that the API serves while Temporal is
-// down.
+// openTemporal makes the client. The client connects when it is first used, so that the API serves while Temporal is down.
 func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	traced, err := in.openTraces(ctx)
 	if err != nil {

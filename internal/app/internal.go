@@ -18,8 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream/peer"
 )
 
-// openBus connects live frames: within this process if it has all roles, and otherwise with the other processes, over
-// the internal address. This address also answers health checks.
+// openBus connects live frames with other processes over the internal address, which also answers health checks.
 func (in *Instance) openBus(ctx context.Context, group *errgroup.Group) error {
 	var inner stream.Bus = stream.NewLocal()
 	if in.cfg.InternalAddr != "" {

@@ -75,8 +75,7 @@ func (in *Instance) credentials() (job.Credentials, error) {
 	return credentials.Submitted{Keys: auth}, err
 }
 
-// answerContent opens the files to which addresses in answers point: copies of this service by their links, all
-// others at the provider.
+// answerContent opens addresses in answers: copies of this service by their links, all others at the provider.
 type answerContent struct {
 	catalog *catalog.Catalog
 	fetch   *outbound.Client

@@ -17,8 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config"
 )
 
-// Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the
-// address is listening.
+// Serve runs the roles until ctx ends or one of them fails. ready, if not nil, is called once the address is listening.
 func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logger, ready func(base string)) error {
 	if err := cfg.Validate(); err != nil {
 		return err
@@ -69,8 +68,7 @@ func Serve(ctx context.Context, cfg config.Config, roles []Role, log *slog.Logge
 	return stopped(asked, group.Wait(), log)
 }
 
-// stopped returns the result of a process: nil if it was asked to stop, whatever errors its parts had while stopping,
-// and otherwise the first error.
+// stopped returns the result of a process: nil if it was asked to stop, otherwise the first error of its parts.
 func stopped(asked context.Context, err error, log *slog.Logger) error {
 	if asked.Err() == nil {
 		return err
@@ -97,8 +95,7 @@ func Listen(addr string) (net.Listener, error) {
 	return l, nil
 }
 
-// headerTimeout bounds the time in which a client must send the header of a request. bodyTimeout bounds the time for
-// the body, unless a route has bounds of its own. Streams have theirs.
+// headerTimeout bounds the time for the header of a request, bodyTimeout that for a body without bounds of its route.
 const (
 	headerTimeout = 15 * time.Second
 	bodyTimeout   = time.Minute

@@ -16,8 +16,7 @@ func privateMark(dir string) string {
 	return "@" + dir
 }
 
-// takeOver makes the work of earlier processes on the private servers continue at once. Otherwise, it would wait
-// until their heartbeats expire.
+// takeOver lets work of earlier processes on the private servers continue before their heartbeats expire.
 func (in *Instance) takeOver(ctx context.Context) {
 	mark := privateMark(in.cfg.PrivateServers)
 	if mark == "" {
