@@ -78,7 +78,6 @@ type Instance struct {
 	catalog  *catalog.Catalog
 	verifier *webtoken.Verifier // verifies tokens; nil until it is needed
 	credits  *accountstore.Credits
-	recent   *accountstore.Recent
 	callEnds *call.Watch
 	calls    *callstore.Store
 	models   *modelcall.Activities // nil in a process without the role worker
@@ -132,8 +131,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 		in.graphs = graph.NewHandover()
 	}
 	in.tiers.Accounts = accountstore.New(in.pool).Account
-	in.recent = accountstore.NewRecent(in.pool)
-	in.tiers.Recent = in.recent
+	in.tiers.Recent = accountstore.NewRecent(in.pool)
 	return nil
 }
 
@@ -203,10 +201,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
-	deliver := &starter.Starter{
-		Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == "",
-		JoinIngests: in.cfg.ScanCommand == "",
-	}
+	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == "", JoinIngests: in.cfg.ScanCommand == ""}
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}
@@ -240,7 +235,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
 	if in.has(API) || in.has(Worker) {
-		group.Go(func() error { return in.follow(ctx, in.recent.See) })
+		group.Go(func() error { return in.follow(ctx, in.tiers.Recent.See) })
 		in.startServers(ctx, group)
 		in.service = in.callService(ctx, group)
 	}

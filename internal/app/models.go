@@ -69,7 +69,7 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: in.recent, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Credits: in.tiers.Recent, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process also dispatches calls
 		deps.Sender = in.models
@@ -86,14 +86,10 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
 	}
-	if t.Accounts == nil {
+	if t.Recent == nil {
 		return l, nil
 	}
-	look := t.Accounts
-	if t.Recent != nil {
-		look = t.Recent.Account
-	}
-	a, err := look(ctx, id)
+	a, err := t.Recent.Account(ctx, id)
 	if err != nil {
 		return call.Limits{}, err
 	}

@@ -117,7 +117,7 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 type Tiers struct {
 	Cfg      config.Config
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
-	Recent   *accountstore.Recent                                          // what limits of calls are read from, where it is known; nil: from Accounts
+	Recent   *accountstore.Recent                                          // the same for limits of calls
 }
 
 // CheckLabels implements job.Labels.
