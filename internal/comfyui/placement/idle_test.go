@@ -51,8 +51,8 @@ func TestAServerIsProbedAlthoughTheNoticeOfItIsLost(t *testing.T) {
 		pool := placement.New(store, nil, nil, "me", placement.Options{Log: slog.New(slog.DiscardHandler)})
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		go pool.Run(ctx)        //nolint:errcheck // it returns none
-		go pool.Watch(ctx)      //nolint:errcheck // it returns none
+		go pool.Run(ctx) // ends with ctx
+		go pool.Watch(ctx)
 		time.Sleep(time.Minute) //nolint:forbidigo // of the bubble's clock
 		require.Zero(t, store.claims.Load())
 		require.LessOrEqual(t, store.reads.Load(), int64(6), "looks of one minute")
