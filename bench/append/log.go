@@ -25,7 +25,7 @@ type measuredV1 struct {
 	Text string `json:"text"`
 }
 
-// process is what one process of the program has of the log.
+// process is one process's view of the log.
 type process struct {
 	pool        *pgxpool.Pool
 	wake        *eventstore.Wake

@@ -31,7 +31,7 @@ func newBench(base, bare string) *bench {
 	}}}
 }
 
-// block is what contents are made of; each megabyte of a content differs from every other's.
+// block is the pattern of contents; each megabyte of a content differs from every other.
 var block = func() []byte {
 	b := make([]byte, mb)
 	r := rand.NewChaCha8([32]byte{1})
@@ -138,7 +138,7 @@ func (b *bench) upload(ctx context.Context, target string, seed uint64, files in
 	return float64(int64(files)*size) / mb / time.Since(began).Seconds(), <-failures
 }
 
-// settled waits until the background has verified the newest uploads, so that what follows is timed alone.
+// settled waits until the background has verified the newest uploads, so that later operations are timed alone.
 func (b *bench) settled(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Minute)
 	defer cancel()

@@ -70,7 +70,7 @@ func run(ctx context.Context, rounds, records int) (err error) {
 	return manyRecords(ctx, s, bare.base, records)
 }
 
-// bytes measures what moves bytes.
+// bytes measures operations that transfer bytes.
 func (b *bench) bytes(ctx context.Context, s *harness.Service, rounds int, dir string) error {
 	if err := b.uploads(ctx, rounds); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (b *bench) uploads(ctx context.Context, rounds int) error {
 	return nil
 }
 
-// target is the part of a line that names a target, unless there is none.
+// target returns the part of a line with the target, if there is one.
 func target(figure float64) string {
 	if figure == 0 {
 		return ""

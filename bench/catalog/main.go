@@ -61,7 +61,7 @@ func measureDefinitions(ctx context.Context, s *harness.Service, span time.Durat
 	return errors.Join(whole.run(ctx, name), unchanged.run(ctx, name+", unchanged"), s.StopService(ctx))
 }
 
-// newBare serves an answer from memory, and 304 to who has it.
+// newBare serves an answer from memory, and 304 for its entity tag.
 func newBare(a answer) *httptest.Server {
 	return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for name, values := range a.header {
@@ -76,7 +76,7 @@ func newBare(a answer) *httptest.Server {
 	}))
 }
 
-// comparison is the service and the bare program, asked for the same.
+// comparison is the service and the bare program, measured with the same request.
 type comparison struct {
 	client        *http.Client
 	clients       int // that ask at once
@@ -116,7 +116,7 @@ func (c comparison) run(ctx context.Context, name string) error {
 	return nil
 }
 
-// measure asks for one side's share of a turn.
+// measure makes one side's share of the requests of a turn.
 func (c comparison) measure(ctx context.Context, url string) ([]time.Duration, error) {
 	var mu sync.Mutex
 	var all []time.Duration
@@ -147,7 +147,7 @@ type answer struct {
 	body   []byte
 }
 
-// fetch asks for url. With an entity tag it must be answered 304, without one whole.
+// fetch requests url. With an entity tag, the answer must be 304, otherwise complete.
 func fetch(ctx context.Context, client *http.Client, url, etag string) (answer, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

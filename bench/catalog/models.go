@@ -20,7 +20,7 @@ const (
 	unchangedTarget = 300 * time.Microsecond
 )
 
-// models is how many entries the catalog has beside those of the program.
+// models is the number of entries that the catalog has in addition to the program's.
 const models = 1000
 
 // routes are measured whole, and unchanged where they have an entity tag.
@@ -57,7 +57,7 @@ func measureModels(ctx context.Context, s *harness.Service, span time.Duration) 
 	return nil
 }
 
-// measureRoute measures a route beside a bare program that answers with the same bytes.
+// measureRoute compares a route with a bare program that answers with the same bytes.
 func measureRoute(ctx context.Context, client *http.Client, span time.Duration, base, mode, route string) error {
 	first, err := fetch(ctx, client, base+route, "")
 	if err != nil {
@@ -76,7 +76,7 @@ func measureRoute(ctx context.Context, client *http.Client, span time.Duration, 
 	return unchanged.run(ctx, name+", unchanged")
 }
 
-// writeModels writes catalog files of so many models, all with a schema.
+// writeModels writes catalog files with the given number of models, all with a schema.
 func writeModels(dir string) error {
 	var file strings.Builder
 	file.WriteString(`provider: many

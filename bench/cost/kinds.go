@@ -78,7 +78,7 @@ func (b *bench) kinds() []kind {
 	}
 }
 
-// job runs three cheap nodes, another graph each time: the node cache has none of them.
+// job runs three cheap nodes. The graph differs each time, so that the node cache has none of them.
 func (b *bench) job(ctx context.Context) error {
 	return b.jobs.One(ctx, fmt.Sprintf(`{"prompt":{
 	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill %d"}},
@@ -86,7 +86,7 @@ func (b *bench) job(ctx context.Context) error {
 	"3":{"class_type":"PreviewAny","inputs":{"source":["2",0]}}}}`, b.next.Add(1)))
 }
 
-// call asks the simulated model that answers at once.
+// call calls the simulated model that answers at once.
 func (b *bench) call(ctx context.Context) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.base+"/v2/models/sim/echo", bytes.NewReader([]byte(`{"prompt":"a red square"}`)))
 	if err != nil {

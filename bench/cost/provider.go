@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// provider is a partner's service that answers at once with what it was sent.
+// provider is a partner's service that answers at once with the request's body.
 type provider struct {
 	base   string
 	server *http.Server

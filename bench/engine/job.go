@@ -20,8 +20,7 @@ type picture struct {
 	other float64 // the least milliseconds the other side took in all
 }
 
-// asJobs runs the same pipeline as whole jobs of a service: submitted over HTTP, until a GET says that
-// the saved file is there.
+// asJobs runs the same pipeline as complete jobs of a service: submitted over HTTP, until a GET shows the saved file.
 func asJobs(ctx context.Context, pictures []picture, repeats int) (err error) {
 	s, err := harness.Start(ctx)
 	if err != nil {

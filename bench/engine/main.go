@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// sample is what one process reports about one run.
+// sample is one process's report about one run.
 type sample struct {
 	Millis map[string]float64 `json:"ms"` // by step, and "total"
 	PeakMB float64            `json:"peak_mb"`

@@ -177,7 +177,7 @@ func seconds(ds []time.Duration) []float64 {
 	return out
 }
 
-// queue measures what looking at a job costs in a deep queue and in a shallow one, in turns.
+// queue compares the cost of reading a job in a deep queue and in a shallow one, in turns.
 func (b *bench) queue(ctx context.Context, deep int) error {
 	long, short, err := b.pair(ctx, "queue", "pro", "pro")
 	if err != nil {

@@ -146,7 +146,7 @@ func (m *millrace) broadcast(text []byte) {
 	m.hub.Publish(account.LocalID, &stream.Message{Text: text})
 }
 
-// clients count what arrives and, when asked to, how long it took.
+// clients count the messages that arrive and, if requested, measure their latency.
 type clients struct {
 	conns    []*websocket.Conn
 	received atomic.Int64
@@ -201,7 +201,7 @@ func (c *clients) close() {
 	}
 }
 
-// saturate keeps a bounded number of messages in flight and counts what arrives.
+// saturate keeps a bounded number of messages in flight and counts the messages that arrive.
 func saturate(c contender, cl *clients, length time.Duration) float64 {
 	const inFlight = 64 // per socket: far below what either queue holds
 	begin := time.Now()

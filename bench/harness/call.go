@@ -22,7 +22,8 @@ func Call(ctx context.Context, c *http.Client, method, address, body string, int
 	return Do(c, req, into)
 }
 
-// Do is Call for a request that the caller has built. A service that is busy is asked again when it says.
+// Do is Call for a request that the caller has built. If the service is busy, Do repeats the request after the
+// Retry-After.
 func Do(c *http.Client, req *http.Request, into any) error {
 	resp, err := c.Do(req)
 	if err != nil {

@@ -87,7 +87,7 @@ func connectAdmin(ctx context.Context, s *Service) (*pgx.Conn, error) {
 
 const adminDatabase = "postgres"
 
-// usage is what was used since the servers started, or between two such looks.
+// usage is what was used since the servers started, or between two such readings.
 type usage struct {
 	at           time.Time
 	cpu          map[string]float64 // milliseconds by process
@@ -148,7 +148,7 @@ func combine(a, b usage, f func(x, y float64) float64) usage {
 	}
 }
 
-// Idle measures what a second with nothing to do costs, which later figures leave out.
+// Idle measures the cost of an idle second, which later figures leave out.
 func (m *Meter) Idle(ctx context.Context, span time.Duration) (Cost, error) {
 	before, err := m.settled(ctx)
 	if err != nil {
@@ -271,7 +271,7 @@ func total(figures map[string]float64) (sum float64) {
 	return sum
 }
 
-// ForgetStatements begins the counts of PrintStatements anew.
+// ForgetStatements starts the counts of PrintStatements again.
 func (m *Meter) ForgetStatements(ctx context.Context) error {
 	_, err := m.db.Exec(ctx, `select pg_stat_statements_reset()`)
 	return err

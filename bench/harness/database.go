@@ -34,7 +34,7 @@ func StartDatabase(ctx context.Context) (*Database, error) {
 	return &Database{Cluster: server, dir: dir}, nil
 }
 
-// Close stops the server and removes what it kept.
+// Close stops the server and removes its files.
 func (d *Database) Close(ctx context.Context) error {
 	return errors.Join(d.Stop(context.WithoutCancel(ctx)), os.RemoveAll(d.dir))
 }

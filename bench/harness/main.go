@@ -8,7 +8,7 @@ import (
 	"os/signal"
 )
 
-// ErrMissed says that a target was not reached; what was measured is printed.
+// ErrMissed reports that a target was not reached, after the measurements were printed.
 var ErrMissed = errors.New("a target was missed")
 
 // Main runs a benchmark until it ends or is interrupted, and ends the program: with 1 when it could not be

@@ -83,7 +83,7 @@ func (s *Service) ServeRoles(ctx context.Context, names string, env ...string) e
 	return s.await(ctx)
 }
 
-// FreeAddress returns an address of this machine that nobody listens on.
+// FreeAddress returns an address of this machine on which no program listens.
 func FreeAddress() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

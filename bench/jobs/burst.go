@@ -122,7 +122,7 @@ func (b *burst) note(took, wait time.Duration, done, refused *[]time.Duration) {
 	}
 }
 
-// call sends a request. wait is what a refusal tells the client to wait; 0 = the request was answered.
+// call sends a request. wait is the Retry-After of a refusal; 0 = the request was answered.
 func (b *burst) call(ctx context.Context, method, path string, body []byte) (took, wait time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, method, b.base+path, bytes.NewReader(body))
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// graph is three cheap nodes, another graph each time: the node cache, which is on, has none of them.
+// graph has three cheap nodes. It differs each time, so that the node cache has none of them.
 func graph() string {
 	return fmt.Sprintf(`{"prompt":{
 	"1":{"class_type":"PrimitiveString","inputs":{"value":"mill %d"}},
@@ -64,7 +64,7 @@ func run(ctx context.Context) (err error) {
 	return runBurst(ctx, s.Base, *many, *crowd)
 }
 
-// compare measures rates, and then what one client waits.
+// compare measures rates, and then the time that one client waits.
 func compare(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform, rounds, clients int, span time.Duration) error {
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", clients, rounds, span)

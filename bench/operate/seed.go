@@ -8,7 +8,7 @@ const seededJob = "00000000-0000-4000-8000-000000000007"
 // jobOf is the SQL of the id of the n-th job.
 const jobOf = `'00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0')`
 
-// seed places the events of jobs that have run: what append_events would have recorded, in one statement.
+// seed inserts the events of finished jobs, as append_events would have recorded them, in one statement.
 var seed = []string{
 	`insert into streams (id, account, version, closed) select 'job-' || ` + jobOf + `, 'local', 5, true from generate_series(1, $1::int) n`,
 	`insert into events (stream, version, id, type, account, data, meta, recorded_at)

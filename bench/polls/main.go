@@ -128,7 +128,7 @@ func (b *bench) start(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// stop ends what still runs, so that the next measurement begins alike.
+// stop ends running jobs, so that the next measurement begins in the same state.
 func (b *bench) stop(ctx context.Context) error {
 	if err := b.call(ctx, http.MethodPost, "/api/interrupt", "", nil); err != nil {
 		return err

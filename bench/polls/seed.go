@@ -74,7 +74,7 @@ func life(id job.ID, number float64) eventlog.Append {
 	return a
 }
 
-// folded waits until all that follows the log has come to its end, so that none of it is measured.
+// folded waits until all readers have reached the end of the log, so that their work is not measured.
 func folded(ctx context.Context, pool *pgxpool.Pool, store *eventstore.Store) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()

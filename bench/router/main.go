@@ -60,7 +60,7 @@ func run(ctx context.Context) (err error) {
 	return together(ctx, *rounds, *span, *clients, bare, p, r)
 }
 
-// guarantees prints what the database promises while it is measured.
+// guarantees prints the durability settings of the database during the measurement.
 func guarantees(ctx context.Context, s *harness.Service) error {
 	db, err := pgx.Connect(ctx, s.DatabaseURL)
 	if err != nil {
@@ -111,7 +111,7 @@ func alone(ctx context.Context, p *provider, r *router) error {
 	return nil
 }
 
-// together measures throughput with many clients, beside the bare workflow.
+// together measures throughput with many clients, compared with the bare workflow.
 func together(ctx context.Context, rounds int, span time.Duration, clients int, bare *harness.Engine, p *provider, r *router) error {
 	sides := []func(context.Context) error{bare.One, r.one}
 	for _, side := range sides { // warm both

@@ -18,7 +18,7 @@ import (
 	"github.com/millrace-dev/millrace/bench/harness"
 )
 
-// request is what both sides send.
+// request is the request that both sides send.
 const request = `{"prompt":"a red square"}`
 
 // provider answers echoes after a while, and tones of 20 MB at once.
@@ -72,7 +72,7 @@ func (p *provider) speech(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// call asks the provider directly.
+// call calls the provider directly.
 func (p *provider) call(ctx context.Context) error { return post(ctx, p.http, p.base+"/sim/echo") }
 
 func keepAlive(connections int) *http.Client {
@@ -119,7 +119,7 @@ func (r *router) one(ctx context.Context) error {
 	return post(ctx, r.http, r.base+"/v2/models/sim/echo")
 }
 
-// bytes asks for an answer of that size.
+// bytes requests an answer of that size.
 func (r *router) bytes(ctx context.Context, size int64) error {
 	got, err := drain(ctx, r.http, r.base+"/v2/models/sim/speech")
 	if err == nil && got != size {
@@ -128,7 +128,7 @@ func (r *router) bytes(ctx context.Context, size int64) error {
 	return err
 }
 
-// callWorkflow is what the engine alone runs: one activity that makes the same call.
+// callWorkflow is the bare workflow: one activity that makes the same call.
 func callWorkflow(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{StartToCloseTimeout: time.Minute})
 	return workflow.ExecuteActivity(ctx, "call").Get(ctx, nil)

@@ -52,7 +52,7 @@ func (b *bench) affinity(ctx context.Context) error {
 	})
 }
 
-// allHealthy waits until so many servers answer.
+// allHealthy waits until the given number of servers answers.
 func allHealthy(ctx context.Context, s *harness.Service, n int) error {
 	db, err := pgx.Connect(ctx, s.DatabaseURL)
 	if err != nil {

@@ -158,7 +158,7 @@ func (c *client) picture(ctx context.Context, g graph) error {
 // file is a saved file as both sides name it.
 type file struct{ Filename, Subfolder, Type string }
 
-// files returns what a prompt saved, by its history.
+// files returns the files that a prompt saved, from its history.
 func (c *client) files(ctx context.Context, id string) ([]file, error) {
 	var history map[string]struct {
 		Outputs map[string]struct{ Images []file }

@@ -22,7 +22,7 @@ import (
 
 func main() { harness.Main("servers", run) }
 
-// bench is what all parts share.
+// bench is the state that all parts share.
 type bench struct {
 	samples int
 	span    time.Duration
@@ -56,7 +56,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// verdict says whether a target was met, and remembers the one that was not.
+// verdict reports whether a target was met, and remembers a missed one.
 func (b *bench) verdict(name string, met bool) string {
 	if met {
 		return "met"
@@ -68,7 +68,7 @@ func (b *bench) verdict(name string, met bool) string {
 // machines are simulated servers.
 type machines []*sim.Machine
 
-// startMachines starts so many servers of a kind.
+// startMachines starts the given number of servers of a kind.
 func startMachines(n int, opts sim.Options) (all machines, err error) {
 	for range n {
 		m, err := sim.Start("127.0.0.1:0", opts)

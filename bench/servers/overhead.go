@@ -20,7 +20,7 @@ const (
 	leastThroughput     = 0.9
 )
 
-// overhead measures what Millrace adds to a graph of one picture on a simulated server.
+// overhead measures the time that Millrace adds to a graph of one picture on a simulated server.
 func (b *bench) overhead(ctx context.Context) error {
 	all, err := startMachines(1, sim.Options{})
 	if err != nil {
@@ -30,7 +30,7 @@ func (b *bench) overhead(ctx context.Context) error {
 	return b.compare(ctx, "overhead", all[0].URL(), simulatedCheckpoint, 20)
 }
 
-// real is overhead on a real server; it measures nothing where there is none.
+// real measures the overhead on a real server, if there is one.
 func (b *bench) real(ctx context.Context) error {
 	servers := realServers()
 	if len(servers) == 0 {

@@ -81,7 +81,7 @@ func run(ctx context.Context, o options) (err error) {
 	return report(o, found)
 }
 
-// figures are what one measurement found, for each job.
+// figures are the results of one measurement, for each job.
 type figures struct {
 	rate, cpu, transactions, wal float64
 	idle                         float64 // transactions of a second with nothing to do, which the others leave out
@@ -135,7 +135,7 @@ func (b *bench) on(ctx context.Context, workers int) (f figures, err error) {
 // idleFor is how long the processes are watched with nothing to do.
 const idleFor = 3 * time.Second
 
-// idle returns what the processes use in a second with nothing to do.
+// idle returns the usage of the processes in an idle second.
 func (b *bench) idle(ctx context.Context) (f figures, err error) {
 	before, err := b.look(ctx)
 	if err != nil {

@@ -87,7 +87,7 @@ func arkTask(e *exchange) reply {
 	return ok(task)
 }
 
-// arkImage answers with one picture, whatever the number that was asked for.
+// arkImage answers with one picture, whatever number was requested.
 func arkImage(e *exchange) reply {
 	return reply{status: http.StatusOK, charged: true, json: map[string]any{
 		"model": e.text("model"), "created": e.now.Unix(),

@@ -6,7 +6,7 @@ func minimaxBase(code int, message string) map[string]any {
 	return map[string]any{"status_code": code, "status_msg": message}
 }
 
-// MiniMax answers 200 to everything and says what went wrong in base_resp.
+// MiniMax answers 200 to every request and reports errors in base_resp.
 func minimaxError(code int, message string) reply {
 	return ok(map[string]any{"task_id": "", "base_resp": minimaxBase(code, message)})
 }

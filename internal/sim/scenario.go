@@ -32,7 +32,7 @@ const (
 	faultEmpty      = "empty"      // a good status and nothing
 )
 
-// scenario is what a request asks the simulator to do.
+// scenario is the behaviour that a request asks of the simulator.
 type scenario struct {
 	Fault string
 	Late  string        // fault of the first status answers
@@ -48,7 +48,7 @@ const (
 	maxSize  = 1 << 30
 )
 
-// parseScenario reads what raw asks of the server at a path.
+// parseScenario reads the scenario for the server at a path from raw.
 func parseScenario(raw []byte, path string) scenario {
 	var s scenario
 	for _, m := range mark.FindAllSubmatch(raw, 8) {
@@ -72,7 +72,7 @@ func parseScenario(raw []byte, path string) scenario {
 	return s
 }
 
-// wait holds an answer back as asked; false means that the caller is gone.
+// wait delays an answer as requested; it returns false if the caller has disconnected.
 func (s scenario) wait(ctx context.Context) bool {
 	d := s.Delay
 	if d == 0 && s.Fault != faultHang {
@@ -91,7 +91,7 @@ func (s scenario) wait(ctx context.Context) bool {
 	}
 }
 
-// send writes a reply, or what the scenario makes of it on the wire.
+// send writes a reply, or the scenario's variant of it.
 func (s scenario) send(w http.ResponseWriter, r *http.Request, rep reply) {
 	body, contentType := rep.bytes, rep.contentType
 	if body == nil && rep.json != nil {

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Delay time.Duration // of a generation that does not ask for another; default 300 ms
 	Log   *slog.Logger  // default none
-	// Credential is what providers accept; "" accepts every credential but "wrong".
+	// Credential is the credential that providers accept; "" accepts every credential but "wrong".
 	Credential string
 }
 
@@ -126,7 +126,7 @@ type exchange struct {
 	now      time.Time
 }
 
-// reply is an answer. JSON unless ContentType says otherwise.
+// reply is an answer. It is JSON unless ContentType is set.
 type reply struct {
 	status      int
 	json        any
@@ -140,7 +140,7 @@ func ok(body any) reply { return reply{status: http.StatusOK, json: body} }
 
 func fail(status int, body any) reply { return reply{status: status, json: body} }
 
-// maxRequest bounds a request body: what the router sends at most, and a form around it.
+// maxRequest bounds a request body: the router's maximum in a form.
 const maxRequest = 80 << 20
 
 // handle registers a route of a provider.

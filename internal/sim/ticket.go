@@ -54,7 +54,7 @@ func parseTicket(id string) (ticket, bool) {
 	return t, true
 }
 
-// ticketOf returns the generation a request asks about.
+// ticketOf returns the generation of a status request.
 func ticketOf(r *http.Request) (ticket, bool) {
 	for _, id := range []string{r.PathValue("id"), r.URL.Query().Get("id"), r.URL.Query().Get("task_id"), r.URL.Query().Get("file_id")} {
 		if t, ok := parseTicket(id); ok {
@@ -83,7 +83,7 @@ func (e *exchange) polling(t ticket) scenario {
 
 func (t ticket) finished(now time.Time) bool { return now.UnixMilli() >= t.Ready }
 
-// ticket returns the generation a status request asks about; ok is false for one that nobody knows.
+// ticket returns the generation of a status request; ok is false for an unknown one.
 func (e *exchange) ticket() (ticket, bool) {
 	if t, found := ticketOf(e.Request); found {
 		return t, true

@@ -2,7 +2,7 @@ package sim
 
 import "net/http"
 
-// waveEnvelope is what every answer of WaveSpeedAI stands in.
+// waveEnvelope is the envelope of every answer of WaveSpeedAI.
 func waveEnvelope(code int, message string, data any) map[string]any {
 	return map[string]any{"code": code, "message": message, "data": data}
 }

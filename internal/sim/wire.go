@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// credential is how a provider wants to be authorized.
+// credential is how a provider expects the credential.
 type credential struct {
 	header, scheme string
 	refusal        func() any // body of its 401
@@ -50,7 +50,7 @@ func (c credential) check(r *http.Request, wanted string) *reply {
 	return &refused
 }
 
-// charges counts what the simulator would have taken money for.
+// charges counts the charges that the simulator would have made.
 type charges struct {
 	mu     sync.Mutex
 	counts map[string]int // guarded by mu
@@ -58,7 +58,7 @@ type charges struct {
 
 func newCharges() *charges { return &charges{counts: map[string]int{}} }
 
-// cancel counts a request to stop a generation; false for one that has finished or that nobody knows.
+// cancel counts a request to stop a generation. It returns false for a finished or unknown generation.
 func (e *exchange) cancel() bool {
 	t, found := e.ticket()
 	if !found || t.finished(e.now) {
@@ -68,7 +68,7 @@ func (e *exchange) cancel() bool {
 	return true
 }
 
-// canceled reports a generation that was asked to stop before it was finished.
+// canceled reports a generation whose cancel arrived before it was finished.
 func (e *exchange) canceled(t ticket) bool { return e.server.cancels.all()[t.id()] > 0 }
 
 // chargeKey names a call: its idempotency key where the caller sends one, otherwise its body.
@@ -106,11 +106,11 @@ func (c *charges) all() map[string]int {
 	return maps.Clone(c.counts)
 }
 
-// Cancels returns how often each generation was asked to stop in time, by its id.
+// Cancels returns how often each generation was cancelled in time, by its id.
 func (s *Server) Cancels() map[string]int { return s.cancels.all() }
 
-// Charges returns how often each call was charged, by idempotency key, or by a hash of its body
-// where the caller sent none.
+// Charges returns how often each call was charged, by idempotency key, or by a hash of the body if the request had no
+// key.
 func (s *Server) Charges() map[string]int { return s.charges.all() }
 
 func seedOf(raw []byte) string {
@@ -162,7 +162,7 @@ func (e *exchange) callback(address string, t ticket, status handler, part func(
 	}, e, t)
 }
 
-// ofData is what providers post that wrap only their answers.
+// ofData extracts the data member, for providers that post only this part.
 func ofData(document map[string]any) any { return document["data"] }
 
 // webhook posts a finished generation to an address of this machine, once it is due. The

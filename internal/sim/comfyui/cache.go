@@ -80,7 +80,8 @@ func (c *cache) taken() int64 {
 	return checkpointSize
 }
 
-// signatures tells for every unit of a plan what its result depends on, "" = on more than the plan.
+// signatures returns, for every unit of a plan, a key of everything on which its result depends; "" = it depends on
+// more than the plan.
 func (s *Server) signatures(ctx context.Context, g *graph.Graph, plan *graph.Plan) ([]string, error) {
 	out := make([]string, len(plan.Nodes))
 	for i := range plan.Nodes {

@@ -113,7 +113,8 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 	return s, nil
 }
 
-// Offer changes the classes that the server has beside those of its options, without a restart, as some custom nodes do.
+// Offer changes the classes that the server has in addition to those of its options, without a restart, as some
+// custom nodes do.
 func (s *Server) Offer(classes ...*node.Class) error { return s.classes.Extend(classes...) }
 
 // Close ends the execution thread, in the middle of whatever it does, and cuts every socket.

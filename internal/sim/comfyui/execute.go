@@ -229,7 +229,7 @@ func (e *execution) reuse(unit int, pn *graph.PlanNode, result node.Result) erro
 	return nil
 }
 
-// compute runs a node, and what it expands to.
+// compute runs a node and the nodes to which it expands.
 func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) error {
 	if e.queue.isInterrupted() {
 		return &nodeFailure{pn.ID, pn.Class, errInterrupted}
@@ -251,7 +251,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 	return e.finish(pn.ID, result)
 }
 
-// begin tells that a node runs.
+// begin reports that a node runs.
 func (e *execution) begin(id string) {
 	display := e.place(id).display
 	e.sockets.executing(e.client, display)
@@ -273,7 +273,7 @@ func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invoc
 	})
 }
 
-// finish tells that a node ended well, and what it shows.
+// finish reports that a node has succeeded, and its UI output.
 func (e *execution) finish(id string, result node.Result) error {
 	if err := e.show(id, result); err != nil {
 		return err
@@ -295,7 +295,7 @@ func (e *execution) pngInfo() map[string]json.RawMessage {
 	return out
 }
 
-// show tells the UI output of a node, if it has one, and keeps it for the history.
+// show reports the UI output of a node, if it has one, and keeps it for the history.
 func (e *execution) show(id string, result node.Result) error {
 	if result.UI == nil {
 		return nil
@@ -318,7 +318,7 @@ func (e *execution) show(id string, result node.Result) error {
 	return nil
 }
 
-// state tells the progress of every node that began.
+// state reports the progress of every node that has begun.
 func (e *execution) state(id string, value, most int, state string) {
 	if old := e.progress[id]; old != nil && state == "finished" {
 		value, most = old["max"].(int), old["max"].(int)
@@ -331,15 +331,15 @@ func (e *execution) state(id string, value, most int, state string) {
 	e.send("progress_state", map[string]any{"prompt_id": e.item.id, "nodes": e.progress})
 }
 
-// live is what a node says while it runs.
+// live receives the live frames of a node.
 type live struct {
 	execution *execution
 	id        string
 	silent    bool
 }
 
-// live returns what a node tells of itself. Native classes report progress that their originals do not; those of the
-// options are nobody's copies.
+// live returns the receiver of a node's live frames. Native classes report progress that their originals do not; the
+// classes of the options have no originals.
 func (e *execution) live(id, class string) *live {
 	added := slices.ContainsFunc(e.opts.Classes, func(c *node.Class) bool { return c.Name == class })
 	return &live{e, id, class != classSampler && !added}
@@ -376,7 +376,7 @@ func (e *execution) wantsPreviews() bool {
 	return e.opts.Previews && method != "none" || method == "taesd" || method == "latent2rgb" || method == "auto"
 }
 
-// Text implements node.Live. As the original, it tells everybody.
+// Text implements node.Live. Like the original, it sends the text to all clients.
 func (l *live) Text(text string) {
 	if !l.execution.muted {
 		l.execution.sockets.text(l.id, text)

@@ -33,14 +33,13 @@ const (
 	OversizeFile
 	// LostFile has no file to show.
 	LostFile
-	// UnsafeName names an output that stands outside of its folder.
+	// UnsafeName names an output outside of its folder.
 	UnsafeName
 	// OutOfMemory fails a sampler for want of memory on the device.
 	OutOfMemory
 	// Raise fails a sampler with an error whose traceback names paths of the machine.
 	Raise
-	// Hang keeps a sampler from going on, while the server goes on to answer. An interrupt does not
-	// reach it.
+	// Hang stops a sampler while the server continues to answer. An interrupt does not reach the sampler.
 	Hang
 	// LostInput loses all files of the input folder before it validates a prompt.
 	LostInput
@@ -74,7 +73,7 @@ func newFaults() *faults { return &faults{left: map[Fault]int{}, free: make(chan
 // Inject makes a fault happen that many times, or Always.
 func (s *Server) Inject(f Fault, times int) { s.faults.inject(f, times) }
 
-// Clear ends all faults. A prompt that hangs goes on.
+// Clear ends all faults. A prompt that hangs continues.
 func (s *Server) Clear() { s.faults.clear() }
 
 func (f *faults) inject(fault Fault, times int) {
@@ -102,7 +101,7 @@ func (f *faults) take(fault Fault) bool {
 	return f.left[fault] == Always
 }
 
-// freed returns the channel that is closed when what hangs goes on.
+// freed returns the channel that is closed when hanging prompts continue.
 func (f *faults) freed() <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -233,7 +233,8 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 // oversizeFile is the size that OversizeFile announces.
 const oversizeFile = 8 << 30
 
-// sendPadded sends a PNG that chunks of zeros, which viewers pass over, make as long as size. No memory holds it.
+// sendPadded sends a PNG that is padded to size by chunks of zeros, which viewers skip. It is never complete in
+// memory.
 func sendPadded(w http.ResponseWriter, raw []byte, size int64) {
 	w.Header().Set("Content-Length", strconv.FormatInt(size, 10))
 	end := len(raw) - len(chunk("IEND", nil))
@@ -257,7 +258,7 @@ func chunk(kind string, data []byte) []byte {
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
 }
 
-// writeBody writes an answer. Whoever does not read it any more has gone.
+// writeBody writes an answer. An error means that the client has disconnected.
 func writeBody(w http.ResponseWriter, raw []byte) {
 	w.Write(raw) // see above
 }

@@ -93,7 +93,7 @@ func (s *Server) remaining() map[string]any {
 	return map[string]any{"exec_info": map[string]any{"queue_remaining": s.queue.remaining()}}
 }
 
-// announce tells everybody how many prompts there are.
+// announce sends the number of prompts to all clients.
 func (s *Server) announce() {
 	s.sockets.broadcast("status", map[string]any{"status": s.remaining()})
 }

@@ -14,7 +14,7 @@ import (
 // jobStatuses are the statuses of jobs, as the original lists them in its refusals.
 var jobStatuses = []string{"pending", "in_progress", "completed", "failed", "cancelled"}
 
-// jobQuery is what a request for the list of jobs asks for.
+// jobQuery is the query of a request for the list of jobs.
 type jobQuery struct {
 	statuses   []string
 	workflow   string
@@ -24,7 +24,7 @@ type jobQuery struct {
 	offset     int
 }
 
-// parseJobQuery reads a query; what it refuses, it refuses in the words of the original.
+// parseJobQuery parses a query. Its refusals have the original's messages.
 func parseJobQuery(query url.Values) (q jobQuery, err error) {
 	for part := range strings.SplitSeq(strings.ToLower(query.Get("status")), ",") {
 		if part = strings.TrimSpace(part); part != "" {
@@ -80,7 +80,7 @@ func (s *Server) listJobs(w http.ResponseWriter, r *http.Request) {
 	})(w, r)
 }
 
-// allJobs returns what runs, waits and has ended, in this order.
+// allJobs returns the running, waiting and ended prompts, in this order.
 func (s *Server) allJobs() []map[string]any {
 	running, pending := s.queue.now()
 	var all []map[string]any
@@ -96,7 +96,7 @@ func (s *Server) allJobs() []map[string]any {
 	return all
 }
 
-// of returns the jobs that are asked for, sorted.
+// of returns the requested jobs, sorted.
 func (q jobQuery) of(all []map[string]any) []map[string]any {
 	all = slices.DeleteFunc(all, func(j map[string]any) bool {
 		status, _ := j["status"].(string)
@@ -111,7 +111,7 @@ func (q jobQuery) of(all []map[string]any) []map[string]any {
 	return all
 }
 
-// key is what jobs are sorted by.
+// key returns the key by which jobs are sorted.
 func (q jobQuery) key(j map[string]any) int64 {
 	if !q.byDuration {
 		at, _ := j["create_time"].(int64)
@@ -155,7 +155,7 @@ func job(it *item, status string) map[string]any {
 	return j
 }
 
-// workflowID is what extra_pnginfo.workflow names itself. A workflow that is null is more than the original can read.
+// workflowID returns the id in extra_pnginfo.workflow. The original fails if the workflow is null.
 func (it *item) workflowID() any {
 	info, _ := it.extra["extra_pnginfo"].(map[string]any)
 	workflow, given := info["workflow"]
@@ -166,7 +166,7 @@ func (it *item) workflowID() any {
 	return members["id"]
 }
 
-// errNullWorkflow is what the original fails with over a prompt whose workflow is null, until it leaves the history.
+// errNullWorkflow is the original's error while its history has a prompt whose workflow is null.
 var errNullWorkflow = errors.New("'NoneType' object has no attribute 'get'")
 
 // failing answers 500 where a handler meets a null workflow.

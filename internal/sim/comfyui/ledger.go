@@ -21,7 +21,7 @@ type Stop struct {
 	At time.Time
 }
 
-// ledger remembers what the servers of a machine did, for whoever tests with them.
+// ledger records the executions of the servers of a machine, for tests.
 type ledger struct {
 	mu    sync.Mutex // guards the fields below
 	runs  []Run
@@ -114,8 +114,8 @@ func (m *Machine) diedBetween(from, to time.Time) bool {
 	return slices.ContainsFunc(m.deaths, func(at time.Time) bool { return !at.Before(from) && !at.After(to) })
 }
 
-// Repeats returns the names of what was executed again although no server that executed it before had died. work names
-// what an execution belongs to, "" for nothing that counts.
+// Repeats returns the names of work that was executed again although no server that executed it before had died. work
+// returns the name of the work to which an execution belongs, or "" for executions that do not count.
 func Repeats(machines []*Machine, work func(Run) string) []string {
 	type execution struct {
 		Run

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// Machine is a machine that runs a Server at an address of the loopback interface. Its files stay
-// when the server dies; queue, history, cache, and what is loaded do not.
+// Machine is a machine that runs a Server at an address of the loopback interface. Its files remain when the server
+// dies; queue, history, cache and loaded models do not.
 type Machine struct {
 	opts    Options
 	address string
@@ -60,7 +60,7 @@ func (m *Machine) Loads() []string { return m.ledger.checkpoints() }
 // Stops returns every request to cancel a prompt, in order.
 func (m *Machine) Stops() []Stop { return m.ledger.stopped() }
 
-// Frees returns how often the server was asked to free its memory.
+// Frees returns how often the server was requested to free its memory.
 func (m *Machine) Frees() int { return m.ledger.timesFreed() }
 
 // Change changes the options and restarts the server with them.
@@ -104,7 +104,7 @@ func (m *Machine) gated(next http.Handler) http.Handler {
 	})
 }
 
-// Kill ends the server at once: connections break, and what runs is lost.
+// Kill ends the server at once: connections break, and running prompts are lost.
 func (m *Machine) Kill() {
 	m.mu.Lock()
 	server, web := m.server, m.http

@@ -102,7 +102,7 @@ func (s *Server) sampler() *node.Class {
 	}
 }
 
-// sample fills a latent with noise that depends on all arguments, in as many steps as asked for.
+// sample fills a latent with noise that depends on all arguments, in the requested number of steps.
 func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()
 	steps := in.Int("steps")
@@ -140,7 +140,7 @@ func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, erro
 	return node.Result{Outputs: []node.Value{to}}, nil
 }
 
-// misbehave is what goes wrong in a sampler.
+// misbehave causes the faults of a sampler.
 func (s *Server) misbehave(ctx context.Context) error {
 	switch {
 	case s.faults.take(OutOfMemory):

@@ -44,7 +44,7 @@ type entryStatus struct {
 	Messages  []message `json:"messages"`
 }
 
-// queue is what waits, what runs, and what ended.
+// queue holds the waiting, running and ended prompts.
 type queue struct {
 	mu          sync.Mutex // guards the fields below
 	counter     float64
@@ -93,7 +93,7 @@ func (q *queue) signal() {
 	}
 }
 
-// take begins the next item, nil when none waits.
+// take begins the next item, or returns nil if no item waits.
 func (q *queue) take() *item {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -131,7 +131,7 @@ func (q *queue) remaining() int {
 	return len(q.pending)
 }
 
-// now returns what runs and what waits.
+// now returns the running and the waiting prompts.
 func (q *queue) now() (running, pending []*item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -142,7 +142,7 @@ func (q *queue) now() (running, pending []*item) {
 	return running, append([]*item{}, q.pending...)
 }
 
-// remove takes one entry of the prompt out of what waits.
+// remove removes one entry of the prompt from the waiting ones.
 func (q *queue) remove(id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -154,7 +154,7 @@ func (q *queue) remove(id string) bool {
 	return true
 }
 
-// interrupt ends what runs if it is the prompt, "" = any.
+// interrupt ends the running prompt if it has this id; "" = any id.
 func (q *queue) interrupt(id string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -31,7 +31,7 @@ import (
 	sim "github.com/millrace-dev/millrace/internal/sim/comfyui"
 )
 
-// record names a real server; what it says then becomes the golden files.
+// record is the address of a real server, whose answers become the golden files.
 var record = flag.String("record", "", "address of a ComfyUI server whose answers are recorded")
 
 // scenario is a conversation with a server, in the order of its requests.
@@ -52,7 +52,7 @@ type exchange struct {
 // upload begins the body of a request that uploads a picture; what follows are the fields of its form, as JSON.
 const upload = "upload "
 
-// id stands for the prompt's id in paths.
+// id is the placeholder of the prompt's id in paths.
 const id = "ID"
 
 var scenarios = []scenario{
@@ -166,7 +166,7 @@ var scenarios = []scenario{
 	}},
 }
 
-// TestSimulatorSaysWhatARealServerSaid holds the simulator's answers against those of a ComfyUI 0.33.0.
+// TestSimulatorSaysWhatARealServerSaid compares the simulator's answers with those of a ComfyUI 0.33.0.
 func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios {
@@ -188,7 +188,7 @@ func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
 	}
 }
 
-// play has the conversation and returns what the server said, without what differs from run to run.
+// play runs the conversation and returns the server's messages, without the parts that differ from run to run.
 func (s *scenario) play(t *testing.T, address string) []byte {
 	t.Helper()
 	c := &conversation{t: t, address: address, sampler: s.unsorted, plain: s.plain, extra: s.extra, prompt: uuid.NewString(), client: uuid.NewString(), prefix: strings.ReplaceAll(uuid.NewString(), "-", "")}
@@ -207,7 +207,7 @@ func (s *scenario) play(t *testing.T, address string) []byte {
 	return []byte(strings.Join(c.said, "\n") + "\n")
 }
 
-// conversation is what one scenario said so far, one line a message.
+// conversation is the record of one scenario, one line for each message.
 type conversation struct {
 	t                               *testing.T
 	address, prompt, client, prefix string
@@ -413,7 +413,7 @@ var varying = []string{
 	"exception_message", "exception_type", "executed", "current_outputs", "input_config",
 }
 
-// plain replaces what differs from run to run.
+// plain replaces the parts that differ from run to run.
 func plain(name string, value any) any {
 	if slices.Contains(varying, name) && value != nil {
 		return fmt.Sprintf("<%s>", map[bool]string{true: "list", false: "value"}[isList(value)])

@@ -72,7 +72,7 @@ func (s *Server) socket(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// listen reads what the client says. Its first message may name what it understands.
+// listen reads the client's messages. The first may name the client's capabilities.
 func (s *Server) listen(k *socket) {
 	conn := k.conn.Load()
 	pong := conn.PingHandler()
@@ -156,7 +156,7 @@ func (s *sockets) pass() {
 	<-gate
 }
 
-// executing remembers whose prompt runs and what of it.
+// executing remembers which prompt runs, and its node.
 func (s *sockets) executing(client, node string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,7 +212,7 @@ func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
 	k.write(websocket.BinaryMessage, prefixed(4, uint32(len(head)), append(head, image...)))
 }
 
-// text sends what a node says of its progress to everybody.
+// text sends a node's text about its progress to all clients.
 func (s *sockets) text(id, text string) {
 	for _, k := range s.everybody() {
 		k.write(websocket.BinaryMessage, prefixed(3, uint32(len(id)), []byte(id+text)))
@@ -231,7 +231,7 @@ func (k *socket) send(kind string, data any) {
 	k.put(kind, data)
 }
 
-// put is send for who has locked mu.
+// put does the work of send; the caller has locked mu.
 func (k *socket) put(kind string, data any) {
 	raw, err := json.Marshal(map[string]any{"type": kind, "data": data})
 	if err != nil {
@@ -240,7 +240,7 @@ func (k *socket) put(kind string, data any) {
 	k.transmit(websocket.TextMessage, raw)
 }
 
-// close breaks the connection, also under who writes.
+// close breaks the connection, even during a write.
 func (k *socket) close() {
 	if conn := k.conn.Load(); conn != nil {
 		conn.Close() //nolint:errcheck // it is over
@@ -253,7 +253,7 @@ func (k *socket) write(kind int, raw []byte) {
 	k.transmit(kind, raw)
 }
 
-// transmit sends a message; mu is locked. A client that has gone shows in its reader.
+// transmit sends a message; mu is locked. If the client has disconnected, its reader notices.
 func (k *socket) transmit(kind int, raw []byte) {
 	conn := k.conn.Load()
 	if conn != nil && conn.SetWriteDeadline(time.Now().Add(writeTimeout)) == nil {

@@ -15,7 +15,7 @@ import (
 // sensitive are the members of extra_data that queue and history do not show.
 var sensitive = []string{"auth_token_comfy_org", "api_key_comfy_org"}
 
-// maxNodes is more than any prompt has: the original has no bound of its own.
+// maxNodes is more than any prompt has: the original has no bound.
 const maxNodes = 1 << 20
 
 // request is the body of POST /prompt.
@@ -66,7 +66,7 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// promptID returns the id of a prompt, a new one where none is given.
+// promptID returns the id of a prompt, or a new one if the request has none.
 func promptID(given *string) (string, bool) {
 	if given == nil {
 		return uuid.NewString(), true
@@ -82,7 +82,7 @@ func (s *Server) number(req request) float64 {
 	return s.queue.next(req.Front)
 }
 
-// extra returns what queue and history show of extra_data.
+// extra returns the parts of extra_data that queue and history show.
 func (r *request) extra() map[string]any {
 	extra := map[string]any{}
 	for name, value := range r.Extra {
@@ -97,7 +97,7 @@ func (r *request) extra() map[string]any {
 	return extra
 }
 
-// secrets returns what only nodes see of extra_data.
+// secrets returns the parts of extra_data that only nodes can read.
 func (r *request) secrets() map[string]string {
 	secrets := map[string]string{}
 	for _, name := range sensitive {
