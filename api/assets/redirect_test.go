@@ -14,16 +14,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// presigning is a store whose backend serves clients itself, as a bucket does.
+// presigning is a store whose backend serves clients directly, like a bucket.
 type presigning struct{ blob.Store }
+
+var _ blob.Presigner = presigning{}
 
 func (p presigning) Presign(_ context.Context, ref blob.Ref, h blob.Headers, ttl time.Duration) (string, error) {
 	q := url.Values{"type": {h.ContentType}, "disposition": {h.ContentDisposition}, "ttl": {ttl.String()}}
 	return "https://bucket.example/" + ref.Hex() + "?" + q.Encode(), nil
 }
 
-// On bucket storage content is a redirect to the bucket's own short-lived link, with the headers that keep
-// what users stored from being rendered; what may not be read is refused here, before any link is made.
+func (presigning) Origin(context.Context) (string, error) { return "https://bucket.example", nil }
+
+// On bucket storage, content is a redirect to a short-lived link of the bucket, with headers that keep browsers from
+// rendering stored files. A request without access is refused before a link is made.
 func TestContentOnBucketStorageIsARedirect(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFilesOver(t, t.TempDir(), api.Options{}, func(s blob.Store) blob.Store { return presigning{s} })

@@ -205,8 +205,8 @@ func TestEventsAreReadByPeople(t *testing.T) {
 	}
 	types, err := s.run(t, "events", "types")
 	require.NoError(t, err)
-	require.Regexp(t, `(?m)^account\.key_issued +v1 +1 +a key was made$`, types)
-	require.Regexp(t, `(?m)^job\.expired +v1 +0 +the end of a job`, types)
+	require.Regexp(t, `(?m)^account\.key_issued +v1 +1 +a key was created$`, types)
+	require.Regexp(t, `(?m)^job\.expired +v1 +0 +it expired: it waited`, types)
 	require.Regexp(t, `(?m)^odd\.happened +v3 +1 +not known to this version$`, types)
 	shown, err := s.run(t, "events", "show", "4")
 	require.NoError(t, err)

@@ -63,7 +63,7 @@ func TestANamespaceWithoutRightsWorksWithoutSearchAttributes(t *testing.T) {
 	d.env["TEMPORAL_ADDRESS"] = front.Address
 	d.env["TEMPORAL_TLS_SERVER_CA_CERT_PATH"] = authority.WriteFile(t, filepath.Join(t.TempDir(), "ca.pem"), ca.PEM)
 	out := d.run("migrate")
-	require.Contains(t, out, "preparation failed: search attributes of namespace "+d.namespace+" are not registered, and workflows do without")
+	require.Contains(t, out, "preparation failed: search attributes of namespace "+d.namespace+" are not registered, so workflows have none")
 	require.Contains(t, out, "temporal operator search-attribute create -n "+d.namespace+" --name MillraceAccount --type Keyword")
 	d.serve(nil).paint(1)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Harness is a store under test. Damage flips a bit of a stored blob behind the store's back. Leftovers counts the
+// Harness is a store under test. Damage flips a bit of a stored blob without calling the store. Leftovers counts the
 // files of unfinished writers; nil = unknown. Huge is the size of the stream in the test of memory; 0 = the store
 // keeps blobs in memory.
 type Harness struct {

@@ -182,7 +182,7 @@ func TestAnIndexThatCannotHelpIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "does not list comfyui_frontend_package-1.2.3-py3-none-any.whl")
 	s.Close()
 	_, err = fetcher(t, s, release(archive)).Fetch(t.Context())
-	require.ErrorContains(t, err, "ask the package index")
+	require.ErrorContains(t, err, "read the package index")
 	lost := index(t, jsonList, archive)
 	f := fetcher(t, lost, release(archive))
 	f.Index = lost.URL + "/elsewhere"

@@ -28,6 +28,6 @@ func TestAnArchiveMayNotUnpackToMoreThanItsBounds(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	require.NoError(t, unpack(archive, t.TempDir(), bounds{files: 4, bytes: 3001}))
-	require.ErrorContains(t, unpack(archive, t.TempDir(), bounds{files: 4, bytes: 3000}), "more than is allowed")
+	require.ErrorContains(t, unpack(archive, t.TempDir(), bounds{files: 4, bytes: 3000}), "exceeds its bound")
 	require.ErrorContains(t, unpack(archive, t.TempDir(), bounds{files: 3, bytes: 3001}), "at most 3 are unpacked")
 }
