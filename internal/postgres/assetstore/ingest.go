@@ -125,3 +125,24 @@ func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason
 	})
 	return intents, err
 }
+
+// queueKnown reads an upload of the same bytes that was looked into: any, so that however many there are, one row is read.
+func queueKnown(q *pgx.Batch, n asset.New, st *bytesState) {
+	q.Queue(eventsOf+ofBytes+` and ingest_since is null and job_id is null limit 1`+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(func(rows pgx.Rows) error {
+		err := st.like.read(rows)
+		if len(st.like.events) > 0 {
+			st.like.id, _ = asset.IDOfStream(st.like.events[0].Stream)
+		}
+		return err
+	})
+}
+
+// known returns the events of what another asset of the account says of these bytes, with the pixels of an image, nothing
+// while that is not all that an ingestion finds out.
+func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) (events []any, width, height int, err error) {
+	state, err := s.foldOn(ctx, db, st.like)
+	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
+		return nil, 0, 0, err
+	}
+	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, state.Width, state.Height, nil
+}
