@@ -332,10 +332,13 @@ func (c change) by(r *http.Request) (operate.Attribution, error) {
 	return operate.Attribution{Actor: "admin:" + c.Actor, Reason: c.Reason, RequestID: r.Header.Get(requestHeader)}, nil
 }
 
-// decodeChange decodes the body of a change and returns who makes it.
-func decodeChange(r *http.Request, body interface {
+// changeBody is a body with the fields of change.
+type changeBody interface {
 	by(r *http.Request) (operate.Attribution, error)
-}) (operate.Attribution, error) {
+}
+
+// decodeChange decodes the body of a change and returns who makes it.
+func decodeChange(r *http.Request, body changeBody) (operate.Attribution, error) {
 	if err := decode(r, body); err != nil {
 		return operate.Attribution{}, err
 	}
