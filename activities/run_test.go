@@ -269,7 +269,7 @@ func TestANodeThatRunsTooLongHasFailed(t *testing.T) {
 	require.Equal(t, "1", res.Failed)
 	failed := b.lastFailure(t)
 	require.Equal(t, "ServiceError", failed.Failure.ExceptionType)
-	require.Contains(t, failed.Failure.Message, "longer than 10ms")
+	require.Contains(t, failed.Failure.Message, "longer than its limit of 10ms")
 }
 
 // A chain that takes longer than it was planned to ends early, but goes on until a node is done, and

@@ -58,7 +58,7 @@ func TestUIOutputsOfAJobAreBounded(t *testing.T) {
 			}
 			failure := b.failure(t)
 			require.Equal(t, res.Failed, failure.Node)
-			require.Contains(t, failure.Message, "bytes of texts and file names")
+			require.Contains(t, failure.Message, "its texts and file names, ha")
 		})
 	}
 }

@@ -74,7 +74,7 @@ func TestAKeyThatIsGoneIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, `cannot be decrypted with key "one"`)
 	p.Data = p.Data[:4]
 	_, err = read(ring(t, one), p)
-	require.ErrorContains(t, err, "cut off")
+	require.ErrorContains(t, err, "truncated")
 }
 
 func TestAPayloadThatWasChangedIsRefused(t *testing.T) {

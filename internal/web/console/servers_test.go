@@ -41,7 +41,7 @@ func TestThePageOfServersShowsWhatIsThereAndRunsNothingOfIt(t *testing.T) {
 	require.Contains(t, page, "&lt;script&gt;alert(1)")
 	for _, text := range []string{
 		"18.0 GiB of 24.0 GiB used", `class="bar" width="750"`, `class="bar" width="0"`, `href="/console/jobs/` + string(id) + `"`, "has its models loaded",
-		`class="state busy">busy`, `class="state away">away`, `class="state draining">draining`, "An operator drained it", `<td class="number">5</td>`, "2026-01-02 03:04:05 UTC",
+		`class="state busy">busy`, `class="state away">away`, `class="state draining">draining`, "An operator drained the server", `<td class="number">5</td>`, "2026-01-02 03:04:05 UTC",
 		`name="viewport" content="width=device-width`, `content="light dark"`, `data-live="1"`,
 	} {
 		require.Contains(t, page, text)
