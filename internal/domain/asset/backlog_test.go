@@ -65,7 +65,7 @@ func TestIngestionsWaitForUploadsThatAreUnderWay(t *testing.T) {
 		u := newUploads(t)
 		slow, refused := u.receive("slow"), u.receive("refused")
 		u.create(u.receive("quick"))
-		time.Sleep(time.Second) // of the test's own clock
+		<-time.After(time.Second) // by the test's own clock
 		require.Empty(t, u.begun, "others are under way")
 		require.NoError(t, refused.Drop())
 		require.NoError(t, refused.Drop(), "a second time changes nothing")

@@ -80,7 +80,7 @@ func columns(all []asset.Ingested) []any {
 	for i, found := range all {
 		ids[i] = string(found.Asset)
 		if s := found.Scan; s != nil {
-			rejects[i], widths[i], heights[i] = s.Verdict == asset.Rejects, int32(s.Width), int32(s.Height) //nolint:gosec // pixels of an image that was read
+			rejects[i], widths[i], heights[i] = s.Verdict == asset.Rejects, int32(s.Width), int32(s.Height)
 			if !s.Thumbnail.IsZero() {
 				thumbnails[i] = s.Thumbnail[:]
 			}
