@@ -9,7 +9,6 @@ import (
 	"github.com/millrace-dev/millrace/api"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/internal/config"
-	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/web/editor"
 	"github.com/millrace-dev/millrace/internal/web/editor/published"
 )
@@ -53,14 +52,4 @@ func (in *Instance) editor(sealer edge.Sealer, media []string) (*api.Editor, err
 		return nil, err
 	}
 	return &api.Editor{Files: files, Sealer: sealer}, nil
-}
-
-// media returns the origins of files besides the service's own: that of the bucket, if files are in a bucket.
-func (in *Instance) media(ctx context.Context) ([]string, error) {
-	p, ok := in.blobs.(blob.Presigner)
-	if !ok {
-		return nil, nil
-	}
-	origin, err := p.Origin(ctx)
-	return []string{origin}, err
 }

@@ -35,6 +35,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/internal/storage/userdata"
 	"github.com/millrace-dev/millrace/projections/assets"
@@ -73,7 +74,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	media, err := in.media(ctx)
+	media, err := blob.Origins(ctx, in.blobs)
 	if err != nil {
 		return nil, err
 	}

@@ -104,6 +104,16 @@ type Presigner interface {
 	Origin(ctx context.Context) (string, error)
 }
 
+// Origins returns the origins from which clients fetch blobs of a store directly, none where it serves all itself.
+func Origins(ctx context.Context, s Store) ([]string, error) {
+	p, ok := s.(Presigner)
+	if !ok {
+		return nil, nil
+	}
+	origin, err := p.Origin(ctx)
+	return []string{origin}, err
+}
+
 // Headers are response headers that the backend sends for a presigned URL.
 type Headers struct {
 	ContentType        string
