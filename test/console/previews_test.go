@@ -122,14 +122,14 @@ func TestAJobsPageShowsWhatARunningNodeHasMade(t *testing.T) {
 func TestAJobsPageShowsWhatAPartnerNodeHasMade(t *testing.T) {
 	t.Parallel()
 	p := newPerson(t)
-	id := p.submit(`{"prompt":{"1":{"class_type":"PrimitiveString","inputs":{"value":"a red square"}},
+	b := p.open()
+	id := p.submit(`{"prompt":{"1":{"class_type":"PrimitiveString","inputs":{"value":"a red square [sim:delay=10s]"}},
 		"2":{"class_type":"PrimitiveString","inputs":{"value":"a blue square [sim:delay=10m]"}},
 		"3":{"class_type":"CreateList","inputs":{"inputs.input0":["1",0],"inputs.input1":["2",0]}},
 		"4":{"class_type":"Partner_sim_image","inputs":{"prompt":["3",0]}},
 		"5":{"class_type":"SaveImage","inputs":{"images":["4",0],"filename_prefix":"both"}}},"extra_data":{"api_key_service":"` + p.key + `"}}`)
 	page := "/console/jobs/" + id
-	b := p.open()
-	b.visit(page)
+	b.visit(page) // before the first call has ended: a preview goes to those who watch
 	b.await("the picture of the first call", `(document.querySelector("#now img") || {}).naturalWidth > 1`)
 	require.Contains(t, eval[string](b, `document.getElementById("now").innerText`), "Node 4 now")
 	b.await("the picture on its node", `document.querySelector("#graph a image.preview")`)

@@ -26,7 +26,7 @@ type pageStates struct{ empty, typical, much, wrong state }
 
 // accountStates lists the pages of the navigation of an account.
 var accountStates = map[string]pageStates{
-	"/console/overview": {state{says: "Overview"}, state{says: "Jobs"}, state{says: "Jobs"}, state{"There is no range", "?range=odd", http.StatusBadRequest}},
+	"/console/overview": {state{says: "Overview"}, state{says: "Jobs"}, state{says: "Jobs"}, state{"is not a range of time", "?range=odd", http.StatusBadRequest}},
 	"/console":          {state{says: "No jobs yet"}, state{says: "succeeded"}, state{says: "older jobs"}, state{"Problem", "?status=odd", http.StatusBadRequest}},
 	"/console/gallery":  {state{says: "No job has made a picture yet."}, state{says: "much_"}, state{says: "older"}, state{"Problem", "?before=odd", http.StatusBadRequest}},
 	"/console/run":      {state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{says: "Choose it, or drop it here"}, state{}},
