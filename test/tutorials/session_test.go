@@ -52,7 +52,7 @@ var forms = []struct {
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d\b`), "DAY"},
 	{regexp.MustCompile(`\b\d+(\.\d+)?( ms| s|ms|µs|s)\b|\b\d+m\d\ds\b|\b\d+h\d\dm\b|\b\d+d\d\dh\b`), "SPAN"},
 	{regexp.MustCompile(`\b[0-9a-f]{12}\b`), "HASH"},
-	{regexp.MustCompile(`\b(?:[0-9]+[a-f]|[a-f]+[0-9])[0-9a-f]{2,6}\b`), "ID"},
+	{regexp.MustCompile(`\b[0-9a-f]{8}\b`), "ID"}, // it may be of digits alone
 	{regexp.MustCompile(`\b\d+(\.\d+)? (B|KiB|MiB|GiB)\b`), "SIZE"},
 	{regexp.MustCompile(`×[\d.]+`), ""},
 	{regexp.MustCompile(`\d+(\.\d+)?`), "N"},
