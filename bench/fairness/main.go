@@ -18,7 +18,7 @@ func main() { harness.Main("fairness", run) }
 func run(ctx context.Context) (err error) {
 	span := flag.Duration("span", 8*time.Second, "length of a measurement of shares")
 	deep := flag.Int("deep", 10_000, "jobs of the deep queue")
-	only := flag.String("only", "", "one part: shares, wide or queue; default: all")
+	only := flag.String("only", "", "one part: shares, wide, turns or queue; default: all")
 	flag.Parse()
 	s, err := harness.Start(ctx)
 	if err != nil {
@@ -35,6 +35,7 @@ func run(ctx context.Context) (err error) {
 	}{
 		{"shares", func(ctx context.Context) error { return b.shares(ctx, *span) }},
 		{"wide", b.wide},
+		{"turns", b.turns},
 		{"queue", func(ctx context.Context) error { return b.queue(ctx, *deep) }},
 	} {
 		if *only != "" && *only != part.name {
