@@ -40,7 +40,7 @@ func TestOperatorsSeeServersInTheConsole(t *testing.T) {
 	})
 	b.command("servers", "drain", m.URL(), "--reason", "driver update")
 	b.await("the drained server", func() bool { return strings.Contains(section(), ">draining<") })
-	require.Contains(t, section(), "An operator drained it")
+	require.Contains(t, section(), "An operator drained the server")
 
 	status, body := b.page(b.signIn(b.key), "/console/servers")
 	require.Equal(t, http.StatusForbidden, status, "accounts do not see servers")

@@ -107,7 +107,7 @@ func TestAMachineRegistersItselfWithAToken(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status, body)
 	require.Empty(t, b.id(m))
 	_, err = b.run("servers", "tokens", "revoke", "nobody", "--reason", "x")
-	require.ErrorContains(t, err, "there is no such registration token")
+	require.ErrorContains(t, err, "this registration token does not exist")
 	for _, kind := range []string{"server.token_created.v1", "server.token_revoked.v1"} {
 		require.Equal(t, 1, b.query(`select count(*) from events where type = $1 and meta->>'reason' <> '' and meta->>'actor' <> ''
 			and stream = 'server_token-' || (select id::text from comfyui_tokens where name = $2)`, kind, name), kind)
