@@ -9,9 +9,9 @@ import (
 )
 
 // submissions bounds the submissions that are validated and recorded at once. A submission takes milliseconds, and is recorded
-// together with others; 36 are served in any case, and beyond them those that need not wait for long. Together with
-// lists they leave a third of the connections to the database to other work.
-var submissions = limit.WorkOptions{What: "submissions", Slots: 12, Few: 24, Many: 512, Wait: 100 * time.Millisecond} // a constant
+// together with others; 72 are served in any case, and beyond them those that need not wait for long. Those of an
+// account share a connection to the database; fewer at once would be recorded in smaller transactions.
+var submissions = limit.WorkOptions{What: "submissions", Slots: 48, Few: 24, Many: 512, Wait: 100 * time.Millisecond} // a constant
 
 // bounded are commands on jobs of which a bounded number of submissions is under way: requests beyond what the machine can
 // do are refused, and do not wait in line. The bodies of requests are read before.

@@ -40,7 +40,7 @@ func TestRequestsBeyondTheMachineAreRefusedByTheirKind(t *testing.T) {
 		served       int
 		other        string // method that is served meanwhile
 	}{
-		"submissions": {http.MethodPost, submission, 12 + 512, http.MethodGet},
+		"submissions": {http.MethodPost, submission, 48 + 512, http.MethodGet},
 		"lists":       {http.MethodGet, "", 4 + 256, http.MethodPost},
 	} {
 		t.Run(name, func(t *testing.T) {
