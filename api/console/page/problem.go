@@ -38,7 +38,7 @@ func (s *Server) problem(c *gin.Context, err error, v *Visitor) {
 	case get && status == http.StatusServiceUnavailable && c.GetHeader("Accept") == "text/event-stream":
 		s.away(c, message)
 	default:
-		shown := &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Message: message, Away: status == http.StatusServiceUnavailable}
+		shown := &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Heading: heading(status), Message: message, Away: status == http.StatusServiceUnavailable}
 		if shown.Away && get {
 			shown.Comes = true
 			c.Header("Refresh", fmt.Sprint(int(comesBack.Seconds())))
@@ -47,6 +47,22 @@ func (s *Server) problem(c *gin.Context, err error, v *Visitor) {
 		}
 		s.write(c, status, shown, s.stranger(c, v))
 	}
+}
+
+// heading says in few words what kind of problem a status is.
+func heading(status int) string {
+	switch status {
+	case http.StatusNotFound, http.StatusGone:
+		return "Not found"
+	case http.StatusForbidden:
+		return "Not allowed"
+	case http.StatusServiceUnavailable:
+		return "Not available now"
+	}
+	if status >= http.StatusInternalServerError {
+		return "Something went wrong"
+	}
+	return "This cannot be done"
 }
 
 // stranger returns a visitor for the navigation of a page where nobody could be asked who has signed in: a browser with a

@@ -226,6 +226,7 @@ func (*EditorPage) Template() string { return "editor" }
 type ProblemPage struct {
 	Frame
 	Status  int
+	Heading string // what kind of problem there is, in few words
 	Message string
 	Away    bool   // something is not available now
 	Comes   bool   // the browser asks for the page again
@@ -241,22 +242,6 @@ type Again struct {
 
 // Sent is a value of a form.
 type Sent struct{ Name, Value string }
-
-// Heading says in few words what kind of problem there is.
-func (p *ProblemPage) Heading() string {
-	switch p.Status {
-	case http.StatusNotFound, http.StatusGone:
-		return "Not found"
-	case http.StatusForbidden:
-		return "Not allowed"
-	case http.StatusServiceUnavailable:
-		return "Not available now"
-	}
-	if p.Status >= http.StatusInternalServerError {
-		return "Something went wrong"
-	}
-	return "This cannot be done"
-}
 
 // Template implements Page.
 func (*ProblemPage) Template() string { return "problem" }
