@@ -59,7 +59,7 @@ func TestNodesListsWhatIsServed(t *testing.T) {
 	require.Regexp(t, `\d+ more are not available: ffmpeg is missing`, without)
 	require.Contains(t, nodes("none", "--all"), "\nSaveAudio ")
 	require.Contains(t, nodes("none", "SaveAudio"), "Not available: ffmpeg is missing")
-	require.NotContains(t, nodes("none", "SaveImage"), "Not served")
+	require.NotContains(t, nodes("none", "SaveImage"), "Not available")
 }
 
 func TestReferenceCommands(t *testing.T) {

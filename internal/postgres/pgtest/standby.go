@@ -131,6 +131,8 @@ func (p *Pair) connect(c *localcluster.Cluster) *pgx.Conn {
 func (p *Pair) Disconnect() {
 	p.t.Helper()
 	primary, standby := p.connect(p.primary), p.connect(p.standby)
+	_, err := primary.Exec(p.t.Context(), `select pg_logical_emit_message(true, 'millrace', '')`)
+	require.NoError(p.t, err, "a commit that waits for the disk: it flushes those before it that did not")
 	var written string
 	require.NoError(p.t, primary.QueryRow(p.t.Context(), `select pg_current_wal_lsn()::text`).Scan(&written))
 	p.await(standby, `select coalesce(pg_last_wal_replay_lsn() >= $1::pg_lsn, false)`, written)
