@@ -386,7 +386,7 @@ func (c Config) Warnings() []string {
 	return all
 }
 
-// EditorAuto, in place of the editor's directory, makes local mode fetch the published editor into the data directory.
+// EditorAuto stands in place of the editor's directory: it makes local mode fetch the published editor into the data directory.
 const EditorAuto = "auto"
 
 // ValueGrace is the age at which a stored value counts as left over from a crashed job. It is longer than any run; a
