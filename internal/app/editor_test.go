@@ -70,7 +70,7 @@ func TestTheServiceStartsWithoutAnEditorThatIsNotThePinnedOne(t *testing.T) {
 	got := fetchEditor(t.Context(), cfg, log)
 	require.Empty(t, got.Editor)
 	require.NoError(t, checkEditor(got))
-	require.Contains(t, out.String(), published.Pinned.SHA256+" is wanted")
+	require.Contains(t, out.String(), "instead of "+published.Pinned.SHA256)
 	require.Contains(t, out.String(), "pip download --no-deps comfyui-frontend-package==1.58.1")
 }
 

@@ -349,7 +349,7 @@ func TestRefusals(t *testing.T) {
 		want   string
 	}{
 		"data of a newer program": {
-			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "2") }, "written by a newer Millrace (data version 2, this one knows 1)",
+			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "2") }, "written by a newer Millrace (data version 2; this one supports 1)",
 		},
 		"a damaged version": {
 			func(t *testing.T, o *localstack.Options) { writeVersion(t, o.DataDir, "two") }, "is damaged",
