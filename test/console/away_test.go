@@ -72,7 +72,7 @@ func TestPagesWithoutADatabase(t *testing.T) {
 
 	lost := p.post("/console/jobs/"+id+"/retry", url.Values{"reason": {markup}, "credential": {"a secret"}})
 	require.Equal(t, http.StatusServiceUnavailable, lost.status)
-	require.Contains(t, lost.body, "It is kept here")
+	require.Contains(t, lost.body, "This page keeps what you entered")
 	require.NotContains(t, lost.body, "a secret")
 	require.Empty(t, lost.header.Get("Refresh"), "a form is not sent again by itself")
 	kept := regexp.MustCompile(`(?s)action="(/console/jobs/[^"]+/retry)">.*?<textarea name="reason"[^>]*>\n(.*?)</textarea>.*?name="credential" type="password"`).FindStringSubmatch(lost.body)
