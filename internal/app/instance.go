@@ -131,7 +131,6 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 		in.graphs = graph.NewHandover()
 	}
 	in.tiers.Accounts = accountstore.New(in.pool).Account
-	in.tiers.Recent = accountstore.NewRecent(in.pool)
 	return nil
 }
 
@@ -235,7 +234,6 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
 	if in.has(API) || in.has(Worker) {
-		group.Go(func() error { return in.follow(ctx, in.tiers.Recent.See) })
 		in.startServers(ctx, group)
 		in.service = in.callService(ctx, group)
 	}

@@ -69,12 +69,21 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: in.tiers.Recent, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process also dispatches calls
 		deps.Sender = in.models
 	}
 	return call.NewService(deps)
+}
+
+// funds reports whether an account can pay at all.
+type funds struct{ credits *accountstore.Credits }
+
+// Funded implements call.Credits.
+func (f funds) Funded(ctx context.Context, account string) (bool, error) {
+	b, err := f.credits.Balance(ctx, account)
+	return b.Covers(), err
 }
 
 // CallLimits implements call.Tiers.
@@ -86,10 +95,10 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
 	}
-	if t.Recent == nil {
+	if t.Accounts == nil {
 		return l, nil
 	}
-	a, err := t.Recent.Account(ctx, id)
+	a, err := t.Accounts(ctx, id)
 	if err != nil {
 		return call.Limits{}, err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/views"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
@@ -117,7 +116,6 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 type Tiers struct {
 	Cfg      config.Config
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
-	Recent   *accountstore.Recent                                          // the same for limits of calls
 }
 
 // CheckLabels implements job.Labels.

@@ -106,7 +106,7 @@ func (s *service) ingestedTogether() string {
 		var shown string
 		s.until("an upload is verified", func() bool {
 			shown = s.command("assets", "show", assets[0], "--json")
-			return strings.Contains(shown, "asset.scanned")
+			return strings.Contains(shown, `"verdict"`)
 		})
 		batch = batchWorkflow.FindString(shown)
 		return batch != ""

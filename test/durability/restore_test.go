@@ -81,7 +81,7 @@ func TestARestoredBackupCompletesEveryAcceptedJob(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, shown, again)
 	c.command("doctor", "--reconcile", "--yes")
-	require.Contains(t, c.command("doctor", "--reconcile"), "nothing to do")
+	require.Contains(t, c.command("doctor", "--reconcile"), "nothing to repair")
 
 	c.startRoles()
 	c.await(ids(jobs), "completed")

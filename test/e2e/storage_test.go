@@ -115,7 +115,7 @@ func TestStorageLimitOfAnAccount(t *testing.T) {
 	require.Equal(t, 403, run.status, run.body)
 	require.Equal(t, "forbidden", decode(t, run.body)["error_type"])
 	b := c.signedIn()
-	require.Contains(t, b.get("/console").body, "of 1.5 KiB in 3. Nothing more is taken")
+	require.Contains(t, b.get("/console").body, "of 1.5 KiB in 3. The account cannot store more files")
 	require.Equal(t, 403, b.post("/console/jobs/"+waiting+"/retry", url.Values{"reason": {"again"}}).status)
 	require.Equal(t, full, c.kept(id))
 

@@ -197,5 +197,5 @@ func (s *service) reclassed(m *comfyui.Machine) {
 	require.Equal(t, "completed", s.ended(fits))
 	require.Equal(t, []string{"7.5"}, s.shown(fits))
 	require.Contains(t, []string{"failed", "error"}, s.ended(fitsNot))
-	require.Regexp(t, "the servers' classes have changed.*MODEL", s.get("/api/history/"+fitsNot))
+	require.Regexp(t, "the classes of the servers have changed.*MODEL", s.get("/api/history/"+fitsNot))
 }

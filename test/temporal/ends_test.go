@@ -93,7 +93,7 @@ func TestWorkflowsEndAsTheirJobs(t *testing.T) {
 	// The doctor does not take such an end for a loss.
 	out, err := d.try("doctor", "--reconcile")
 	require.NoError(t, err, out)
-	require.Contains(t, out, "nothing to do")
+	require.Contains(t, out, "nothing to repair")
 	require.Equal(t, "failed", p.end(p.submit(failing)), "and it can be submitted again")
 }
 

@@ -42,7 +42,7 @@ func compareStores(ctx context.Context, s *shell.Shell, sure, asJSON bool) error
 	jobs := jobstore.New(pool, events)
 	r := reconcile.Reconciler{
 		Ops:    &operatejobs.Service{Pool: pool, Types: types, Events: events, Jobs: jobs, Retrier: job.Retrier{Sources: job.Sources{Events: events, Registry: types}}},
-		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: accountstore.New(pool).Account, Recent: accountstore.NewRecent(pool)}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
+		Client: c, Tiers: app.Tiers{Cfg: s.Config, Accounts: accountstore.New(pool).Account}, By: operate.Attribution{Actor: shell.Operator(), Reason: "reconciled by the doctor"},
 		Calls: callstore.New(pool, events, accountstore.NewCredits(pool, events)), Assets: assetstore.New(pool, events),
 	}
 	found, err := r.Compare(ctx)
