@@ -53,6 +53,13 @@ func (s *Semaphore) Waiting() int {
 	return n
 }
 
+// WaitingOf returns the number of callers of the account that wait for a slot.
+func (s *Semaphore) WaitingOf(account string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.waiting[account])
+}
+
 // enter takes a free slot, or returns a channel that is closed when the account gets one.
 func (s *Semaphore) enter(account string) chan struct{} {
 	s.mu.Lock()

@@ -13,7 +13,7 @@ import (
 type WorkOptions struct {
 	What  string        // it is, for the client that is refused, such as "submissions"
 	Slots int           // pieces of work at the same time
-	Few   int           // callers that may wait in any case: a slow machine serves them all the same
+	Few   int           // callers that may wait in any case: a slow machine serves them too
 	Many  int           // callers that may wait at most
 	Wait  time.Duration // how long a caller beyond Few may expect to wait
 }
@@ -37,9 +37,10 @@ func NewWork(opts WorkOptions) *Work {
 const averaged = 0.1
 
 // Begin waits for a slot. If that would take too long, it fails with Exhausted, rate_limited, and the time after which those who
-// wait now are served. The caller must call end.
+// wait now are served. An account of which nobody waits is never refused: it is served in turn, however many requests of
+// other accounts wait. The caller must call end.
 func (w *Work) Begin(ctx context.Context, account string) (end func(), err error) {
-	if waiting := w.slots.Waiting(); waiting >= w.opts.Few {
+	if waiting := w.slots.Waiting(); waiting >= w.opts.Few && w.slots.WaitingOf(account) > 0 {
 		if wait := w.expected(waiting); waiting >= w.opts.Many || wait > w.opts.Wait {
 			return nil, fault.New(fault.Exhausted, fault.CodeRateLimited, "more %s arrive than can be served; try again later", w.opts.What).
 				WithRetryAfter(time.Duration(math.Ceil(max(1, wait.Seconds()))) * time.Second)

@@ -19,7 +19,7 @@ func TestWorkBeyondTheMachineIsRefusedWithTheTimeThatItTakes(t *testing.T) {
 	for name, c := range map[string]struct {
 		arrive, served int
 		wait           time.Duration
-		after          time.Duration // that a client is told to wait; 0 = none is refused
+		after          time.Duration // the Retry-After of a refusal; 0 = no call is refused
 	}{
 		"those that may wait in any case": {arrive: 2 + 4, served: 6, wait: time.Second},
 		"those behind them, too long":     {arrive: 2 + 4 + 3, served: 6, wait: time.Second, after: 5 * time.Second},
@@ -63,6 +63,40 @@ func TestWorkBeyondTheMachineIsRefusedWithTheTimeThatItTakes(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAFloodOfOneAccountRefusesNoOtherAccount(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		work := limit.NewWork(limit.WorkOptions{What: "pieces", Slots: 1, Few: 2, Many: 4, Wait: time.Hour})
+		proceed := make(chan struct{})
+		begin := func(account string) <-chan error {
+			outcome := make(chan error, 1)
+			go func() {
+				end, err := work.Begin(t.Context(), account)
+				outcome <- err
+				if err == nil {
+					<-proceed
+					end()
+				}
+			}()
+			synctest.Wait()
+			return outcome
+		}
+		for range 1 + 4 { // one works and four wait
+			begin("flood")
+		}
+		require.True(t, fault.Is(<-begin("flood"), fault.Exhausted))
+		other := begin("other")
+		require.True(t, fault.Is(<-begin("other"), fault.Exhausted), "its second request beyond the bound")
+		require.Empty(t, other, "it waits")
+		for range 2 { // the one that works, and the next of the flood
+			proceed <- struct{}{}
+			synctest.Wait()
+		}
+		require.NoError(t, <-other, "the accounts are served in turn")
+		close(proceed)
+	})
 }
 
 func TestACallerThatLeavesTakesNoSlotOfItsWork(t *testing.T) {
