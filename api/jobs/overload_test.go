@@ -31,7 +31,7 @@ func (s *stuckJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs.
 	return s.MemoryJobs.List(ctx, owner, q)
 }
 
-// Requests that a process cannot serve are refused at once and told when to come back; those of the other kind go on.
+// Requests that a process cannot serve are refused at once with the time to come back; those of the other kind go on.
 func TestRequestsBeyondTheMachineAreRefusedByTheirKind(t *testing.T) {
 	t.Parallel()
 	const submission = `{"workflow":{"1":{"class_type":"PreviewAny","inputs":{"source":"x"}}}}`

@@ -1,5 +1,5 @@
-// Package datastore makes the main database of the server cost less where one server alone uses it. What a client of the
-// server was told is as durable as with the server's own stores: a history and the state of its workflow are written
+// Package datastore makes the main database of the server cost less where one server alone uses it. What the server has
+// answered is as durable as with the server's own stores: a history and the state of its workflow are written
 // in one synchronous commit. A read that could only return what this process wrote last is answered from memory. The
 // statements, and the schema, are those of the server's own stores, which it leaves them to.
 package datastore

@@ -79,7 +79,7 @@ func TestCallOfAnAmbiguousCommitIsDiscarded(t *testing.T) {
 	require.Equal(t, 1, s.provider.count("y"))
 }
 
-// late records a call after its caller was told that the outcome is unknown: the database may commit statements of a
+// late records a call after its caller got the answer that the outcome is unknown: the database may commit statements of a
 // broken connection.
 type late struct {
 	call.Store

@@ -164,7 +164,7 @@ func TestPagesOfOperatorsWithMuchAndWithMarkup(t *testing.T) {
 	p.hostileJobs()
 	hook := p.post("/console/webhooks", url.Values{"url": {theReceiver().server.URL + "/410"}, "description": {markup}})
 	require.Equal(t, http.StatusOK, hook.status, hook.body)
-	p.run(picture("told", 5))
+	p.run(picture("said", 5))
 	act("/console/queues", url.Values{"queue": {id}, "mode": {"paused"}})
 	pool := storetest.OpenPool(t, dsn)
 	for _, sql := range []string{

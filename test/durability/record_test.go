@@ -57,10 +57,10 @@ func TestHistoriesOfRealRunsReplay(t *testing.T) {
 		"run-failed-at-once": s.ended(`{"prompt":{
 			"1":{"class_type":"ComfyMathExpression","inputs":{"expression":"a/0","values.a":1}},
 			"2":{"class_type":"PreviewAny","inputs":{"source":["1",0]}}}}`, "failed"),
-		"run-canceled": s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
-		"run-expanded": s.ended(expanding("expanded"), "completed"),
-		"run-cached":   s.ended(expanding("expanded"), "completed"),
-		"run-spared":   s.ended(strings.Replace(expanding("spared"), `"times":3`, `"times":4`, 1), "completed"), // three of the four nodes of the expansion are cached
+		"run-canceled":      s.canceled(strings.Replace(long("canceled"), "2048", "4096", 2)),
+		"run-expanded":      s.ended(expanding("expanded"), "completed"),
+		"run-cached":        s.ended(expanding("expanded"), "completed"),
+		"run-partly-cached": s.ended(strings.Replace(expanding("partly"), `"times":3`, `"times":4`, 1), "completed"), // three of the four nodes of the expansion are cached
 	}
 	target := filepath.Join(dir, "histories")
 	if *record {

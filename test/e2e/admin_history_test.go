@@ -43,10 +43,10 @@ func TestOperatorsReadWhatBecameOfAJobOverHTTP(t *testing.T) {
 	t.Parallel()
 	c := newClient(t, "pro")
 	secret := `,"extra_data":{"extra_pnginfo":{"api_key":"hunter2"}}}`
-	r := c.do("POST", "/api/prompt", `{"prompt":`+strings.ReplaceAll(cheapGraph, "PREFIX", "told-a")+secret)
+	r := c.do("POST", "/api/prompt", `{"prompt":`+strings.ReplaceAll(cheapGraph, "PREFIX", "first-a")+secret)
 	require.Equal(t, 200, r.status, r.body)
 	a := decode(t, r.body)["prompt_id"].(string)
-	b := c.submit(strings.ReplaceAll(strings.ReplaceAll(cheapGraph, "PREFIX", "told-b"), "255", "254"))
+	b := c.submit(strings.ReplaceAll(strings.ReplaceAll(cheapGraph, "PREFIX", "first-b"), "255", "254"))
 	c.await(a, "completed")
 	c.await(b, "completed")
 	path := "/jobs/" + a

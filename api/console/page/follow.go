@@ -67,7 +67,7 @@ type follower struct {
 	out     *http.ResponseController
 
 	begun   bool
-	told    bool      // the browser knows that the page is built
+	opened  bool      // the browser was sent that the page is built
 	sent    string    // id of the content that was sent last
 	looked  time.Time // when the page was last built
 	every   time.Duration
@@ -112,7 +112,7 @@ func (f *follower) run() error {
 	}
 }
 
-// ended logs why a page is closed, unless the browser left or the service stops. The browser is told that a page cannot be
+// ended logs why a page is closed, unless the browser left or the service stops. An event says to the browser that a page cannot be
 // built now: it comes back.
 func (f *follower) ended(err error) {
 	if fault.Is(err, fault.Unavailable) {
@@ -154,13 +154,13 @@ func (f *follower) look() error {
 		return err
 	}
 	if id == f.sent {
-		if f.told {
+		if f.opened {
 			return nil
 		}
-		f.told = true
+		f.opened = true
 		return f.write([]byte("event: same\ndata: 1\n\n"))
 	}
-	f.told = true
+	f.opened = true
 	f.sent = id
 	return f.write(event(id, content.Bytes()))
 }

@@ -74,7 +74,7 @@ func (s *Server) stranger(c *gin.Context, v *Visitor) *Visitor {
 	return v
 }
 
-// verdict returns the status of an error, and what people are told of it.
+// verdict returns the status of an error and the message that people read.
 func (s *Server) verdict(c *gin.Context, err error) (int, string) {
 	var known *fault.Error
 	var refused *graph.PromptError

@@ -28,7 +28,7 @@ const (
 	clockWarn, clockFail   = time.Second, 30 * time.Second // signed links and deadlines depend on the clock
 	viewWarn, viewFail     = int64(500), int64(5000)       // events; beyond 5,000, lists no longer wait for the view
 	intentWarn, intentFail = 30 * time.Second, 5 * time.Minute
-	slotOld                = time.Hour
+	longSlot               = time.Hour
 	diskWarn               = 5 << 30 // bytes; below the reserve, new jobs and uploads are refused
 	shownSlots             = 3
 )
@@ -117,16 +117,16 @@ func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
 }
 
 func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
-	old, err := operatestore.New(d.pool).JobsWithSlotFor(ctx, slotOld)
+	old, err := operatestore.New(d.pool).JobsWithSlotFor(ctx, longSlot)
 	if err != nil {
 		return Finding{}, err
 	}
 	if len(old) == 0 {
-		return Finding{Status: Healthy, Detail: "no slot is occupied for longer than  " + inspect.Span(slotOld)}, nil
+		return Finding{Status: Healthy, Detail: "no slot is occupied for longer than " + inspect.Span(longSlot)}, nil
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(slotOld), strings.Join(old[:min(len(old), shownSlots)], ", ")),
+		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(longSlot), strings.Join(old[:min(len(old), shownSlots)], ", ")),
 		Remedy: "see its progress: millrace jobs timeline " + old[0],
 	}, nil
 }

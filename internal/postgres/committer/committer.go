@@ -82,7 +82,7 @@ func (c *Committer[W]) Do(ctx context.Context, key string, size int, work W) err
 	if c.leave(key, own) {
 		return context.Cause(ctx)
 	}
-	select { // a batch has begun with it, or it was told to begin the next one
+	select { // a batch has begun with it, or it is to begin the next one
 	case err := <-own.done:
 		return err
 	case <-own.lead:

@@ -2,7 +2,7 @@
 // own. The page works without it.
 (function () {
   "use strict";
-  var main = document.getElementById("main"), stream = null, again = 0, seen = new Date(), told = false;
+  var main = document.getElementById("main"), stream = null, again = 0, seen = new Date(), explained = false;
 
   // key is the id of a node; an input called "id" takes the place of the property of its form.
   function key(node) { return node.nodeType === 1 && node.getAttribute("id") || ""; }
@@ -91,11 +91,11 @@
     if (stream || document.hidden || !window.EventSource) return;
     stream = new EventSource(location.pathname + location.search);
     stream.addEventListener("content", function (e) { again = 0; seen = new Date(); away(""); show(e.data); });
-    stream.addEventListener("away", function (e) { again = 0; told = true; away(e.data); });
+    stream.addEventListener("away", function (e) { again = 0; explained = true; away(e.data); });
     stream.addEventListener("same", function () { again = 0; seen = new Date(); away(""); });
     stream.onerror = function () {
-      if (!told) away("The service does not answer.");
-      told = false;
+      if (!explained) away("The service does not answer.");
+      explained = false;
       if (!stream || stream.readyState !== EventSource.CLOSED) return; // the browser comes back by itself
       close();
       again = Math.min(again + 1, 6);
