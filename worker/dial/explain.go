@@ -16,12 +16,6 @@ import (
 // details, which the SDK uses.
 func (s Settings) explained(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	err := invoke(ctx, method, req, reply, cc, opts...)
-	for range tornRetries {
-		if !s.encrypted() || !torn(err) {
-			break
-		}
-		err = invoke(ctx, method, req, reply, cc, opts...)
-	}
 	if err == nil {
 		return nil
 	}
@@ -36,16 +30,6 @@ func (s Settings) explained(ctx context.Context, method string, req, reply any, 
 	proto := st.Proto()
 	proto.Message = text
 	return status.ErrorProto(proto)
-}
-
-// tornRetries is how often a request whose connection was torn is repeated.
-const tornRetries = 3
-
-// torn reports whether a request failed because its connection was closed while it was written. A server that refuses a
-// client certificate sends the reason and closes the connection: a client that is writing then may not read the reason.
-func torn(err error) bool {
-	text := status.Convert(err).Message()
-	return status.Code(err) == codes.Unavailable && (strings.Contains(text, "broken pipe") || strings.Contains(text, "connection reset by peer"))
 }
 
 // remedy returns the sentence for a refusal, or "".

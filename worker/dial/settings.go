@@ -13,6 +13,7 @@ import (
 
 	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 )
 
 // Settings describe the address of Temporal and how to connect to it.
@@ -43,7 +44,10 @@ func (s Settings) Options() (client.Options, error) {
 		options.ConnectionOptions.GrpcCompression = &client.GrpcCompressionNone{}
 	}
 	if s.encrypted() {
-		options.ConnectionOptions.TLS = s.tlsConfig()
+		cfg := s.tlsConfig()
+		options.ConnectionOptions.TLS = cfg
+		options.ConnectionOptions.DialOptions = append(options.ConnectionOptions.DialOptions,
+			grpc.WithTransportCredentials(reasoned{credentials.NewTLS(cfg)})) // in place of those that the SDK makes of cfg
 	}
 	switch {
 	case s.APIKeyFile != "":
