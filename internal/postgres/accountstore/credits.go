@@ -20,7 +20,7 @@ import (
 //
 // Methods that end in Tx are part of a transaction of the caller: they write the rows and return the event as an
 // append, or none if nothing changed. The caller passes it to AppendAll, together with its own events, as the last
-// statement. A transaction may change a ledger only once. After an error the caller must roll back.
+// statement; Joined makes one append of those to one ledger. After an error the caller must roll back.
 type Credits struct {
 	pool   *pgxpool.Pool
 	events *eventstore.Store
@@ -29,6 +29,19 @@ type Credits struct {
 // NewCredits returns the ledgers on pool that append through events.
 func NewCredits(pool *pgxpool.Pool, events *eventstore.Store) *Credits {
 	return &Credits{pool: pool, events: events}
+}
+
+// Joined makes one append of the appends to the ledger of an account, in the order in which they were made: each expects
+// the version that the one before it leaves.
+func Joined(ledger []eventlog.Append) []eventlog.Append {
+	if len(ledger) < 2 {
+		return ledger
+	}
+	all := ledger[0]
+	for _, a := range ledger[1:] {
+		all.Events = append(all.Events, a.Events...)
+	}
+	return []eventlog.Append{all}
 }
 
 const grantCredit = `insert into credit_balances (account, granted, available, held, settled, version)

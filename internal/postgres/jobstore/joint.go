@@ -10,9 +10,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
+	"github.com/millrace-dev/millrace/internal/postgres/committer"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
@@ -28,8 +29,7 @@ type change struct {
 	submission *submission
 	end        *end
 
-	err     error // of this change alone, in the transaction under way
-	outcome error
+	err error // of this change alone, in the transaction under way
 }
 
 // fail notes the first error of the change.
@@ -41,48 +41,16 @@ func (c *change) fail(err error) {
 
 // commit carries out changes of one account and returns the outcome of each.
 func (s *Store) commit(ctx context.Context, account string, changes []*change) []error {
-	err := s.commitJointly(ctx, account, changes)
-	switch failed, rest := separate(changes); {
-	case len(changes) == 1 || !separable(err):
-		for _, c := range changes {
-			if c.outcome = err; err == nil && c.submission != nil {
-				c.outcome = c.submission.outcome()
+	return committer.Jointly(changes, func(changes []*change) ([]error, error) {
+		err := s.commitJointly(ctx, account, changes)
+		own := make([]error, len(changes))
+		for i, c := range changes {
+			if own[i] = c.err; err == nil && c.submission != nil {
+				own[i] = c.submission.outcome()
 			}
 		}
-	case len(failed) == 0: // it is not known whose failure it is
-		for _, c := range changes {
-			s.commit(ctx, account, []*change{c})
-		}
-	default:
-		if len(rest) > 0 {
-			s.commit(ctx, account, rest)
-		}
-		for _, c := range failed {
-			s.commit(ctx, account, []*change{c})
-		}
-	}
-	outcomes := make([]error, len(changes))
-	for i, c := range changes {
-		outcomes[i] = c.outcome
-	}
-	return outcomes
-}
-
-// separate returns the changes that failed by themselves, and the others.
-func separate(changes []*change) (failed, rest []*change) {
-	for _, c := range changes {
-		if c.err != nil {
-			failed = append(failed, c)
-		} else {
-			rest = append(rest, c)
-		}
-	}
-	return failed, rest
-}
-
-// separable reports whether a transaction that failed with err, and is rolled back, may succeed for some of its changes.
-func separable(err error) bool {
-	return err != nil && !postgres.IsAmbiguous(err) && !errors.Is(err, context.Canceled) && !fault.Is(postgres.Classify(err, ""), fault.Unavailable)
+		return own, err
+	})
 }
 
 // end is one attempt at ending a job, as a part of a joint transaction.
@@ -202,8 +170,10 @@ func (t *joint) checkEnds() error {
 		c.fail(c.end.check())
 	}
 	for _, changes := range [][]*change{t.ends, t.submits} {
-		if failed, _ := separate(changes); len(failed) > 0 {
-			return failed[0].err
+		for _, c := range changes {
+			if c.err != nil {
+				return c.err
+			}
 		}
 	}
 	return nil
@@ -234,11 +204,9 @@ func (t *joint) writeEnds(ctx context.Context, db postgres.Tx, q *pgx.Batch) err
 	return t.prepare(admitted)
 }
 
-// caused notes an error of the change, unless it is the database's.
+// caused notes an error of the change and returns it.
 func (c *change) caused(err error) error {
-	if separable(err) {
-		c.fail(err)
-	}
+	c.fail(err)
 	return err
 }
 
@@ -275,7 +243,7 @@ func (t *joint) writeSubmissions(ctx context.Context, db postgres.Tx, q *pgx.Bat
 
 // queueAppend queues the one append, behind everything else.
 func (t *joint) queueAppend(q *pgx.Batch) (err error) {
-	if err := t.prepare(joined(t.ledger)); err != nil {
+	if err := t.prepare(accountstore.Joined(t.ledger)); err != nil {
 		return err
 	}
 	t.queued, err = t.store.events.QueuePrepared(q, t.appends)
@@ -291,18 +259,6 @@ func (t *joint) prepare(appends []eventlog.Append) error {
 		t.appends = append(t.appends, p)
 	}
 	return nil
-}
-
-// joined makes one append of appends to the ledger of an account. Each expects the version that the one before it leaves.
-func joined(ledger []eventlog.Append) []eventlog.Append {
-	if len(ledger) < 2 {
-		return ledger
-	}
-	all := ledger[0]
-	for _, a := range ledger[1:] {
-		all.Events = append(all.Events, a.Events...)
-	}
-	return []eventlog.Append{all}
 }
 
 // settle tells submissions what was recorded of them.
