@@ -23,6 +23,10 @@ func (s *deployment) sendsItself(t *testing.T) {
 
 func (s *deployment) workflowEvents(t *testing.T, id call.ID) (events []*historypb.HistoryEvent) {
 	t.Helper()
+	s.until(t, "the workflow starts", func() bool { // a short call is answered before
+		_, err := s.client.DescribeWorkflowExecution(t.Context(), id.WorkflowID(1), "")
+		return err == nil
+	})
 	require.NoError(t, s.client.GetWorkflow(t.Context(), id.WorkflowID(1), "").Get(t.Context(), nil))
 	it := s.client.GetWorkflowHistory(t.Context(), id.WorkflowID(1), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for it.HasNext() {

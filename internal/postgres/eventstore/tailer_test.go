@@ -411,6 +411,7 @@ func TestWakeNotifiesOnlyWhereAnotherProcessListens(t *testing.T) {
 	pool, quiet := storetest.OpenPool(t, dsn), slog.New(slog.DiscardHandler)
 	alone := eventstore.NewWake(dsn, quiet)
 	background(t, alone.Run)
+	awaitListening(t, pool)
 	writer := eventstore.New(pool, eventlogtest.Registry(t), alone)
 	heard, err := pgx.Connect(t.Context(), dsn) // its name is not that of a process that listens
 	require.NoError(t, err)
@@ -435,6 +436,17 @@ func TestWakeNotifiesOnlyWhereAnotherProcessListens(t *testing.T) {
 	_ = within(t, tail.Settled)
 	got := l.append(t, noted("s", 5, "x"))
 	require.Equal(t, positions(got), positions(l.next(t, got[0].Position-1)))
+}
+
+// awaitListening waits until a process listens for notifications. Until then it does not know its own session.
+func awaitListening(t *testing.T, pool *pgxpool.Pool) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		var listens bool
+		err := pool.QueryRow(t.Context(), `select exists (select from pg_stat_activity where datname = current_database()
+			and application_name = 'millrace listen' and query like 'listen %')`).Scan(&listens)
+		return err == nil && listens
+	}, 20*time.Second, 5*time.Millisecond)
 }
 
 func TestTailerServesOldPositionsFromTheDatabase(t *testing.T) {
