@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/api/jobio"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 

@@ -10,7 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/api/request"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/hidden"
 )
 
 type historyRequest struct {

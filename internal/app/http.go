@@ -24,7 +24,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/download"
-	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -41,7 +41,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
 	"github.com/millrace-dev/millrace/projections/fanout"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	hiddenview "github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/stats"
@@ -102,7 +102,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(), Downloads: download.Service{Store: in.downloadRecords(), Notify: in.relay.Notify},
 		Logs: &job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
-		History: jobs.Past{Service: pasthistory.Service{Events: in.events, Jobs: reader}, Marks: hidden.NewReader(in.pool, in.types), Jobs: reader},
+		History: jobs.Past{Service: hidden.Service{Events: in.events, Jobs: reader}, Marks: hiddenview.NewReader(in.pool, in.types), Jobs: reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},

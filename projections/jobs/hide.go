@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	view "github.com/millrace-dev/millrace/projections/history"
+	view "github.com/millrace-dev/millrace/projections/hidden"
 )
 
 // binder collects the arguments of a statement.

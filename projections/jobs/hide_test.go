@@ -7,7 +7,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	view "github.com/millrace-dev/millrace/projections/history"
+	view "github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobs"
 )
 

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/hidden"
 )
 
 // Order selects a part of a listing by its offset, as the cloud contract requires.

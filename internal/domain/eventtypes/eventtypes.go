@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/download"
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
-	pasthistory "github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
@@ -23,5 +23,5 @@ import (
 // Registry returns a registry of every event type of the program.
 func Registry() (*eventlog.Registry, error) {
 	r := eventlog.NewRegistry()
-	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), pasthistory.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
+	return r, errors.Join(job.Register(r), asset.Register(r), credit.Register(r), call.Register(r), gate.Register(r), account.Register(r), hidden.Register(r), audit.Register(r), webhook.Register(r), export.Register(r), download.Register(r), server.Register(r))
 }

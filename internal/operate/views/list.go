@@ -5,7 +5,7 @@ import (
 	"github.com/millrace-dev/millrace/projections"
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/calls"
-	hidden "github.com/millrace-dev/millrace/projections/history"
+	"github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/serverusage"

@@ -1,57 +1,57 @@
-package history_test
+package hidden_test
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	past "github.com/millrace-dev/millrace/internal/domain/hidden"
+	"github.com/millrace-dev/millrace/internal/domain/hidden"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/projections/history"
+	view "github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
 
 func registry(tb testing.TB) *eventlog.Registry {
 	tb.Helper()
 	r := eventlog.NewRegistry()
-	require.NoError(tb, past.Register(r))
+	require.NoError(tb, hidden.Register(r))
 	return r
 }
 
 func given(account, kind string, data any) projectiontest.Given {
-	return projectiontest.Given{Stream: past.Stream(account), Account: account, Type: kind, Data: data}
+	return projectiontest.Given{Stream: hidden.Stream(account), Account: account, Type: kind, Data: data}
 }
 
 func log() []projectiontest.Given {
 	return []projectiontest.Given{
-		given("acme", past.TypeJobsHidden, past.JobsHiddenV1{Jobs: []string{"a", "b", "a"}}),
-		given("other", past.TypeJobsHidden, past.JobsHiddenV1{Jobs: []string{"a"}}),
-		given("acme", past.TypeCleared, past.ClearedV1{Position: 7, Kept: []string{"c"}}),
-		given("acme", past.TypeJobsHidden, past.JobsHiddenV1{Jobs: []string{"c", "d"}}),
-		given("third", past.TypeCleared, past.ClearedV1{Position: 9}),
+		given("acme", hidden.TypeJobsHidden, hidden.JobsHiddenV1{Jobs: []string{"a", "b", "a"}}),
+		given("other", hidden.TypeJobsHidden, hidden.JobsHiddenV1{Jobs: []string{"a"}}),
+		given("acme", hidden.TypeCleared, hidden.ClearedV1{Position: 7, Kept: []string{"c"}}),
+		given("acme", hidden.TypeJobsHidden, hidden.JobsHiddenV1{Jobs: []string{"c", "d"}}),
+		given("third", hidden.TypeCleared, hidden.ClearedV1{Position: 9}),
 	}
 }
 
-func TestHistoryView(t *testing.T) {
+func TestHiddenJobsView(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Golden(t, projectiontest.NewPool, history.NewProjection(r), "history", projectiontest.Record(t, r, log()...))
+	projectiontest.Golden(t, projectiontest.NewPool, view.NewProjection(r), "hidden", projectiontest.Record(t, r, log()...))
 }
 
-func TestHistoryViewEqualsItsRebuild(t *testing.T) {
+func TestHiddenJobsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
-	projectiontest.Live(t, r, history.NewProjection(r), log()...)
+	projectiontest.Live(t, r, view.NewProjection(r), log()...)
 }
 
-// TestReadsAreNeverBehindTheLog folds each beginning of the history; the reader adds the rest.
+// TestReadsAreNeverBehindTheLog folds each prefix of the events; the reader adds the rest.
 func TestReadsAreNeverBehindTheLog(t *testing.T) {
 	t.Parallel()
 	r, pool := registry(t), projectiontest.NewPool(t)
 	store := eventstore.New(pool, r, nil)
 	recorded := projectiontest.Append(t, store, log()...)
-	view, reader := history.NewProjection(r), history.NewReader(pool, r)
+	view, reader := view.NewProjection(r), view.NewReader(pool, r)
 	for folded := range len(recorded) + 1 {
 		if folded > 0 {
 			projectiontest.Apply(t, pool, view, recorded[folded-1])

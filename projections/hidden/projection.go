@@ -1,6 +1,6 @@
-// Package history is the view of the jobs that accounts have hidden in their histories. Its Reader promises answers
+// Package hidden is the view of the jobs that accounts have hidden in their histories. Its Reader promises answers
 // that are never older than the log: it folds the events that the view has not folded.
-package history
+package hidden
 
 import (
 	"context"
