@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/cli/jobs"
 	"github.com/millrace-dev/millrace/internal/cli/models"
 	"github.com/millrace-dev/millrace/internal/cli/nodes"
-	"github.com/millrace-dev/millrace/internal/cli/queue"
+	"github.com/millrace-dev/millrace/internal/cli/queues"
 	"github.com/millrace-dev/millrace/internal/cli/servers"
 	"github.com/millrace-dev/millrace/internal/cli/service"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -55,7 +55,7 @@ Start with:  millrace dev`,
 	root.AddCommand(service.Dev(s), service.Serve(s), service.Migrate(s), views.Command(s),
 		accounts.Command(s), accounts.Keys(s), histories.Command(s), deployments.Command(s), nodes.Command(s), versionCommand(s))
 	root.AddCommand(models.Command(s), service.Simulator(s))
-	root.AddCommand(jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), queue.Command(s), servers.Command(s), webhooks.Command(s), doctor.Command(s))
+	root.AddCommand(jobs.Command(s), calls.Command(s), assets.Command(s), events.Command(s), queues.Command(s), servers.Command(s), webhooks.Command(s), doctor.Command(s))
 	finish(root)
 	return root
 }

@@ -1,5 +1,5 @@
-// Package queue holds the commands that pause, drain, stop and resume queues.
-package queue
+// Package queues holds the commands that pause, drain, stop and resume queues.
+package queues
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/operate/queues"
+	operatequeues "github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -48,7 +48,7 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 	var owner, reason string
 	cmd := &cobra.Command{
 		Use: name + " [--account ACCOUNT] --reason TEXT", Short: short, Args: cobra.NoArgs,
-		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
+		RunE: onQueues(s, func(ctx context.Context, o operatequeues.Service, pool *postgres.Pool) error {
 			if reason == "" {
 				return errors.New("--reason is missing: it is recorded with the change")
 			}
@@ -69,13 +69,13 @@ func setQueue(s *shell.Shell, name string, mode gate.Mode, short string) *cobra.
 }
 
 // onQueues calls work with the operators' service for queues.
-func onQueues(s *shell.Shell, run func(context.Context, queues.Service, *postgres.Pool) error) func(*cobra.Command, []string) error {
+func onQueues(s *shell.Shell, run func(context.Context, operatequeues.Service, *postgres.Pool) error) func(*cobra.Command, []string) error {
 	return s.OnDatabase(func(ctx context.Context, pool *postgres.Pool, _ []string) error {
 		events, err := shell.EventStore(pool)
 		if err != nil {
 			return err
 		}
-		return run(ctx, queues.New(pool, events), pool)
+		return run(ctx, operatequeues.New(pool, events), pool)
 	})
 }
 
@@ -85,7 +85,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "status [--account ACCOUNT]", Short: "Show the state of queues, with its time and reason", Args: cobra.NoArgs,
 		Long: `Show the mode of all queues together, and of each account whose queue is not open or has jobs.`,
-		RunE: onQueues(s, func(ctx context.Context, o queues.Service, pool *postgres.Pool) error {
+		RunE: onQueues(s, func(ctx context.Context, o operatequeues.Service, pool *postgres.Pool) error {
 			states, err := queueStates(ctx, o, owner)
 			if err != nil {
 				return err
@@ -101,7 +101,7 @@ func queueStatus(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func queueStates(ctx context.Context, o queues.Service, owner string) ([]gate.State, error) {
+func queueStates(ctx context.Context, o operatequeues.Service, owner string) ([]gate.State, error) {
 	if owner == "" {
 		return o.States(ctx)
 	}
