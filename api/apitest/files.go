@@ -55,7 +55,7 @@ type FileHarness struct {
 	Pool   *pgxpool.Pool
 	Ahead  atomic.Int64 // nanoseconds that the clock of links runs ahead
 	Client *http.Client
-	Room   Fillable
+	Disk   Fillable
 	Quota  Quota
 
 	Sources Sources // servers that files are fetched from
@@ -131,7 +131,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
 		Files: h.Files, Grants: links, Assets: h.Assets,
 		Downloads: download.Service{Store: h.Downloads, Notify: func([]outbox.Intent) {}},
-		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: Parts{}, Space: &h.Room, Storage: &h.Quota, Logger: slog.New(slog.DiscardHandler),
+		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk, Storage: &h.Quota, Logger: slog.New(slog.DiscardHandler),
 	}, opts)
 	require.NoError(t, err)
 	server := httptest.NewServer(documented(t, opts, handler))
@@ -269,20 +269,20 @@ func (f *Fillable) CheckSpace() error {
 	return nil
 }
 
-// Quota is the room of every account, and counts how often it is asked for.
+// Quota is the quota of every account. It counts the reads.
 type Quota struct {
 	Kept, Limit, Asked atomic.Int64
 }
 
-// Room returns what the account keeps and may keep.
-func (q *Quota) Room(context.Context, string) (account.Storage, error) {
+// Quota returns what the account keeps and may keep.
+func (q *Quota) Quota(context.Context, string) (account.Storage, error) {
 	q.Asked.Add(1)
 	return account.Storage{Bytes: q.Kept.Load(), Limit: q.Limit.Load()}, nil
 }
 
-// Usage is Room.
+// Usage is Quota.
 func (q *Quota) Usage(ctx context.Context, id string) (account.Storage, error) {
-	return q.Room(ctx, id)
+	return q.Quota(ctx, id)
 }
 
 // Part is one part of a multipart request; it is a file when it has a filename.

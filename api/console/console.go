@@ -104,34 +104,34 @@ type Index interface {
 type Surface struct {
 	Deps
 	page     *page.Server
-	rooms    []room
+	sections    []section
 	thumbs   *thumbs.Thumbs
 	previews *previews.Previews
 }
 
-// room is a family of pages.
-type room interface{ Routes() []edge.Route }
+// section is a family of pages.
+type section interface{ Routes() []edge.Route }
 
 // New returns the surface.
 func New(deps Deps) *Surface {
 	s := &Surface{Deps: deps, thumbs: thumbs.New(), page: page.New(page.Deps{Edge: deps.Edge, Sealer: deps.Sealer, Operator: deps.Operator, Live: deps.Live, Media: deps.Media}, page.Base)}
 	if deps.Stats != nil && deps.Index != nil {
-		s.rooms = append(s.rooms, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
+		s.sections = append(s.sections, overview.New(overview.Deps{Page: s.page, Stats: deps.Stats, Now: deps.Now, Running: deps.Index, Servers: deps.Servers}))
 	}
-	s.page.Room(console.Room{Path: "", Title: "Jobs"}, console.Room{Path: "/gallery", Title: "Gallery"})
+	s.page.AddLinks(console.NavLink{Path: "", Title: "Jobs"}, console.NavLink{Path: "/gallery", Title: "Gallery"})
 	if deps.Submit != nil && deps.Classes != nil {
-		s.page.Room(console.Room{Path: "/run", Title: "Run", Account: true})
+		s.page.AddLinks(console.NavLink{Path: "/run", Title: "Run", Account: true})
 	}
 	if deps.Models != nil {
-		s.rooms = append(s.rooms, models.New(s.page, *deps.Models))
+		s.sections = append(s.sections, models.New(s.page, *deps.Models))
 	}
 	s.previews = previews.New(previews.Deps{Page: s.page, Live: deps.Live, Find: s.find})
-	s.rooms = append(s.rooms, s.previews, own.New(s.page, s.thumbs, deps.Own))
+	s.sections = append(s.sections, s.previews, own.New(s.page, s.thumbs, deps.Own))
 	if deps.Servers != nil {
-		s.page.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
+		s.page.AddLinks(console.NavLink{Path: "/servers", Title: "Servers", Operator: true})
 	}
 	if deps.Operators != nil {
-		s.rooms = append(s.rooms, operators.New(s.page, *deps.Operators))
+		s.sections = append(s.sections, operators.New(s.page, *deps.Operators))
 	}
 	return s
 }
@@ -140,7 +140,7 @@ func New(deps Deps) *Surface {
 // to these pages only.
 func (s *Surface) Routes() []edge.Route {
 	routes := append(s.page.Routes(), s.runRoutes()...)
-	for _, r := range s.rooms {
+	for _, r := range s.sections {
 		routes = append(routes, r.Routes()...)
 	}
 	return append(routes,

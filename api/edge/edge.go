@@ -63,8 +63,8 @@ type Space interface {
 
 // Storage reads the storage that accounts use.
 type Storage interface {
-	// Room returns the account's used storage and its limit, if there is a limit.
-	Room(ctx context.Context, account string) (account.Storage, error)
+	// Quota returns the account's used storage and its limit, if there is a limit.
+	Quota(ctx context.Context, account string) (account.Storage, error)
 	// Usage returns the account's used storage.
 	Usage(ctx context.Context, account string) (account.Storage, error)
 }

@@ -126,11 +126,11 @@ func (e *Edge) CheckSpace(c *gin.Context, account string) error {
 	return e.fits(c, account, 1)
 }
 
-// roomFound is the key of the account's storage in the context of a request.
-const roomFound = "millrace.room"
+// quotaKey is the key of the account's storage in the context of a request.
+const quotaKey = "millrace.quota"
 
-// room is the storage of an account, read during a request.
-type room struct {
+// requestQuota is the storage of an account, read during a request.
+type requestQuota struct {
 	id string
 	account.Storage
 }
@@ -143,8 +143,8 @@ func (e *Edge) CheckQuota(c *gin.Context, bytes int64) error {
 
 // CheckQuotaOf is CheckQuota for the account of a page's visitor, who is identified by a cookie.
 func (e *Edge) CheckQuotaOf(c *gin.Context, id string, bytes int64) error {
-	found, _ := c.Get(roomFound)
-	if r, ok := found.(room); ok && r.id == id && r.Fits(bytes) == nil {
+	found, _ := c.Get(quotaKey)
+	if r, ok := found.(requestQuota); ok && r.id == id && r.Fits(bytes) == nil {
 		return nil
 	}
 	return e.fits(c, id, bytes)
@@ -155,11 +155,11 @@ func (e *Edge) fits(c *gin.Context, id string, bytes int64) error {
 	if e.Storage == nil {
 		return nil
 	}
-	found, err := e.Storage.Room(c.Request.Context(), id)
+	found, err := e.Storage.Quota(c.Request.Context(), id)
 	if err != nil {
 		return err
 	}
-	c.Set(roomFound, room{id, found})
+	c.Set(quotaKey, requestQuota{id, found})
 	return found.Fits(bytes)
 }
 

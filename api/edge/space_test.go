@@ -12,8 +12,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 )
 
-// An upload asks once for the room of its account, whichever route takes it, and what does not fit is refused.
-func TestUploadAsksOnceForTheRoomOfItsAccount(t *testing.T) {
+// An upload reads the quota of its account once, whichever route takes it, and what does not fit is refused.
+func TestUploadReadsTheQuotaOfItsAccountOnce(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	h.Quota.Limit.Store(1 << 20)
@@ -30,7 +30,7 @@ func TestUploadAsksOnceForTheRoomOfItsAccount(t *testing.T) {
 		h.Quota.Kept.Store(1 << 20)
 		require.Equal(t, http.StatusForbidden, h.Post(t, path, "key-a", parts...).Status, path)
 	}
-	h.Quota.Kept.Store(1<<20 - 1) // room for a byte
+	h.Quota.Kept.Store(1<<20 - 1) // a byte is left
 	h.Quota.Asked.Store(0)
 	require.Equal(t, http.StatusForbidden, h.Post(t, "/api/assets", "key-a", apitest.File("file", "c.txt", "more bytes")).Status)
 	require.EqualValues(t, 2, h.Quota.Asked.Load(), "asked again before it is refused")
@@ -40,9 +40,9 @@ func TestUploadAsksOnceForTheRoomOfItsAccount(t *testing.T) {
 // the same rule; what is there can be read and deleted.
 func TestSubmissionWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
-	room := &apitest.Fillable{}
-	room.Full.Store(true)
-	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Space = room })
+	disk := &apitest.Fillable{}
+	disk.Full.Store(true)
+	h := apitest.StartWith(t, api.Options{Mode: account.ModeKeys}, func(d *api.Deps) { d.Space = disk })
 	for path, body := range map[string]string{"/api/prompt": `{"prompt":{}}`, "/prompt": `{"prompt":{}}`, "/api/v2/jobs": `{"workflow":{}}`} {
 		got := h.Do(t, "POST", path, body, "X-API-Key", "key-a")
 		require.Equal(t, http.StatusServiceUnavailable, got.Status, got.Body)
@@ -51,8 +51,8 @@ func TestSubmissionWithoutDiskSpaceIsRefused(t *testing.T) {
 		require.Equal(t, http.StatusUnauthorized, h.Do(t, "POST", path, body).Status, "the credential comes first")
 	}
 	require.Equal(t, http.StatusOK, h.Do(t, "GET", "/api/queue", "", "X-API-Key", "key-a").Status)
-	require.Equal(t, http.StatusOK, h.Do(t, "POST", "/api/queue", `{"clear":true}`, "X-API-Key", "key-a").Status, "canceling makes room")
-	room.Full.Store(false)
+	require.Equal(t, http.StatusOK, h.Do(t, "POST", "/api/queue", `{"clear":true}`, "X-API-Key", "key-a").Status, "canceling frees space")
+	disk.Full.Store(false)
 	require.Less(t, h.Do(t, "POST", "/api/prompt", `{"prompt":{}}`, "X-API-Key", "key-a").Status, 500)
 }
 
@@ -60,7 +60,7 @@ func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	kept := h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("kept")...).JSON(t)
-	h.Room.Full.Store(true)
+	h.Disk.Full.Store(true)
 	for range 2 {
 		res := h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...)
 		require.Equal(t, http.StatusInternalServerError, res.Status, "the contract of uploads knows no 503 (A-65)")
@@ -71,6 +71,6 @@ func TestUploadWithoutDiskSpaceIsRefused(t *testing.T) {
 	require.Equal(t, "kept", h.Get(t, kept["url"].(string), "").Body)
 	target := "/api/v2/assets/" + kept["id"].(string)
 	require.Equal(t, http.StatusNoContent, h.Do(t, h.Request(t, http.MethodDelete, target, "key-a", strings.NewReader(""))).Status)
-	h.Room.Full.Store(false)
+	h.Disk.Full.Store(false)
 	require.Equal(t, http.StatusCreated, h.PostKeyed(t, "k", "key-a", apitest.Upload("x")...).Status)
 }

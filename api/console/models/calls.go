@@ -35,7 +35,7 @@ const (
 )
 
 // calls lists the calls of the account, or of all accounts: GET /console/calls.
-func (r *Room) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	q := calls.Query{Account: v.Account, Limit: callsShown}
 	if text := c.Query("before"); text != "" {
 		var err error
@@ -77,7 +77,7 @@ func noCall() error {
 }
 
 // loaded returns the call of the visitor's account that the path names.
-func (r *Room) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
+func (r *Section) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
 		return call.Call{}, noCall()
@@ -95,7 +95,7 @@ func gone(one call.Call) bool {
 }
 
 // call shows a call and its answer, if it has one: GET /console/calls/{id}.
-func (r *Room) call(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func failureWords(f call.Failure) string {
 }
 
 // showAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
-func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
+func (r *Section) showAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
 	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
 	if err == nil && mediumOf(media) != "" {
 		shown.Media = []console.Medium{{Kind: mediumOf(media)}}
@@ -155,7 +155,7 @@ func (r *Room) showAnswer(ctx context.Context, shown *console.CallPage, one call
 }
 
 // read returns the beginning of a stored body, and whether the body is longer.
-func (r *Room) read(ctx context.Context, b call.Body, limit int64) ([]byte, bool, error) {
+func (r *Section) read(ctx context.Context, b call.Body, limit int64) ([]byte, bool, error) {
 	f, err := r.Bodies.Open(ctx, b.Ref)
 	if err != nil {
 		return nil, false, err
@@ -177,7 +177,7 @@ func mediumOf(media string) string {
 }
 
 // mediaIn returns the files that an answer names and that this service has copied.
-func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
+func (r *Section) mediaIn(model string, answer []byte) []console.Medium {
 	m, ok := r.Models.Snapshot().Find(model)
 	if !ok {
 		return nil
@@ -203,7 +203,7 @@ func (r *Room) mediaIn(model string, answer []byte) []console.Medium {
 
 // answer sends the answer of a call unchanged: GET /console/calls/{id}/answer. Its headers keep a browser from
 // running the bytes as a page of this origin.
-func (r *Room) answer(c *gin.Context, v page.Visitor) error {
+func (r *Section) answer(c *gin.Context, v page.Visitor) error {
 	one, err := r.loaded(c, v)
 	if err != nil {
 		return err
@@ -245,7 +245,7 @@ func extension(contentType string) string {
 }
 
 // again shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
-func (r *Room) again(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {
 		return nil, err
@@ -271,7 +271,7 @@ func (r *Room) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.
-func (r *Room) cancel(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) cancel(c *gin.Context, v page.Visitor) (string, error) {
 	one, err := r.loaded(c, v)
 	if err != nil {
 		return "", err

@@ -74,23 +74,23 @@ type Deps struct {
 	NoFallback bool // a call never falls back to another server
 }
 
-// Room serves the pages.
-type Room struct {
+// Section serves the pages.
+type Section struct {
 	Deps
 	page *page.Server
 }
 
-// New returns the room and adds its pages to the navigation.
-func New(p *page.Server, deps Deps) *Room {
-	p.Room(console.Room{Path: "/models", Title: "Models"})
-	return &Room{Deps: deps, page: p}
+// New returns the section and adds its pages to the navigation.
+func New(p *page.Server, deps Deps) *Section {
+	p.AddLinks(console.NavLink{Path: "/models", Title: "Models"})
+	return &Section{Deps: deps, page: p}
 }
 
 // maxForm bounds the inputs of a model in a form, in bytes. Pictures in a form are base64.
 const maxForm = 16 << 20
 
 // Routes returns the routes of the pages and of their forms.
-func (r *Room) Routes() []edge.Route {
+func (r *Section) Routes() []edge.Route {
 	routes := []edge.Route{
 		r.page.Page("/models", page.Read, r.list),
 		r.page.Page("/calls", page.Read, r.calls),
@@ -108,7 +108,7 @@ func (r *Room) Routes() []edge.Route {
 }
 
 // list lists the models that the visitor may use, by provider: GET /console/models.
-func (r *Room) list(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func named(m *catalog.Model, text string) bool {
 }
 
 // enabled refuses accounts that may not use the router.
-func (r *Room) enabled(v page.Visitor) error {
+func (r *Section) enabled(v page.Visitor) error {
 	if r.Off || v.Access.Off {
 		return fault.New(fault.Denied, fault.CodeForbidden, "The model router is not enabled for this account.")
 	}
@@ -161,7 +161,7 @@ func modelID(c *gin.Context) string {
 }
 
 // find returns the model that the path names.
-func (r *Room) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
+func (r *Section) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 	if err := r.enabled(v); err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (r *Room) find(c *gin.Context, v page.Visitor) (*catalog.Model, error) {
 }
 
 // model shows the form of a model with its example: GET /console/models/{provider}/{model}.
-func (r *Room) model(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) model(c *gin.Context, v page.Visitor) (console.Page, error) {
 	m, err := r.find(c, v)
 	if err != nil {
 		return nil, err
@@ -179,7 +179,7 @@ func (r *Room) model(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 // form shows the form of a model, filled with the values of a body.
-func (r *Room) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
+func (r *Section) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) (console.Page, error) {
 	f, err := formOf(m)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (r *Room) form(c *gin.Context, v page.Visitor, m *catalog.Model, body json.
 }
 
 // shown returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
-func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
+func (r *Section) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
 	shown := &console.ModelPage{
 		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
 		Token: rand.Text(),
@@ -212,7 +212,7 @@ func (r *Room) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, 
 }
 
 // priceOf returns the price of a call, or why the call would be refused.
-func (r *Room) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
+func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
 	if !r.Models.Runnable(m) {
 		return priceWords(m.Price(body)), "", nil
 	}
@@ -244,7 +244,7 @@ func priceWords(e catalog.Estimate) string {
 
 // given returns the form of the model that the path names, filled with the values that were sent, and the body that
 // they form, or nil if a value is wrong.
-func (r *Room) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
+func (r *Section) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
 	m, err := r.find(c, v)
 	if err != nil {
 		return nil, nil, nil, err
@@ -262,7 +262,7 @@ func (r *Room) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, jso
 
 // price shows the form with the values that were sent, the price, and programs that make the same call: POST
 // /console/models/{provider}/{model}/price. It runs no call.
-func (r *Room) price(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) price(c *gin.Context, v page.Visitor) (console.Page, error) {
 	m, f, body, err := r.given(c, v)
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (r *Room) price(c *gin.Context, v page.Visitor) (console.Page, error) {
 const maxToken = 64
 
 // run queues a call with the values of the form: POST /console/models/{provider}/{model}/run.
-func (r *Room) run(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) run(c *gin.Context, v page.Visitor) (string, error) {
 	m, f, body, err := r.given(c, v)
 	if err != nil {
 		return "", err
@@ -307,7 +307,7 @@ func (r *Room) run(c *gin.Context, v page.Visitor) (string, error) {
 	return "/calls/" + string(queued.Call), nil
 }
 
-func (r *Room) invocation(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) call.Invocation {
+func (r *Section) invocation(c *gin.Context, v page.Visitor, m *catalog.Model, body json.RawMessage) call.Invocation {
 	return call.Invocation{
 		Account: v.Account, Access: v.Access, RequestID: edge.RequestID(c), Method: http.MethodPost, Target: "/v2/models/" + m.ID + "/requests",
 		Model: m.ID, API: call.V2, Options: call.Options{Fallback: !r.NoFallback}, BaseURL: r.page.Edge.BaseURL(c.Request),

@@ -13,7 +13,7 @@ import (
 )
 
 // accounts lists the accounts: GET /console/accounts.
-func (r *Room) accounts(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) accounts(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	all, err := r.Accounts.Accounts(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -34,7 +34,7 @@ func tiers(chosen account.Tier) []console.Choice {
 	return all
 }
 
-func (r *Room) createAccount(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) createAccount(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -48,7 +48,7 @@ func (r *Room) createAccount(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // account shows an account with its keys, its credit and its storage: GET /console/accounts/{id}.
-func (r *Room) account(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) account(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	ctx, id := c.Request.Context(), c.Param("id")
 	a, err := r.Accounts.Account(ctx, id)
 	if fault.Is(err, fault.NotFound) {
@@ -109,7 +109,7 @@ func changes(a account.Account) []console.Act {
 	return append(acts, change("Suspend", "No key of the account is accepted. Running jobs continue.", "suspended", "true"))
 }
 
-func (r *Room) changeAccount(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) changeAccount(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -129,7 +129,7 @@ func (r *Room) changeAccount(c *gin.Context, v page.Visitor) (string, error) {
 	return "/accounts/" + c.Param("id"), err
 }
 
-func (r *Room) grant(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) grant(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -143,7 +143,7 @@ func (r *Room) grant(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // issueKey makes a key and shows its secret, once.
-func (r *Room) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return nil, err
@@ -171,7 +171,7 @@ func scopesOf(text string) ([]account.Scope, error) {
 	return scopes, nil
 }
 
-func (r *Room) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err

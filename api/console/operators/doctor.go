@@ -79,7 +79,7 @@ func (e *examinations) examine(ctx context.Context) ([]console.Finding, time.Tim
 }
 
 // showDoctor shows what the doctor has found: GET /console/doctor.
-func (r *Room) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	found, at, err := r.examined.latest(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -97,6 +97,6 @@ func (r *Room) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, error) 
 }
 
 // examineNow examines the deployment anew, which changes nothing in it: POST /console/doctor.
-func (r *Room) examineNow(c *gin.Context, _ page.Visitor) (string, error) {
+func (r *Section) examineNow(c *gin.Context, _ page.Visitor) (string, error) {
 	return "/doctor", r.examined.again(c.Request.Context())
 }

@@ -40,8 +40,8 @@ func TestTheDoctorExaminesWhenItIsAskedTo(t *testing.T) {
 	require.NoError(t, err)
 	p := page.New(page.Deps{Edge: e, Sealer: plain{}, Operator: func(secret string) bool { return secret == theirs }}, page.Base)
 	d := &counted{}
-	room := operators.New(p, operators.Services{Doctor: d})
-	handler, err := e.Handler(append(p.Routes(), room.Routes()...), func(*gin.Context) error { return nil })
+	section := operators.New(p, operators.Services{Doctor: d})
+	handler, err := e.Handler(append(p.Routes(), section.Routes()...), func(*gin.Context) error { return nil })
 	require.NoError(t, err)
 	var cookie *http.Cookie
 	send := func(method, path string) *httptest.ResponseRecorder {

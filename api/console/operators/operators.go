@@ -45,27 +45,27 @@ type Servers interface {
 	Change(ctx context.Context, verb, ref string, by operate.Attribution) (operateservers.View, error)
 }
 
-// Room serves the pages.
-type Room struct {
+// Section serves the pages.
+type Section struct {
 	Services
 	page     *page.Server
 	examined examinations
 }
 
-// New returns the room and adds its pages to the navigation.
-func New(p *page.Server, services Services) *Room {
-	p.Room(
-		console.Room{Path: "/accounts", Title: "Accounts", Operates: true},
-		console.Room{Path: "/queues", Title: "Queues", Operates: true},
-		console.Room{Path: "/views", Title: "Views", Operates: true},
-		console.Room{Path: "/deliveries", Title: "Deliveries", Operates: true},
-		console.Room{Path: "/doctor", Title: "Doctor", Operates: true},
+// New returns the section and adds its pages to the navigation.
+func New(p *page.Server, services Services) *Section {
+	p.AddLinks(
+		console.NavLink{Path: "/accounts", Title: "Accounts", Operates: true},
+		console.NavLink{Path: "/queues", Title: "Queues", Operates: true},
+		console.NavLink{Path: "/views", Title: "Views", Operates: true},
+		console.NavLink{Path: "/deliveries", Title: "Deliveries", Operates: true},
+		console.NavLink{Path: "/doctor", Title: "Doctor", Operates: true},
 	)
-	return &Room{Services: services, page: p, examined: examinations{doctor: services.Doctor}}
+	return &Section{Services: services, page: p, examined: examinations{doctor: services.Doctor}}
 }
 
 // Routes returns the routes of the pages and of their forms.
-func (r *Room) Routes() []edge.Route {
+func (r *Section) Routes() []edge.Route {
 	routes := []edge.Route{
 		r.page.Page("/queues", page.Operate, r.queues),
 		r.page.Form("/queues", page.Operate, r.setQueue),

@@ -38,12 +38,12 @@ func TestTheTokenOfClientsOpensNoPageOfOperators(t *testing.T) {
 	e, err := edge.New(edge.Deps{Auth: auth, Logger: slog.New(slog.DiscardHandler)}, edge.Options{Mode: account.ModeToken})
 	require.NoError(t, err)
 	p := page.New(page.Deps{Edge: e, Sealer: plain{}, Operator: func(secret string) bool { return secret == theirs }}, page.Base)
-	room := operators.New(p, operators.Services{})
-	p.Room(console.Room{Path: "/servers", Title: "Servers", Operator: true})
+	section := operators.New(p, operators.Services{})
+	p.AddLinks(console.NavLink{Path: "/servers", Title: "Servers", Operator: true})
 	seen := p.Page("/servers", page.Operator, func(*gin.Context, page.Visitor) (console.Page, error) {
 		return &console.ServersPage{Frame: console.Frame{Title: "Servers"}}, nil
 	})
-	routes := append(p.Routes(), append(room.Routes(), seen)...)
+	routes := append(p.Routes(), append(section.Routes(), seen)...)
 	handler, err := e.Handler(routes, func(*gin.Context) error { return nil })
 	require.NoError(t, err)
 	send := func(method, path, secret string) *httptest.ResponseRecorder {
@@ -62,7 +62,7 @@ func TestTheTokenOfClientsOpensNoPageOfOperators(t *testing.T) {
 		handler.ServeHTTP(w, r)
 		return w
 	}
-	for _, route := range room.Routes() {
+	for _, route := range section.Routes() {
 		path := strings.NewReplacer(":view", "usage_v1", ":id", "x", ":change", "drain").Replace(route.Path)
 		require.Equal(t, http.StatusForbidden, send(route.Method, path, clients).Code, "%s %s", route.Method, path)
 	}

@@ -20,7 +20,7 @@ import (
 const deliveriesShown = 50
 
 // deliveries lists deliveries of webhooks, dead letters at first: GET /console/deliveries.
-func (r *Room) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	q := webhook.Query{State: webhook.State(c.DefaultQuery("status", string(webhook.Dead))), Limit: deliveriesShown}
 	if !slices.Contains(webhook.States(), q.State) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", q.State)
@@ -59,7 +59,7 @@ func (r *Room) deliveries(c *gin.Context, _ page.Visitor) (console.Page, error) 
 	return shown, nil
 }
 
-func (r *Room) replay(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) replay(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -77,7 +77,7 @@ func (r *Room) replay(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // addServer registers a ComfyUI server: POST /console/servers.
-func (r *Room) addServer(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) addServer(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -89,7 +89,7 @@ func (r *Room) addServer(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // changeServer drains, resumes or removes a ComfyUI server: POST /console/servers/{id}/{change}.
-func (r *Room) changeServer(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) changeServer(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err

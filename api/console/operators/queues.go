@@ -14,7 +14,7 @@ import (
 )
 
 // queues shows the state of every queue: GET /console/queues.
-func (r *Room) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	states, err := r.Queues.States(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -58,7 +58,7 @@ var queueVerbs = map[gate.Mode]struct{ label, warning string }{
 }
 
 // names returns the names of the accounts by their ids.
-func (r *Room) names(c *gin.Context) (map[string]string, error) {
+func (r *Section) names(c *gin.Context) (map[string]string, error) {
 	all, err := r.Accounts.Accounts(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *Room) names(c *gin.Context) (map[string]string, error) {
 	return names, nil
 }
 
-func (r *Room) setQueue(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) setQueue(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -88,7 +88,7 @@ func (r *Room) setQueue(c *gin.Context, v page.Visitor) (string, error) {
 }
 
 // queueNamed returns the id of the account that a form names by its name or id. It returns gate.All unchanged.
-func (r *Room) queueNamed(c *gin.Context, text string) (string, error) {
+func (r *Section) queueNamed(c *gin.Context, text string) (string, error) {
 	if text == gate.All {
 		return text, nil
 	}

@@ -11,7 +11,7 @@ import (
 )
 
 // views shows the progress of every view: GET /console/views.
-func (r *Room) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	all, err := r.Views.Views(c.Request.Context())
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r *Room) views(c *gin.Context, _ page.Visitor) (console.Page, error) {
 }
 
 // checkView compares a view with a new fold of the log, which may take minutes: GET /console/views/{view}/check.
-func (r *Room) checkView(c *gin.Context, _ page.Visitor) (console.Page, error) {
+func (r *Section) checkView(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	found, err := r.Views.Check(c.Request.Context(), c.Param("view"))
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func (r *Room) checkView(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	return &console.CheckedPage{Frame: console.Frame{Title: "Check of a view"}, View: c.Param("view"), Found: string(text)}, nil
 }
 
-func (r *Room) rebuildView(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) rebuildView(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err
@@ -58,7 +58,7 @@ func (r *Room) rebuildView(c *gin.Context, v page.Visitor) (string, error) {
 	return "/views", err
 }
 
-func (r *Room) resumeView(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) resumeView(c *gin.Context, v page.Visitor) (string, error) {
 	by, err := attribution(c, v)
 	if err != nil {
 		return "", err

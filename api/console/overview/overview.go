@@ -51,17 +51,17 @@ type Servers interface {
 	Servers(ctx context.Context) ([]*server.Server, error)
 }
 
-// Room serves the page.
-type Room struct{ Deps }
+// Section serves the page.
+type Section struct{ Deps }
 
-// New returns the room and adds it to the navigation.
-func New(deps Deps) *Room {
-	deps.Page.Room(console.Room{Path: "/overview", Title: "Overview"})
-	return &Room{deps}
+// New returns the section and adds it to the navigation.
+func New(deps Deps) *Section {
+	deps.Page.AddLinks(console.NavLink{Path: "/overview", Title: "Overview"})
+	return &Section{deps}
 }
 
 // Routes returns the route of the page.
-func (r *Room) Routes() []edge.Route {
+func (r *Section) Routes() []edge.Route {
 	return []edge.Route{r.Page.Page("/overview", page.Read, r.overview)}
 }
 
@@ -88,7 +88,7 @@ const every = 5 * time.Second
 // most bounds the rows of a table of the page.
 const most = 10
 
-func (r *Room) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) overview(c *gin.Context, v page.Visitor) (console.Page, error) {
 	chosen := spans[1]
 	if name := c.Query("range"); name != "" {
 		chosen = span{}
@@ -190,7 +190,7 @@ func seconds(all []time.Duration, per int) []float64 {
 }
 
 // present fills in the figures of unfinished jobs.
-func (r *Room) present(ctx context.Context, shown *console.OverviewPage, v page.Visitor) error {
+func (r *Section) present(ctx context.Context, shown *console.OverviewPage, v page.Visitor) error {
 	found, err := r.Running.Find(ctx, jobindex.Query{Account: v.Account, States: []job.State{job.Running, job.Canceling}, Limit: most})
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ const (
 )
 
 // assets lists the account's assets, newest first: GET /console/assets?q=&tag=.
-func (r *Room) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) assets(c *gin.Context, v page.Visitor) (console.Page, error) {
 	text, tag := strings.TrimSpace(c.Query("q")), strings.TrimSpace(c.Query("tag"))
 	for _, given := range []string{text, tag} {
 		if len(given) > maxText || !utf8.ValidString(given) || strings.ContainsRune(given, 0) {
@@ -103,7 +103,7 @@ func picture(a asset.Asset) bool {
 func noAsset() error { return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such asset.") }
 
 // find returns the asset of the visitor's account that the path names.
-func (r *Room) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
+func (r *Section) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
 	id, err := asset.ParsePublicID(c.Param("id"))
 	if err != nil {
 		return asset.Asset{}, noAsset()
@@ -116,7 +116,7 @@ func (r *Room) find(c *gin.Context, v page.Visitor) (asset.Asset, error) {
 }
 
 // asset shows an asset: GET /console/assets/{id}.
-func (r *Room) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) asset(c *gin.Context, v page.Visitor) (console.Page, error) {
 	a, err := r.find(c, v)
 	if err != nil {
 		return nil, err
@@ -157,7 +157,7 @@ func entry(a asset.Asset) files.Entry {
 }
 
 // file sends the bytes of an asset: GET /console/assets/{id}/file?save=. Content that a scan rejected is not sent.
-func (r *Room) file(c *gin.Context, v page.Visitor) error {
+func (r *Section) file(c *gin.Context, v page.Visitor) error {
 	a, err := r.find(c, v)
 	if err != nil {
 		return err
@@ -170,7 +170,7 @@ func (r *Room) file(c *gin.Context, v page.Visitor) error {
 
 // thumb sends a thumbnail of an asset: GET /console/assets/{id}/thumb. A picture that is too large for a thumbnail is
 // sent whole.
-func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
+func (r *Section) thumb(c *gin.Context, v page.Visitor) error {
 	a, err := r.find(c, v)
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func (r *Room) thumb(c *gin.Context, v page.Visitor) error {
 }
 
 // deleteAsset deletes an asset: POST /console/assets/{id}/delete.
-func (r *Room) deleteAsset(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) deleteAsset(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // keys lists the account's keys, without their secrets: GET /console/keys.
-func (r *Room) keys(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) keys(c *gin.Context, v page.Visitor) (console.Page, error) {
 	all, err := r.Accounts.Keys(c.Request.Context(), v.Account)
 	if err != nil {
 		return nil, err
@@ -32,7 +32,7 @@ func attribution(c *gin.Context, v page.Visitor) operate.Attribution {
 }
 
 // issueKey makes a key and shows its secret, once: POST /console/keys.
-func (r *Room) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := owner(v); err != nil {
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func (r *Room) issueKey(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 // revokeKey revokes a key of the account: POST /console/keys/revoke.
-func (r *Room) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
 	}
@@ -66,7 +66,7 @@ func (r *Room) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 const usageDays = 30
 
 // usage shows the account's usage and limits: GET /console/usage.
-func (r *Room) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
 	ctx := c.Request.Context()
 	shown := &console.UsagePage{Frame: console.Frame{Title: "Usage"}, Days: usageDays}
 	var err error

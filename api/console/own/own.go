@@ -79,36 +79,36 @@ type Deps struct {
 	Usage      Usage    // nil = no page of usage; needs Accounts
 }
 
-// Room serves the pages.
-type Room struct {
+// Section serves the pages.
+type Section struct {
 	Deps
 	page   *page.Server
 	thumbs *thumbs.Thumbs
 }
 
-// New returns the room and adds its pages to the navigation. Without accounts there is no page of keys.
-func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Room {
-	r := &Room{Deps: deps, page: p, thumbs: small}
+// New returns the section and adds its pages to the navigation. Without accounts there is no page of keys.
+func New(p *page.Server, small *thumbs.Thumbs, deps Deps) *Section {
+	r := &Section{Deps: deps, page: p, thumbs: small}
 	if r.Assets != nil {
-		p.Room(console.Room{Path: "/assets", Title: "Assets", Account: true})
+		p.AddLinks(console.NavLink{Path: "/assets", Title: "Assets", Account: true})
 	}
 	if r.Endpoints != nil {
-		p.Room(console.Room{Path: "/webhooks", Title: "Webhooks", Account: true})
+		p.AddLinks(console.NavLink{Path: "/webhooks", Title: "Webhooks", Account: true})
 	}
 	if r.keyed() {
-		p.Room(console.Room{Path: "/keys", Title: "Keys", Account: true})
+		p.AddLinks(console.NavLink{Path: "/keys", Title: "Keys", Account: true})
 	}
 	if r.Usage != nil {
-		p.Room(console.Room{Path: "/usage", Title: "Usage", Account: true})
+		p.AddLinks(console.NavLink{Path: "/usage", Title: "Usage", Account: true})
 	}
 	return r
 }
 
 // keyed reports whether accounts of this service have keys.
-func (r *Room) keyed() bool { return r.Accounts != nil && r.page.Edge.Mode() == account.ModeKeys }
+func (r *Section) keyed() bool { return r.Accounts != nil && r.page.Edge.Mode() == account.ModeKeys }
 
 // Routes returns the routes of the pages and of their forms.
-func (r *Room) Routes() []edge.Route {
+func (r *Section) Routes() []edge.Route {
 	var routes []edge.Route
 	if r.Assets != nil {
 		routes = append(routes,

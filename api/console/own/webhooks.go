@@ -28,7 +28,7 @@ func by(c *gin.Context, v page.Visitor) webhook.By {
 }
 
 // webhooks lists the account's endpoints: GET /console/webhooks.
-func (r *Room) webhooks(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) webhooks(c *gin.Context, v page.Visitor) (console.Page, error) {
 	all, err := r.Endpoints.Endpoints(c.Request.Context(), v.Account)
 	if err != nil {
 		return nil, err
@@ -48,7 +48,7 @@ func shownEndpoint(e webhook.EndpointWithURL) console.ShownEndpoint {
 }
 
 // register registers an endpoint and shows its secret, once: POST /console/webhooks.
-func (r *Room) register(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) register(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err := owner(v); err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (r *Room) register(c *gin.Context, v page.Visitor) (console.Page, error) {
 }
 
 // endpoint returns the endpoint of the visitor's account that the path names.
-func (r *Room) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWithURL, error) {
+func (r *Section) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWithURL, error) {
 	id, err := webhook.ParseID(c.Param("id"))
 	if err != nil {
 		return webhook.EndpointWithURL{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "This webhook does not exist.")
@@ -75,7 +75,7 @@ func (r *Room) endpoint(c *gin.Context, v page.Visitor) (webhook.EndpointWithURL
 }
 
 // webhook shows an endpoint and the deliveries to it: GET /console/webhooks/{id}?status=.
-func (r *Room) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
+func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) {
 	e, err := r.endpoint(c, v)
 	if err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func replayedWords(text string) string {
 }
 
 // changeWebhook applies the command of the path to an endpoint: POST /console/webhooks/{id}/{change}.
-func (r *Room) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
+func (r *Section) changeWebhook(c *gin.Context, v page.Visitor) (string, error) {
 	if err := owner(v); err != nil {
 		return "", err
 	}

@@ -57,7 +57,7 @@ type Server struct {
 	templates   *console.Pages
 	crossOrigin *http.CrossOriginProtection
 	open        *limit.Connections
-	nav         []console.Room
+	nav         []console.NavLink
 }
 
 // New returns a server of the pages below base.
@@ -103,8 +103,8 @@ var (
 	Operate  = Access{Scope: account.ScopeWrite, Operator: true}
 )
 
-// Room adds a link to the navigation of every page.
-func (s *Server) Room(rooms ...console.Room) { s.nav = append(s.nav, rooms...) }
+// AddLinks adds links to the navigation of every page.
+func (s *Server) AddLinks(links ...console.NavLink) { s.nav = append(s.nav, links...) }
 
 // Page returns the route of a page. A browser that requests an event stream gets the content of the page after each
 // change.

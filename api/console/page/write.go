@@ -67,12 +67,12 @@ func (s *Server) frame(c *gin.Context, p console.Page, v *Visitor) {
 	f.Account, f.All = v.Account, v.All()
 	f.Query = template.URL(named(c, *v)) // encoded
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
-	for _, room := range s.nav {
-		if room.Operator && !v.Operator || room.Operates && !v.Operates || room.Account && v.All() {
+	for _, link := range s.nav {
+		if link.Operator && !v.Operator || link.Operates && !v.Operates || link.Account && v.All() {
 			continue
 		}
-		room.Current = room.Path == path || strings.HasPrefix(path, cmp.Or(room.Path, "/jobs")+"/")
-		f.Nav = append(f.Nav, room)
+		link.Current = link.Path == path || strings.HasPrefix(path, cmp.Or(link.Path, "/jobs")+"/")
+		f.Nav = append(f.Nav, link)
 	}
 }
 

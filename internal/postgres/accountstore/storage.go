@@ -73,9 +73,9 @@ func (s *Storage) Forget(id string) {
 	delete(s.limits, id)
 }
 
-// Room returns the account's usage and limit, for an early refusal; the commit checks the limit. Without a limit, the
+// Quota returns the account's usage and limit, for an early refusal; the commit checks the limit. Without a limit, the
 // usage is not counted.
-func (s *Storage) Room(ctx context.Context, id string) (account.Storage, error) {
+func (s *Storage) Quota(ctx context.Context, id string) (account.Storage, error) {
 	limit, err := s.Limit(ctx, id)
 	if err != nil || limit == 0 {
 		return account.Storage{}, err
@@ -87,11 +87,11 @@ func (s *Storage) Room(ctx context.Context, id string) (account.Storage, error) 
 
 // Fits fails with Denied, fault.CodeStorageQuotaExceeded, if bytes more would exceed the account's limit.
 func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
-	room, err := s.Room(ctx, id)
+	quota, err := s.Quota(ctx, id)
 	if err != nil {
 		return err
 	}
-	return room.Fits(bytes)
+	return quota.Fits(bytes)
 }
 
 // Usage returns the account's usage and limit.

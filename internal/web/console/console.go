@@ -142,7 +142,7 @@ type Frame struct {
 	Account string        // account whose data is shown
 	All     bool          // an operator looks at all accounts
 	Query   template.URL  // query that keeps the account that an operator named, with "?", or ""
-	Nav     []Room        // links to the other pages
+	Nav     []NavLink        // links to the other pages
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is rebuilt without messages; 0 = only after messages
 	Editor  bool          // a web editor is served at the root
@@ -153,8 +153,8 @@ type Frame struct {
 // Outer implements Page for every page that embeds a Frame.
 func (f *Frame) Outer() *Frame { return f }
 
-// Room is a link in the navigation.
-type Room struct {
+// NavLink is a link in the navigation.
+type NavLink struct {
 	Path     string // path below Base
 	Title    string
 	Operator bool // only for visitors who may see the pages of operators
