@@ -40,7 +40,7 @@ func NewExports(c client.Client, exports *upkeep.Exports, downloads *upkeep.Down
 			MaxConcurrentActivityExecutionSize: opts.Concurrent,
 			MaxConcurrentWorkflowTaskPollers:   2, // the SDK's minimum
 			MaxConcurrentActivityTaskPollers:   1,
-			WorkerStopTimeout:                  orElse(opts.StopAfter, 10*time.Second),
+			WorkerStopTimeout:                  cmp.Or(opts.StopAfter, 10*time.Second),
 		}, workflow.VersioningBehaviorAutoUpgrade))
 		RegisterExportWorkflows(w)
 		for name, fn := range map[string]any{

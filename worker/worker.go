@@ -1,6 +1,6 @@
-// Package worker builds the Temporal workers: what each runs, how much of it concurrently, and how it stops. It also
-// contains the sweepers that restart lost work. It promises that running activities get time to finish when a worker
-// stops. Packages workflows and activities contain the work itself.
+// Package worker builds the Temporal workers: what each runs, how much of it concurrently, and how it stops. It
+// promises that running activities get time to finish when a worker stops. Packages workflows and activities contain
+// the work itself; package sweep restarts work that lost its workflow.
 package worker
 
 import (

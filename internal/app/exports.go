@@ -14,6 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/projections/assets"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // chooser returns the service that finds the files of an export, for the API and the worker.
@@ -44,8 +45,8 @@ func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	packer := worker.NewExports(in.client, &upkeep.Exports{
 		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
 	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
-	sweeper := worker.NewExportReviver(in.client, records, in.relay.Notify, in.log)
-	fetches := worker.NewDownloadReviver(in.client, in.downloadRecords(), in.relay.Notify, in.log)
+	sweeper := sweep.NewExportReviver(in.client, records, in.relay.Notify, in.log)
+	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.relay.Notify, in.log)
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return fetches.Run(ctx) })
 	group.Go(func() error { return packer.Run(ctx) })

@@ -23,6 +23,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // providerKeys reads the credentials of providers from the environment, or from the files that it names.
@@ -145,7 +146,7 @@ func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) 
 // startModels runs model calls, and revives those that lost their workflow.
 func (in *Instance) startModels(ctx context.Context, group *errgroup.Group) {
 	models := worker.NewModels(in.client, in.models, in.calls, in.log, worker.ModelOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
-	sweeper := worker.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}
+	sweeper := sweep.CallSweeper{Client: in.client, Calls: in.calls, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return models.Run(ctx) })
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"strings"
 
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // privateMark is the suffix of the names of workers that use the private servers of a data directory. One process at
@@ -25,7 +25,7 @@ func (in *Instance) takeOver(ctx context.Context) {
 	if err := in.calls.ForgetWorkers(ctx, mark, in.worker); err != nil && ctx.Err() == nil {
 		in.log.Warn("model calls of the previous process wait until its heartbeat expires", "error", err)
 	}
-	abandoned := worker.Abandoned{
+	abandoned := sweep.Abandoned{
 		Client: in.client, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, mark) && identity != in.worker },
 	}

@@ -19,19 +19,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/scan"
 	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // startWorker runs the Temporal worker and the readers of the log that it needs.
 func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 	stops := activities.NewStops()
-	sweeper := worker.Sweeper{
+	sweeper := sweep.JobSweeper{
 		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
-			if err := sweeper.Open(ctx, worker.OpenedQueues(events)); err != nil && ctx.Err() == nil {
+			if err := sweeper.Open(ctx, sweep.OpenedQueues(events)); err != nil && ctx.Err() == nil {
 				in.log.Warn("admission after a queue was opened failed; the next sweep will retry", "error", err)
 			}
 		})
@@ -51,7 +52,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		uploads := worker.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Notify, in.log)
+		uploads := sweep.NewIngestReviver(in.client, assetstore.New(in.pool, in.events), in.relay.Notify, in.log)
 		group.Go(func() error { return uploads.Run(ctx) })
 		group.Go(func() error { return assets.Run(ctx) })
 		in.startExports(ctx, group)

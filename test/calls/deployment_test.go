@@ -21,7 +21,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/pgtest"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // counter is a provider that counts its requests. The first word of a body selects the behaviour, the second names
@@ -208,8 +208,8 @@ func (s *deployment) workInProcess(t *testing.T, together bool) {
 	})
 }
 
-func (s *deployment) sweeper() *worker.CallSweeper {
-	return &worker.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Notify, Log: s.log, Age: time.Millisecond}
+func (s *deployment) sweeper() *sweep.CallSweeper {
+	return &sweep.CallSweeper{Client: s.client, Calls: s.calls, Tiers: openTiers, Notify: s.relay.Notify, Log: s.log, Age: time.Millisecond}
 }
 
 func invocation(account, key, body string) call.Invocation {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	service "github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // sendsItself has a call sent by the process that accepts it, which that does once its worker has begun.
@@ -72,7 +72,7 @@ func TestTheWorkflowOfALongCallStartsMeanwhile(t *testing.T) {
 	<-s.provider.begun
 	id := call.ID(inv.RequestID)
 	s.until(t, "the workflow runs", func() bool {
-		state, err := service.StateOf(t.Context(), s.client, id.WorkflowID(1))
+		state, err := sweep.StateOf(t.Context(), s.client, id.WorkflowID(1))
 		return err == nil && state.Open()
 	})
 	close(s.provider.gate("z"))

@@ -15,7 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 	"github.com/millrace-dev/millrace/workflows"
 )
 
@@ -30,7 +30,7 @@ var own = []string{"Completed", "Failed", "Canceled"}
 
 // engine returns the state of a workflow in Temporal.
 func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {
-	at, err := worker.StateOf(ctx, r.Client, workflow)
+	at, err := sweep.StateOf(ctx, r.Client, workflow)
 	switch {
 	case err != nil:
 		return "", err

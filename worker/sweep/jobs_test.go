@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"
@@ -12,12 +12,12 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // slots are the runs that hold one, and those that were ended.
 type slots struct {
-	worker.Slots
+	sweep.Slots
 	held     []job.RunRef
 	ended    []job.ID
 	requeued []job.ID
@@ -65,7 +65,7 @@ func (l *queues) Admit(_ context.Context, account string, b job.Bounds) ([]outbo
 func TestSlotsFreedWithoutAnEndingAdmitQueuedJobs(t *testing.T) {
 	t.Parallel()
 	l, notified := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}, 0
-	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { notified += len(in) }}
+	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Notify: func(in []outbox.Intent) { notified += len(in) }}
 	require.NoError(t, sweeper.Admit(t.Context()))
 	require.Equal(t, map[string]int{"a": 1, "b": 1}, l.given)
 	require.Equal(t, 2, notified)
@@ -79,7 +79,7 @@ func TestFailingRevivalDoesNotDelayOtherJobs(t *testing.T) {
 	looked := all(terminated, lost)
 	looked.broken = broken
 	s := &slots{held: []job.RunRef{{Job: broken, Account: "a", Run: 1}, {Job: lost, Account: "a", Run: 1}}}
-	sweeper := worker.Sweeper{
+	sweeper := sweep.JobSweeper{
 		Client: looked, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, sweeper.Sweep(t.Context()), string(broken))
@@ -97,7 +97,7 @@ func TestSlotsWithoutAWorkflowAreRunAgain(t *testing.T) {
 		s.held = append(s.held, job.RunRef{Job: ids[len(ids)-1], Account: "a", Run: 1})
 	}
 	forgotten := ids[many-1]
-	sweeper := worker.Sweeper{
+	sweeper := sweep.JobSweeper{
 		Client: all(terminated, ids[:many-1]...), Slots: s, Ender: s, Tiers: s,
 		Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
@@ -118,7 +118,7 @@ func TestARunWhoseEndWasLostRunsAgain(t *testing.T) {
 	known := all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, rewound)
 	known.status[failed], known.status[closed] = enums.WORKFLOW_EXECUTION_STATUS_FAILED, terminated
 	known.status[canceled] = enums.WORKFLOW_EXECUTION_STATUS_CANCELED
-	sweeper := worker.Sweeper{
+	sweeper := sweep.JobSweeper{
 		Client: known, Slots: s, Ender: s, Tiers: s, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 	}
 	require.NoError(t, sweeper.Sweep(t.Context()))
@@ -134,7 +134,7 @@ func TestRevivalsOfOneRunBackOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		id := job.NewID()
 		s := &slots{held: []job.RunRef{{Job: id, Account: "a", Run: 1}}}
-		sweeper := worker.Sweeper{
+		sweeper := sweep.JobSweeper{
 			Client: all(enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, id), Slots: s, Queues: &queues{}, Ender: s, Tiers: s,
 			Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler),
 		}

@@ -1,6 +1,7 @@
-package worker
+package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ type CallSweeper struct {
 
 // Run sweeps until ctx ends. Several sweepers may run at once.
 func (s *CallSweeper) Run(ctx context.Context) error {
-	return repeat(ctx, orElse(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
+	return repeat(ctx, cmp.Or(s.Every, 15*time.Second), s.Log, "calls", s.Sweep)
 }
 
 // Sweep checks all calls once.
@@ -65,7 +66,7 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 
 func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 	return &Reviver[call.Run, call.ID]{
-		Client: s.Client, What: "calls", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+		Client: s.Client, What: "calls", Age: cmp.Or(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
 		List: s.Calls.RunningAfter,
 		Name: func(r call.Run) (call.ID, string) { return r.Call, r.Call.WorkflowID(r.Run) },
 		Revive: func(ctx context.Context, r call.Run, _ WorkflowState) ([]outbox.Intent, error) {

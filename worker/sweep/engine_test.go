@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"

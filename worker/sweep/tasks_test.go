@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // uploads are assets whose ingestion is not done, and those that were ingested again.
@@ -50,7 +50,7 @@ func TestUploadsWithoutAWorkflowAreIngestedAgain(t *testing.T) {
 	stuck := all(running, ids[:449]...)
 	stuck.broken, stuck.status[ids[5]], stuck.status[ids[6]] = ids[3], terminated, paused
 	notified := 0
-	s := worker.NewIngestReviver(stuck, u, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
+	s := sweep.NewIngestReviver(stuck, u, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(stuck.broken), "one that cannot be looked after keeps no other waiting")
 	require.Equal(t, []asset.ID{ids[5], ids[449]}, u.again)
 	require.Equal(t, 2, notified)

@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"
@@ -16,7 +16,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/millrace-dev/millrace/internal/localstack/temporal/temporaltest"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // longWork runs an activity whose worker would be noticed as gone after an hour.
@@ -64,7 +64,7 @@ func TestActivitiesOfEndedWorkersRunAgainAtOnce(t *testing.T) {
 
 	second, again := startWorker(t, address, namespace, "two@dir", func(context.Context) (string, error) { return "two", nil })
 	t.Cleanup(again.Stop)
-	abandoned := worker.Abandoned{
+	abandoned := sweep.Abandoned{
 		Client: second, Namespace: namespace, Identity: "two@dir",
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, "@dir") && identity != "two@dir" },
 	}
@@ -91,7 +91,7 @@ func TestActivitiesOfWorkersThatMayRunAreLeftAlone(t *testing.T) {
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: uuid.NewString(), TaskQueue: "work"}, "LongWork")
 	require.NoError(t, err)
 	<-begun
-	abandoned := worker.Abandoned{
+	abandoned := sweep.Abandoned{
 		Client: c, Namespace: namespace, Identity: "two@dir",
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, "@dir") },
 	}

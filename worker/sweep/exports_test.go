@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/export"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // archives are exports that are not done, and those that were begun again.
@@ -46,7 +46,7 @@ func TestExportsWithoutAWorkflowAreRestarted(t *testing.T) {
 	known := all(running, goesOn)
 	known.broken, known.status[ended], known.status[held] = broken, terminated, paused
 	notified := 0
-	s := worker.NewExportReviver(known, a, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
+	s := sweep.NewExportReviver(known, a, func(in []outbox.Intent) { notified += len(in) }, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, s.Sweep(t.Context()), string(broken), "one that cannot be looked after keeps no other waiting")
 	require.ElementsMatch(t, []export.ID{ended, absent}, a.again)
 	require.Equal(t, 2, notified)

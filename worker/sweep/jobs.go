@@ -1,6 +1,7 @@
-package worker
+package sweep
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,10 +41,10 @@ type Ender interface {
 	End(ctx context.Context, e job.Ending) (job.Ended, error)
 }
 
-// Sweeper ends jobs whose workflow was closed from outside. It restarts jobs whose workflow was lost with Temporal's
+// JobSweeper ends jobs whose workflow was closed from outside. It restarts jobs whose workflow was lost with Temporal's
 // database, or whose end the log has lost. It also admits jobs to slots that became free without the end of a job,
 // for example by a better tier.
-type Sweeper struct {
+type JobSweeper struct {
 	Client client.Client
 	Slots  Slots
 	Queues Queues
@@ -58,21 +59,21 @@ type Sweeper struct {
 }
 
 // Run sweeps until ctx ends. Several sweepers may run at once: ending a job twice changes nothing.
-func (s *Sweeper) Run(ctx context.Context) error {
+func (s *JobSweeper) Run(ctx context.Context) error {
 	round := func(ctx context.Context) error {
 		return errors.Join(s.Sweep(ctx), s.Admit(ctx), s.Slots.ForgetMarks(ctx))
 	}
 	if err := s.Admit(ctx); err != nil && ctx.Err() == nil { // first at once: queues may have been opened while no worker ran
 		s.Log.Warn("queued job admission failed", "error", err)
 	}
-	return repeat(ctx, orElse(s.Every, 30*time.Second), s.Log, "jobs", round)
+	return repeat(ctx, cmp.Or(s.Every, 30*time.Second), s.Log, "jobs", round)
 }
 
 // Sweep checks all slots once.
-func (s *Sweeper) Sweep(ctx context.Context) error {
+func (s *JobSweeper) Sweep(ctx context.Context) error {
 	if s.reviver == nil {
 		s.reviver = &Reviver[job.RunRef, job.ID]{
-			Client: s.Client, What: "jobs", Age: orElse(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
+			Client: s.Client, What: "jobs", Age: cmp.Or(s.Age, 30*time.Second), Notify: s.Notify, Log: s.Log,
 			List:   s.Slots.RunningAfter,
 			Name:   func(ref job.RunRef) (job.ID, string) { return ref.Job, ref.Job.WorkflowID(ref.Run) },
 			Revive: s.revive,
@@ -82,7 +83,7 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 }
 
 // Admit gives free slots to waiting jobs, account by account.
-func (s *Sweeper) Admit(ctx context.Context) error {
+func (s *JobSweeper) Admit(ctx context.Context) error {
 	return admitAll(ctx, s.Queues.Queued, s.admit)
 }
 
@@ -111,7 +112,7 @@ func admitAll(ctx context.Context, list func(ctx context.Context, after string, 
 
 // Open admits waiting jobs of accounts whose queues were opened. gate.All means every account. The next sweep retries
 // failures.
-func (s *Sweeper) Open(ctx context.Context, accounts []string) error {
+func (s *JobSweeper) Open(ctx context.Context, accounts []string) error {
 	var failed []error
 	for _, account := range accounts {
 		if account == gate.All {
@@ -123,7 +124,7 @@ func (s *Sweeper) Open(ctx context.Context, accounts []string) error {
 	return errors.Join(failed...)
 }
 
-func (s *Sweeper) admit(ctx context.Context, account string) error {
+func (s *JobSweeper) admit(ctx context.Context, account string) error {
 	bounds, err := s.Tiers.Bounds(ctx, account)
 	if err != nil {
 		return fmt.Errorf("slots of account %s: %w", account, err)
@@ -138,7 +139,7 @@ func (s *Sweeper) admit(ctx context.Context, account string) error {
 
 // revive restarts a run without a workflow. Its events keep their ids, so that none is recorded twice. A run whose
 // workflow was closed from outside is ended instead.
-func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) ([]outbox.Intent, error) {
+func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowState) ([]outbox.Intent, error) {
 	var reason string
 	switch {
 	case !state.Known:
@@ -160,7 +161,7 @@ func (s *Sweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowStat
 }
 
 // lost ends a run whose workflow was closed, and returns the start intents of the jobs admitted to its slot.
-func (s *Sweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
+func (s *JobSweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
 	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"log/slog"
@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 func TestOpenedQueues(t *testing.T) {
@@ -28,14 +28,14 @@ func TestOpenedQueues(t *testing.T) {
 	} {
 		events = append(events, eventlog.Recorded{Account: e[0], Type: e[1]})
 	}
-	require.Equal(t, []string{"b", "d", gate.All}, worker.OpenedQueues(events))
-	require.Empty(t, worker.OpenedQueues(nil))
+	require.Equal(t, []string{"b", "d", gate.All}, sweep.OpenedQueues(events))
+	require.Empty(t, sweep.OpenedQueues(nil))
 }
 
 func TestQueuesThatAreOpenedMove(t *testing.T) {
 	t.Parallel()
 	l := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}
-	sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
+	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}
 	require.NoError(t, sweeper.Open(t.Context(), []string{"c"}))
 	require.Equal(t, map[string]int{"c": 1}, l.given)
 	require.NoError(t, sweeper.Open(t.Context(), []string{gate.All}))
@@ -47,7 +47,7 @@ func TestStartingWorkerAdmitsQueuedJobs(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		l := &queues{waiting: []string{"a"}, given: map[string]int{}}
-		sweeper := worker.Sweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+		sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Slots: &slots{}, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 		go func() { _ = sweeper.Run(t.Context()) }()
 		synctest.Wait()
 		require.Equal(t, map[string]int{"a": 1}, l.given)

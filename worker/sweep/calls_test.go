@@ -1,4 +1,4 @@
-package worker_test
+package sweep_test
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
-	"github.com/millrace-dev/millrace/worker"
+	"github.com/millrace-dev/millrace/worker/sweep"
 )
 
 // callRecords are calls in flight, and what was done about them.
@@ -83,7 +83,7 @@ func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
 		r.held = append(r.held, call.Run{Call: id, Account: "a", Run: 1})
 	}
 	notified := 0
-	s := worker.CallSweeper{
+	s := sweep.CallSweeper{
 		Client: engine[call.ID]{broken: broken, status: map[call.ID]enums.WorkflowExecutionStatus{goesOn: running, ended: terminated}},
 		Calls:  r, Tiers: r, Notify: func(in []outbox.Intent) { notified += len(in) }, Log: slog.New(slog.DiscardHandler),
 	}
@@ -103,7 +103,7 @@ func TestLostCallIsFoundAmongHundredsOfRunningOnes(t *testing.T) {
 		r.held = append(r.held, call.Run{Call: ids[i], Account: "a", Run: 1})
 	}
 	lost := ids[449]
-	s := worker.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
+	s := sweep.CallSweeper{Client: all(running, ids[:449]...), Calls: r, Tiers: r, Notify: func([]outbox.Intent) {}, Log: slog.New(slog.DiscardHandler)}
 	require.NoError(t, s.Sweep(t.Context()))
 	require.Equal(t, []call.ID{lost}, r.restarted)
 }
@@ -117,7 +117,7 @@ func TestCallsOfJobsThatEndedAreStopped(t *testing.T) {
 		{Call: second, Account: "b", For: &call.JobRun{Job: "3", Run: 2}},
 	}}
 	var notified []outbox.Intent
-	s := worker.CallSweeper{
+	s := sweep.CallSweeper{
 		Client: engine[call.ID]{}, Calls: r, Tiers: r, Notify: func(in []outbox.Intent) { notified = append(notified, in...) }, Log: slog.New(slog.DiscardHandler),
 	}
 	require.ErrorContains(t, s.Sweep(t.Context()), "cannot be appended to")

@@ -1,4 +1,4 @@
-package worker
+package sweep
 
 import (
 	"github.com/millrace-dev/millrace/internal/domain/account"

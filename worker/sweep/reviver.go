@@ -1,4 +1,8 @@
-package worker
+// Package sweep finds accepted work that has lost its workflow, or its worker, and starts it again: jobs, calls,
+// ingestions, downloads and exports. It promises that such work goes on without its client's help, whatever was lost
+// of Temporal, and that work whose workflow still runs is not touched. Several processes may sweep at once, because
+// starting the same work twice is harmless. Package worker runs the work itself.
+package sweep
 
 import (
 	"context"
@@ -146,12 +150,4 @@ func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what 
 			log.Warn("sweep not finished", "of", what, "error", err)
 		}
 	}
-}
-
-// orElse returns a setting, or its default if it is zero.
-func orElse(set, or time.Duration) time.Duration {
-	if set == 0 {
-		return or
-	}
-	return set
 }
