@@ -2,7 +2,6 @@ package own
 
 import (
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -61,42 +60,3 @@ func (r *Section) revokeKey(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	return "/keys", r.Accounts.RevokeKey(c.Request.Context(), v.Account, c.PostForm("key"), attribution(c, v))
 }
-
-// usageDays is the number of days that the page of usage shows.
-const usageDays = 30
-
-// usage shows the account's usage and limits: GET /console/usage.
-func (r *Section) usage(c *gin.Context, v page.Visitor) (console.Page, error) {
-	ctx := c.Request.Context()
-	shown := &console.UsagePage{Frame: console.Frame{Title: "Usage"}, Days: usageDays}
-	var err error
-	if r.keyed() {
-		if shown.Balance, err = r.Accounts.Balance(ctx, v.Account); err != nil {
-			return nil, err
-		}
-	}
-	if r.page.Edge.Storage != nil {
-		if shown.Kept, err = r.page.Edge.Storage.Usage(ctx, v.Account); err != nil {
-			return nil, err
-		}
-	}
-	now := time.Now()
-	days, err := r.Usage.Between(ctx, v.Account, now.AddDate(0, 0, 1-usageDays), now)
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range days {
-		line := console.UsedModel{Day: d.Day, Model: d.Model, Succeeded: d.Succeeded, Other: d.Failed + d.Canceled + d.Unknown, Bytes: d.Bytes, Charged: d.Charged}
-		shown.Calls += line.Succeeded + line.Other
-		shown.Charged += line.Charged
-		if len(shown.Lines) < maxUsageLines {
-			shown.Lines = append(shown.Lines, line)
-		} else {
-			shown.Omitted++
-		}
-	}
-	return shown, nil
-}
-
-// maxUsageLines bounds the rows of the page of usage.
-const maxUsageLines = 300

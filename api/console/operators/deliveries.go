@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
@@ -12,7 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/api/console/page"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/fault"
-	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
@@ -74,30 +72,4 @@ func (r *Section) replay(c *gin.Context, v page.Visitor) (string, error) {
 	}
 	_, err = r.Webhooks.Replay(c.Request.Context(), endpoint, &one, by)
 	return "/deliveries?" + url.Values{"status": {c.PostForm("status")}}.Encode(), err
-}
-
-// addServer registers a ComfyUI server: POST /console/servers.
-func (r *Section) addServer(c *gin.Context, v page.Visitor) (string, error) {
-	by, err := attribution(c, v)
-	if err != nil {
-		return "", err
-	}
-	_, err = r.Servers.Add(c.Request.Context(), operateservers.Request{
-		URL: strings.TrimSpace(c.PostForm("url")), Labels: strings.Fields(strings.ReplaceAll(c.PostForm("labels"), ",", " ")),
-	}, by)
-	return "/servers", err
-}
-
-// changeServer drains, resumes or removes a ComfyUI server: POST /console/servers/{id}/{change}.
-func (r *Section) changeServer(c *gin.Context, v page.Visitor) (string, error) {
-	by, err := attribution(c, v)
-	if err != nil {
-		return "", err
-	}
-	change := c.Param("change")
-	if !slices.Contains([]string{"drain", "resume", "remove"}, change) {
-		return "", fault.New(fault.NotFound, fault.CodeNotFound, "%.32q is not a command for a server.", change)
-	}
-	_, err = r.Servers.Change(c.Request.Context(), change, c.Param("id"), by)
-	return "/servers", err
 }
