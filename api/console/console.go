@@ -104,7 +104,7 @@ type Index interface {
 type Surface struct {
 	Deps
 	page     *page.Server
-	sections    []section
+	sections []section
 	thumbs   *thumbs.Thumbs
 	previews *previews.Previews
 }

@@ -142,7 +142,7 @@ type Frame struct {
 	Account string        // account whose data is shown
 	All     bool          // an operator looks at all accounts
 	Query   template.URL  // query that keeps the account that an operator named, with "?", or ""
-	Nav     []NavLink        // links to the other pages
+	Nav     []NavLink     // links to the other pages
 	Live    bool          // the page changes while it is open
 	Every   time.Duration // how often it is rebuilt without messages; 0 = only after messages
 	Editor  bool          // a web editor is served at the root
