@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/committer"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -28,13 +30,17 @@ type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
 	storage *accountstore.Storage // nil = no limit
+
+	creations *committer.Committer[*newAsset]
 }
 
 var _ asset.Store = (*Store)(nil)
 
 // New returns the asset store on pool that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
-	return &Store{pool: pool, events: events}
+	s := &Store{pool: pool, events: events}
+	s.creations = committer.New(committer.Options{}, s.createAll)
+	return s
 }
 
 // Seeds that distinguish the two families of advisory locks.
@@ -136,4 +142,42 @@ func (s *Store) HasBytes(ctx context.Context, account string, hash blob.Ref) (bo
 	err := s.pool.QueryRow(ctx, `select exists (select from files where hash = $1 and account = $2 and not rejected and `+alive+`)`,
 		hash[:], account).Scan(&held)
 	return held, postgres.Classify(err, "look for bytes")
+}
+
+// naming contains the ids that every attempt to make an asset uses.
+type naming struct {
+	id    asset.ID
+	first uuid.UUID // id of its first event; another request has another id
+}
+
+func nameFor(n asset.New) naming {
+	if n.Chosen != "" {
+		return naming{asset.IDOfChoice(n.Account, n.Chosen), uuid.New()}
+	}
+	return naming{asset.NewID(), uuid.New()}
+}
+
+// takenID finds an asset of the account whose own id, which no client chose, is the id that a client chooses now.
+const takenID = `select exists (select from streams where id = $1 and account = $2)
+	and not exists (select from asset_public_ids where asset_id = $3)`
+
+// queueTaken queues the statement that refuses a chosen id that is in use. If the account has chosen the id before,
+// the append fails because the asset's stream exists. fail is called with the refusal, which fails the batch.
+func queueTaken(q *pgx.Batch, n asset.New, fail func(error)) {
+	if n.Chosen == "" {
+		return
+	}
+	q.Queue(takenID, asset.ID(n.Chosen).Stream(), n.Account, string(n.Chosen)).QueryRow(func(row pgx.Row) error {
+		var taken bool
+		if err := row.Scan(&taken); err != nil || !taken {
+			return err
+		}
+		err := errTaken(nil, n.Chosen)
+		fail(err)
+		return err
+	})
+}
+
+func errTaken(cause error, chosen asset.PublicID) error {
+	return fault.Wrap(cause, fault.Conflict, fault.CodeAssetIDTaken, "the id %s is or was in use", chosen)
 }

@@ -185,18 +185,19 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 	}
 	var open bool
 	var m making
-	st := bytesState{limit: limit}
+	st := bytesState{ref: archive.Hash, timed: archive.Deadline != nil}
 	look := func(q *pgx.Batch) {
 		q.Queue(openExport, string(ref.Export), ref.Account).
 			QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&open)) })
-		queueBytesState(q, archive, &st)
+		queueLocks(q, &archive)
+		queueHeld(q, ref.Account, []*bytesState{&st})
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(_ postgres.Tx, q *pgx.Batch) error {
 		if !open {
 			return errExportEnded
 		}
 		var err error
-		if m, err = s.assets.queueAsset(q, archive, name, &st); err != nil {
+		if m, err = s.assets.queueAsset(q, archive, name, limit, &st); err != nil {
 			return err
 		}
 		q.Queue(`delete from exports where id = $1`, string(ref.Export))

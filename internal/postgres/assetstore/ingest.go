@@ -127,14 +127,33 @@ func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason
 	return intents, err
 }
 
-// queueKnown reads an upload of the same bytes that was looked into: any, so that however many there are, one row is read.
-func queueKnown(q *pgx.Batch, n asset.New, st *bytesState) {
-	q.Queue(eventsOf+ofBytes+` and ingest_since is null and job_id is null limit 1`+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(func(rows pgx.Rows) error {
-		err := st.like.read(rows)
-		if len(st.like.events) > 0 {
-			st.like.id, _ = asset.IDOfStream(st.like.events[0].Stream)
+// selectKnown reads, for each of some bytes, the events of an upload that was looked into: of any, so that however many there
+// are, one row is read.
+const selectKnown = `select e.*, u.n from unnest($2::bytea[]) with ordinality as u (bytes, n)
+	cross join lateral (select asset_id` + ofEach + ` and ingest_since is null and job_id is null limit 1) f
+	cross join lateral (` + eventstore.SelectEvents + ` where stream = 'asset-' || f.asset_id order by version limit $3) e order by u.n, e.version`
+
+// queueKnown reads, for each of some bytes, an upload that was looked into.
+func queueKnown(q *pgx.Batch, account string, states []*bytesState) {
+	if len(states) == 0 {
+		return
+	}
+	hashes := make([][]byte, len(states))
+	for i, st := range states {
+		hashes[i] = st.ref[:]
+	}
+	q.Queue(selectKnown, account, hashes, assetPage).Query(func(rows pgx.Rows) error {
+		for rows.Next() {
+			var n int64
+			rec, err := eventstore.ScanRecorded(withLast{rows, &n})
+			if err != nil {
+				return err
+			}
+			like := &states[n-1].like
+			like.id, _ = asset.IDOfStream(rec.Stream)
+			like.events = append(like.events, rec)
 		}
-		return err
+		return rows.Err()
 	})
 }
 
@@ -176,11 +195,13 @@ func (s *Store) GetAll(ctx context.Context, account string, ids []asset.ID) (map
 	return all, nil
 }
 
-// saveFound writes what was found out about the bytes of several assets of an account.
+// saveFound writes what was found out about the bytes of several assets of an account. Several rows are locked in order of their
+// ids, as everywhere.
 const saveFound = `update files set ingest_since = null, rejected = rejected or n.rejects, thumbnail = coalesce(n.thumbnail, files.thumbnail),
 		width = case when n.width > 0 then n.width else files.width end, height = case when n.height > 0 then n.height else files.height end
 	from unnest($2::uuid[], $3::boolean[], $4::bytea[], $5::int[], $6::int[]) as n (id, rejects, thumbnail, width, height)
-	where asset_id = n.id and account = $1`
+	where asset_id = n.id and account = $1 and asset_id = any(array(
+		select asset_id from files where asset_id = any($2::uuid[]) and account = $1 order by asset_id for no key update))`
 
 // RecordAll records what was found out about several assets of the account, in one transaction. Where one of them has
 // ended meanwhile, the others are recorded one by one.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -15,14 +14,16 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
-	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
+	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// bytesState is what a transaction that makes an asset reads about its bytes, after taking its locks.
+// bytesState is what a transaction that makes assets reads about some bytes, after taking its locks.
 type bytesState struct {
-	limit    int64 // storage limit of the account; 0 = no limit
+	ref    blob.Ref
+	timed  bool // an asset is made of them that has a deadline
+	stored bool // an asset is made of them for which the store had the bytes
+
 	held     bool
 	never    bool       // an asset with these bytes has no deadline
 	deadline *time.Time // the latest deadline of these bytes
@@ -41,23 +42,46 @@ type history struct {
 	events []eventlog.Recorded
 }
 
-// queueBytesState locks the name and the bytes within the account until the transaction ends, and reads the deadlines
-// of the bytes. The locks are separate statements, so that the read sees what the previous holder committed.
-func queueBytesState(q *pgx.Batch, n asset.New, st *bytesState) {
-	queueTaken(q, n)
-	bytes := n.Account + "\x1f" + n.Hash.Hex()
-	if n.Place != nil { // the name first: arguments are evaluated in their order
-		q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2)), pg_advisory_xact_lock(hashtextextended($3, $4))`,
-			keyOfName(n.Account, *n.Place), lockOfNames, bytes, lockOfBytes)
-	} else {
-		q.Queue(`select pg_advisory_xact_lock(hashtextextended($1, $2))`, bytes, lockOfBytes)
+// lockAll takes locks in one order for all transactions: names before bytes. It is a statement of its own, so that later reads
+// see what the previous holders committed.
+const lockAll = `select pg_advisory_xact_lock(key) from (
+	select hashtextextended(text, family) as key, family from unnest($1::text[], $2::bigint[]) as l (text, family) order by family, key) as ordered`
+
+// queueLocks locks names and bytes within an account until the transaction ends.
+func queueLocks(q *pgx.Batch, all ...*asset.New) {
+	var texts []string
+	var families []int64
+	for _, n := range all {
+		if n.Place != nil {
+			texts, families = append(texts, keyOfName(n.Account, *n.Place)), append(families, lockOfNames)
+		}
+		texts, families = append(texts, n.Account+"\x1f"+n.Hash.Hex()), append(families, lockOfBytes)
 	}
-	if n.Deadline == nil { // which no deadline in force is later than
-		q.Queue(`select exists (select`+ofBytes+`)`, n.Account, n.Hash[:]).QueryRow(func(row pgx.Row) error { return row.Scan(&st.held) })
-		return
+	q.Queue(lockAll, texts, families)
+}
+
+// selectHeld reads for each of some bytes whether the account holds them. Deadlines are read for new assets that have one, since
+// none in force is later than none.
+const selectHeld = `select u.n, exists (select` + ofEach + `), coalesce(d.never, false), d.latest
+	from unnest($2::bytea[], $3::boolean[]) with ordinality as u (bytes, timed, n)
+	left join lateral (select bool_or(expires_at is null) as never, max(expires_at) as latest` + ofEach + ` and u.timed) d on true`
+
+// queueHeld reads the deadlines of bytes.
+func queueHeld(q *pgx.Batch, account string, states []*bytesState) {
+	hashes, timed := make([][]byte, len(states)), make([]bool, len(states))
+	for i, st := range states {
+		hashes[i], timed[i] = st.ref[:], st.timed
 	}
-	q.Queue(`select count(*) > 0, coalesce(bool_or(expires_at is null), false), max(expires_at)`+ofBytes, n.Account, n.Hash[:]).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&st.held, &st.never, &st.deadline) })
+	q.Queue(selectHeld, account, hashes, timed).Query(func(rows pgx.Rows) error {
+		var n int64
+		var st bytesState
+		_, err := pgx.ForEachRow(rows, []any{&n, &st.held, &st.never, &st.deadline}, func() error {
+			of := states[n-1]
+			of.held, of.never, of.deadline = st.held, st.never, st.deadline
+			return nil
+		})
+		return err
+	})
 }
 
 // inForce returns the later of deadline and the deadline of the bytes: a deadline never moves to an earlier time; nil
@@ -77,11 +101,17 @@ func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 // its deletion comes before or waits.
 const (
 	ofBytes     = ` from files where account = $1 and hash = $2 and not rejected and ` + alive
+	ofEach      = ` from files where account = $1 and hash = u.bytes and not rejected and ` + alive // of several bytes, the rows u
 	ofReference = ofBytes + ` and file_path is not distinct from $3 and tags = $4 and job_id is null`
 	newest      = ` order by created_at desc, asset_id limit 1`
 	eventsOf    = eventstore.SelectEvents + ` where stream = (select 'asset-' || asset_id`
 	firstPage   = `) order by version limit $`
 )
+
+// made counts a new asset with a deadline that is in force.
+func (st *bytesState) made(deadline *time.Time) {
+	st.held, st.never, st.deadline = true, deadline == nil, deadline
+}
 
 // queueLikes reads the asset that a reference repeats, if any, and the newest asset with the same bytes.
 func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
@@ -125,42 +155,6 @@ func (s *Store) limit(ctx context.Context, n asset.New) (int64, error) {
 	return s.storage.Limit(ctx, n.Account)
 }
 
-// naming contains the ids that every attempt to make an asset uses.
-type naming struct {
-	id    asset.ID
-	first uuid.UUID // id of its first event; another request has another id
-}
-
-func nameFor(n asset.New) naming {
-	if n.Chosen != "" {
-		return naming{asset.IDOfChoice(n.Account, n.Chosen), uuid.New()}
-	}
-	return naming{asset.NewID(), uuid.New()}
-}
-
-// takenID finds an asset of the account whose own id, which no client chose, is the id that a client chooses now.
-const takenID = `select exists (select from streams where id = $1 and account = $2)
-	and not exists (select from asset_public_ids where asset_id = $3)`
-
-// queueTaken queues the statement that refuses a chosen id that is in use. If the account has chosen the id before,
-// the append fails because the asset's stream exists.
-func queueTaken(q *pgx.Batch, n asset.New) {
-	if n.Chosen == "" {
-		return
-	}
-	q.Queue(takenID, asset.ID(n.Chosen).Stream(), n.Account, string(n.Chosen)).QueryRow(func(row pgx.Row) error {
-		var taken bool
-		if err := row.Scan(&taken); err != nil || !taken {
-			return err
-		}
-		return errTaken(nil, n.Chosen)
-	})
-}
-
-func errTaken(cause error, chosen asset.PublicID) error {
-	return fault.Wrap(cause, fault.Conflict, fault.CodeAssetIDTaken, "the id %s is or was in use", chosen)
-}
-
 // Create implements asset.Store.
 func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	limit, err := s.limit(ctx, n)
@@ -168,20 +162,11 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 		return asset.Stored{}, err
 	}
 	name := nameFor(n)
-	var tried []making
+	var tried []*newAsset
 	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) error {
-		st := bytesState{limit: limit}
-		look := func(q *pgx.Batch) {
-			queueBytesState(q, n, &st)
-			if !n.Fresh {
-				queueKnown(q, n, &st)
-			}
-		}
-		return postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-			m, err := s.queueUpload(ctx, db, q, n, name, &st)
-			tried = append(tried, m)
-			return err
-		})
+		c := &newAsset{New: n, naming: name, limit: limit}
+		tried = append(tried, c)
+		return s.creations.Do(ctx, n.Account, c.bytes(), c)
 	})
 	switch {
 	case err != nil:
@@ -189,7 +174,6 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	case recorded:
 		return s.recorded(ctx, name.id, tried[0].held) // a later attempt may have found the asset of the first one
 	}
-	s.events.Wake()
 	return tried[len(tried)-1].made(s)
 }
 
@@ -219,9 +203,11 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 
 // reference is one attempt at a reference.
 func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit int64) (m making, same bool, err error) {
-	st := bytesState{limit: limit}
+	st := bytesState{ref: n.Hash, timed: n.Deadline != nil}
 	look := func(q *pgx.Batch) {
-		queueBytesState(q, n, &st)
+		queueTaken(q, n, func(error) {})
+		queueLocks(q, &n)
+		queueHeld(q, n.Account, []*bytesState{&st})
 		queueLikes(q, n, &st)
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
@@ -232,7 +218,7 @@ func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit i
 			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
 		}
 		if err == nil && !same {
-			m, err = s.queueReference(ctx, db, q, n, name, &st)
+			m, err = s.queueReference(ctx, db, q, n, name, limit, &st)
 		}
 		return err
 	})
@@ -269,7 +255,8 @@ func taken(err error, chosen asset.PublicID) error {
 // making is an asset whose events are queued. Its state is known when the events are placed.
 type making struct {
 	before  asset.Asset
-	events  *eventstore.Queued // nil = no further events
+	append  *eventstore.Prepared // nil = no further events
+	queued  *eventstore.Queued
 	held    bool
 	intents []outbox.Intent
 }
@@ -277,59 +264,54 @@ type making struct {
 // made folds the placed events into the state.
 func (m making) made(s *Store) (asset.Stored, error) {
 	state := m.before
-	if m.events != nil {
+	if m.append != nil {
 		var err error
-		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.events.Recorded()), state, asset.Fold); err != nil {
+		if state, err = eventlog.Fold(s.events.Types(), eventlog.All(m.queued.RecordedOf(m.append)), state, asset.Fold); err != nil {
 			return asset.Stored{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
 	return asset.Stored{Asset: state, HadBytes: m.held, Intents: m.intents}, nil
 }
 
-const insertAsset = `insert into files (asset_id, account, hash, size, content_type, file_path, folder, subfolder,
-		filename, named, tags, expires_at, width, height, thumbnail, ingest_since)
-	values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, case when $16 then now() end)`
-
-// queueAsset writes the row of a new asset, takes over its name, and appends the event. Its ingestion determines the
-// remaining properties of the bytes.
-func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, st *bytesState, known ...any) (making, error) {
+// addAsset adds the row of a new asset, its event, and what else its making needs. Its ingestion determines the remaining
+// properties of the bytes, unless they are known.
+func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64, st *bytesState, m *making, known ...any) (err error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
-	id, m := name.id, making{held: st.held}
-	place, named := asset.Place{Folder: "input"}, n.Place != nil
-	if named {
-		place = *n.Place
-		q.Queue(`update files set named = false where account = $1 and folder = $2 and subfolder = $3 and filename = $4 and named`,
-			n.Account, place.Folder, place.Subfolder, place.Filename)
-	}
-	if n.Chosen != "" {
-		q.Queue(`insert into asset_public_ids (account, public_id, asset_id) values ($1, $2, $3) on conflict do nothing`,
-			n.Account, string(n.Chosen), string(id))
-	}
-	q.Queue(insertAsset, string(id), n.Account, n.Hash[:], n.Size, n.ContentType, n.FilePath, place.Folder, place.Subfolder,
-		place.Filename, named, n.Tags, n.Deadline, n.Width, n.Height, thumbnailOf(known), len(known) == 0)
-	accountstore.QueueWithin(q, n.Account, st.limit, n.Size)
+	m.held = st.held
+	st.made(n.Deadline)
+	rows.add(n, name.id, limit, known)
 	if len(known) == 0 {
-		m.intents = []outbox.Intent{ingestion(id, n.Account, n.Size)}
+		rows.intents = append(rows.intents, ingestion(name.id, n.Account, n.Size))
 	}
-	outboxstore.Queue(q, m.intents)
 	event := asset.CreatedV1{
 		Origin: n.Origin, Hash: n.Hash, Size: n.Size, ContentType: n.ContentType, FilePath: n.FilePath, Place: n.Place,
 		Tags: n.Tags, Width: n.Width, Height: n.Height, CreatedAt: n.CreatedAt, ExpiresAt: n.Deadline,
 		Name: n.Name, Metadata: []byte(n.Metadata), Preview: n.Preview, PublicID: n.Chosen,
 	}
-	a := createdAppend(id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
+	a := createdAppend(name.id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 	a.Events[0].ID = name.first
 	for _, data := range known {
-		a.Events = append(a.Events, observation(id, data))
+		a.Events = append(a.Events, observation(name.id, data))
 	}
-	var err error
-	m.events, err = s.events.QueueAppend(q, []eventlog.Append{a})
+	m.append, err = s.events.Prepare(a)
+	rows.appends, rows.makings = append(rows.appends, m.append), append(rows.makings, m)
+	return err
+}
+
+// queueAsset writes the row of one new asset, takes over its name, and appends the event.
+func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState, known ...any) (making, error) {
+	var m making
+	rows := assetRows{account: n.Account}
+	if err := s.addAsset(&rows, n, name, limit, st, &m, known...); err != nil {
+		return making{}, err
+	}
+	err := s.queueRows(q, &rows)
 	return m, err
 }
 
 // queueReference completes a reference with the properties of the account's newest asset with these bytes. The scan
 // of the bytes applies to the new asset too.
-func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
+func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState) (making, error) {
 	n.Size, n.Width, n.Height = st.size, st.wide, st.high
 	if n.ContentType == "" {
 		n.ContentType = st.kind
@@ -338,23 +320,7 @@ func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch
 	if err != nil {
 		return making{}, err
 	}
-	return s.queueAsset(q, n, name, st, known...)
-}
-
-// queueUpload completes an upload. If the account has uploaded the bytes before and the store has had them since,
-// their properties are known and no workflow verifies and scans them again.
-func (s *Store) queueUpload(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, st *bytesState) (making, error) {
-	if st.like.id == "" {
-		return s.queueAsset(q, n, name, st)
-	}
-	known, width, height, err := s.known(ctx, db, st, n.Size)
-	if err != nil {
-		return making{}, err
-	}
-	if len(known) > 0 && n.Width == 0 {
-		n.Width, n.Height = width, height
-	}
-	return s.queueAsset(q, n, name, st, known...)
+	return s.queueAsset(q, n, name, limit, st, known...)
 }
 
 // queueAgain extends the deadline of an asset that is referenced again. same is false if the asset does not have all
@@ -370,9 +336,10 @@ func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n 
 		return m, true, nil
 	}
 	q.Queue(`update files set expires_at = $2 where asset_id = $1`, string(h.id), deadline)
-	m.events, err = s.events.QueueAppend(q, []eventlog.Append{extension(h.id, n.Account, deadline, eventlog.Meta{
-		Actor: n.Account, RequestID: n.RequestID,
-	})})
+	m.append, err = s.events.Prepare(extension(h.id, n.Account, deadline, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID}))
+	if err == nil {
+		m.queued, err = s.events.QueuePrepared(q, []*eventstore.Prepared{m.append})
+	}
 	return m, true, err
 }
 
