@@ -278,17 +278,18 @@ func (m *Meter) ForgetStatements(ctx context.Context) error {
 }
 
 // PrintStatements writes the most frequent statements since ForgetStatements: how often each ran for one of some units,
-// in which database, and the bytes that it wrote to the log for one unit.
+// the milliseconds that one took on average, the bytes that it wrote to the log for one unit, and its database.
 func (m *Meter) PrintStatements(ctx context.Context, w io.Writer, units, limit int) error {
-	rows, err := m.db.Query(ctx, `select d.datname, s.calls, s.wal_bytes::bigint, regexp_replace(s.query, '\s+', ' ', 'g')
+	rows, err := m.db.Query(ctx, `select d.datname, s.calls, s.mean_exec_time, s.wal_bytes::bigint, regexp_replace(s.query, '\s+', ' ', 'g')
 		from pg_stat_statements s join pg_database d on d.oid = s.dbid where d.datname <> $1 order by s.calls desc limit $2`, adminDatabase, limit)
 	if err != nil {
 		return err
 	}
 	var database, query string
 	var calls, wal int64
-	_, err = pgx.ForEachRow(rows, []any{&database, &calls, &wal, &query}, func() error {
-		_, err := fmt.Fprintf(w, "%6.2f %7.0f B  %-10s %s\n", float64(calls)/float64(units), float64(wal)/float64(units), database, shorten(query))
+	var millis float64
+	_, err = pgx.ForEachRow(rows, []any{&database, &calls, &millis, &wal, &query}, func() error {
+		_, err := fmt.Fprintf(w, "%6.2f × %7.3f ms %7.0f B  %-10s %s\n", float64(calls)/float64(units), millis, float64(wal)/float64(units), database, shorten(query))
 		return err
 	})
 	return err

@@ -37,13 +37,21 @@ func run(ctx context.Context) (err error) {
 	clients := flag.Int("clients", 20, "clients at once")
 	many := flag.Int("burst", 5000, "jobs that are submitted at once at the end")
 	crowd := flag.Int("crowd", 64, "clients that submit them")
+	samples := flag.Int("alone", 150, "jobs of one client whose latency is measured")
+	watch := watching{}
+	flag.StringVar(&watch.profile, "profile", "", "file for a CPU profile of the service during the burst")
+	flag.IntVar(&watch.statements, "statements", 0, "print so many of the most frequent statements of the burst")
 	flag.Parse()
-	s, err := harness.Start(ctx)
+	s, err := watch.start(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := s.Serve(ctx, "MILLRACE_SLOTS=64", "MILLRACE_QUEUE_DEPTH="+strconv.Itoa(*many+*crowd), "MILLRACE_NODE_CACHE=4294967296"); err != nil {
+	env, err := watch.env()
+	if err != nil {
+		return err
+	}
+	if err := s.Serve(ctx, append(env, "MILLRACE_SLOTS=64", "MILLRACE_QUEUE_DEPTH="+strconv.Itoa(*many+*crowd), "MILLRACE_NODE_CACHE=4294967296")...); err != nil {
 		return err
 	}
 	bare, err := harness.NewEngine(s.TemporalAddress, bareWorkflow, func(w worker.Registry) { w.RegisterActivity(nothing) })
@@ -57,15 +65,23 @@ func run(ctx context.Context) (err error) {
 	}
 	defer jobs.Close()
 	if *rounds > 0 {
-		if err := compare(ctx, s, bare, jobs, *rounds, *clients, *span); err != nil {
+		if err := compare(ctx, bare, jobs, *rounds, *clients, *span); err != nil {
 			return err
 		}
 	}
-	return runBurst(ctx, s.Base, *many, *crowd)
+	if *samples > 0 {
+		if err := alone(ctx, s, bare, jobs, *samples); err != nil {
+			return err
+		}
+	}
+	if *many <= 0 {
+		return nil
+	}
+	return watch.during(ctx, s, *many, func() error { return runBurst(ctx, s.Base, *many, *crowd) })
 }
 
-// compare measures rates, and then the time that one client waits.
-func compare(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform, rounds, clients int, span time.Duration) error {
+// compare measures rates.
+func compare(ctx context.Context, bare *harness.Engine, jobs *harness.Platform, rounds, clients int, span time.Duration) error {
 	job := func(ctx context.Context) error { return jobs.One(ctx, graph()) }
 	fmt.Printf("%d clients, %d rounds of %s each side; one task queue partition, 4 workflow pollers, fsync and synchronous commit on\n", clients, rounds, span)
 	for _, side := range []func(context.Context) error{bare.One, job} { // warm both
@@ -92,7 +108,7 @@ func compare(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs
 	if b, j := harness.Median(bareCost), harness.Median(jobCost); b > 0 {
 		fmt.Printf("cpu:     a bare workflow %.1f ms, a job %.1f ms of processor time in all, ratio %.2f\n", b, j, b/j)
 	}
-	return alone(ctx, s, bare, jobs)
+	return nil
 }
 
 // rateAndCost returns how many finished a second, and the processor time of each in milliseconds.
@@ -106,8 +122,7 @@ func rateAndCost(ctx context.Context, span time.Duration, clients int, one func(
 }
 
 // alone measures latency with one client.
-func alone(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform) error {
-	const samples = 150
+func alone(ctx context.Context, s *harness.Service, bare *harness.Engine, jobs *harness.Platform, samples int) error {
 	var workflows, polled []time.Duration
 	for range samples {
 		began := time.Now()
