@@ -36,7 +36,7 @@ type watchers struct {
 func newWatchers(t *testing.T, pool *pgxpool.Pool, store *eventstore.Store, registry *eventlog.Registry, tail *eventstore.Tailer) *watchers {
 	t.Helper()
 	w := &watchers{tail: tail, ended: make(chan error, 1)}
-	w.fan = fanout.New(jobs.NewReader(pool, registry), store, registry, stream.NewHub(stream.HubOptions{}), slog.New(slog.DiscardHandler))
+	w.fan = fanout.New(jobs.NewReader(pool, registry, nil), store, registry, stream.NewHub(stream.HubOptions{}), slog.New(slog.DiscardHandler))
 	process, end := context.WithCancel(t.Context())
 	done := make(chan struct{}, 2)
 	go func() { // the process ends with its tail

@@ -164,6 +164,9 @@ func (m *MemoryJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs
 	if next := q.Before + int64(len(found)); next < total {
 		page.Next = next
 	}
+	if err == nil && q.Positions {
+		page.Positions, err = m.positions(ctx, owner, found)
+	}
 	return page, err
 }
 
@@ -198,14 +201,16 @@ func (m *MemoryJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.
 	return page, err
 }
 
-// QueuePositions returns how many jobs are before each.
-func (m *MemoryJobs) QueuePositions(ctx context.Context, owner string, ids []job.ID) (map[job.ID]int64, error) {
+// positions returns how many jobs are before each that waits.
+func (m *MemoryJobs) positions(ctx context.Context, owner string, list []job.Job) (map[job.ID]int64, error) {
 	positions := map[job.ID]int64{}
-	for _, id := range ids {
-		if ahead, ok, err := m.QueuePosition(ctx, owner, id); ok || err != nil {
-			if positions[id] = ahead; err != nil {
-				return nil, err
-			}
+	for _, j := range list {
+		ahead, ok, err := m.QueuePosition(ctx, owner, j.ID)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			positions[j.ID] = ahead
 		}
 	}
 	return positions, nil

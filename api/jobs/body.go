@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"strings"
 	"time"
 
@@ -86,25 +85,6 @@ func (s *Surface) renderPlaced(c *gin.Context, j job.Job, position *int64) (jobB
 	waiting, err := jobio.Waiting(c.Request.Context(), s.Waits, j)
 	body.Waiting = waiting[j.ID]
 	return body, err
-}
-
-// queuePositions returns the queue positions of several jobs of one account with one read.
-func (s *Surface) queuePositions(ctx context.Context, owner string, list []job.Job) (map[job.ID]*int64, error) {
-	var waiting []job.ID
-	for _, j := range list {
-		if j.State == job.Queued {
-			waiting = append(waiting, j.ID)
-		}
-	}
-	if len(waiting) == 0 {
-		return nil, nil
-	}
-	ahead, err := s.Reader.QueuePositions(ctx, owner, waiting)
-	positions := make(map[job.ID]*int64, len(ahead))
-	for id, n := range ahead {
-		positions[id] = &n
-	}
-	return positions, err
 }
 
 // runningSince returns when the job's run began. Before the run begins, it returns when the job got its slot, because

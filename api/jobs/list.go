@@ -44,17 +44,18 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
+	q.Positions = true
 	page, err := s.Reader.List(c.Request.Context(), edge.Caller(c).Account, q)
-	if err != nil {
-		return err
-	}
-	positions, err := s.queuePositions(c.Request.Context(), edge.Caller(c).Account, page.Jobs)
 	if err != nil {
 		return err
 	}
 	body := jobsResponse{Jobs: []listedJob{}}
 	for _, j := range page.Jobs {
-		rendered, err := s.renderPlaced(c, j, positions[j.ID])
+		var position *int64
+		if ahead, queued := page.Positions[j.ID]; queued {
+			position = &ahead
+		}
+		rendered, err := s.renderPlaced(c, j, position)
 		if err != nil {
 			return err
 		}

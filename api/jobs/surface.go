@@ -30,10 +30,8 @@ type Reader interface {
 	jobio.Queue
 	// Job returns a job by its own id.
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
-	// List returns jobs, newest first.
+	// List returns jobs, newest first, with their queue positions if the query asks for them.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
-	// QueuePositions returns the positions of several jobs. Jobs that are not queued are absent.
-	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
 }
 
 // Sources reads submissions as they were accepted, without credentials.

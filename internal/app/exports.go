@@ -20,7 +20,7 @@ import (
 // chooser returns the service that finds the files of an export, for the API and the worker.
 func (in *Instance) chooser() export.Chooser {
 	return export.Chooser{
-		Jobs: jobs.NewReader(in.pool, in.types), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
+		Jobs: jobs.NewReader(in.pool, in.types, nil), Files: in.files, Shelf: assets.NewReader(in.pool, in.types, nil),
 		Limits: export.Limits{Files: in.cfg.Exports.Files, Bytes: in.cfg.Exports.Bytes},
 	}
 }

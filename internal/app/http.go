@@ -86,7 +86,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	if err != nil {
 		return nil, err
 	}
-	reader := jobs.NewReader(in.pool, in.types)
+	reader := jobs.NewReader(in.pool, in.types, in.tail)
 	live := fanout.New(reader, in.events, in.types, in.hub, in.log)
 	live.RuntimeNames = in.cfg.RuntimeNames
 	group.Go(func() error { return live.Run(ctx, in.tail, in.bus) })

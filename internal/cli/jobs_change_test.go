@@ -49,7 +49,7 @@ var broke = job.FailedV1{Run: 1, Failure: job.Failure{Code: "node_execution_erro
 
 func (s *site) job(t *testing.T, id job.ID) job.Job {
 	t.Helper()
-	j, err := jobs.NewReader(s.pool, s.types).Job(t.Context(), "local", id)
+	j, err := jobs.NewReader(s.pool, s.types, nil).Job(t.Context(), "local", id)
 	require.NoError(t, err)
 	return j
 }

@@ -158,7 +158,7 @@ func TestJobsAreShownFromTheirEvents(t *testing.T) {
 	s.json(t, &past, "jobs", "show", string(good), "--at", "1")
 	require.Equal(t, job.Succeeded, now.State)
 	require.Equal(t, job.Queued, past.State)
-	want, err := jobs.NewReader(s.pool, s.types).Job(t.Context(), "local", good)
+	want, err := jobs.NewReader(s.pool, s.types, nil).Job(t.Context(), "local", good)
 	require.NoError(t, err)
 	require.Equal(t, want, now)
 	var events struct {

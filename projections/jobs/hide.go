@@ -26,7 +26,7 @@ func (b *binder) bind(v any) string {
 func notHidden(h *view.Hiding, submitted, id string, b *binder) string {
 	cond := `(` + submitted + ` > ` + b.bind(h.Cleared) + ` or ` + id + ` = any(` + b.bind(list(h.Kept)) + `))`
 	if len(h.Hidden) > 0 {
-		cond += ` and ` + id + ` <> all(` + b.bind(h.Hidden) + `)`
+		cond += ` and ` + id + ` not in (select unnest(` + b.bind(h.Hidden) + `::text[]))`
 	}
 	if h.Table {
 		cond += ` and not exists (select from ` + view.JobsTable + ` h where h.account = $1 and h.job = ` + id + `)`
@@ -75,12 +75,12 @@ func (r *Reader) visible(ctx context.Context, account string, h *view.Hiding, ro
 
 // Ended implements hidden.Jobs.
 func (r *Reader) Ended(ctx context.Context, account string, ids []string) ([]string, error) {
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where id = any($1) and account = $2 and not (`+isActive+`) and id <> all($3)`, list(ids), account, fresh.ids)
+		where id = any($1) and account = $2 and not (`+isActive+`) and id not in (select unnest($3::text[]))`, list(ids), account, fresh.ids)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +100,12 @@ func (r *Reader) State(ctx context.Context, account string) (hidden.State, error
 	if err != nil {
 		return s, postgres.Classify(err, "read the position of the view")
 	}
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return s, err
 	}
 	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where account = $1 and (`+isActive+` or submitted > $2) and id <> all($3)`, account, s.Position, fresh.ids)
+		where account = $1 and (`+isActive+` or submitted > $2) and id not in (select unnest($3::text[]))`, account, s.Position, fresh.ids)
 	if err != nil {
 		return s, err
 	}

@@ -16,6 +16,8 @@ type Query struct {
 	Metadata map[string]string // all of these
 	Before   int64             // Page.Next of the page before; 0 = from the newest
 	Limit    int               // default 20, at most 1,000
+
+	Positions bool // also return the queue positions of the jobs
 }
 
 const (
@@ -27,6 +29,8 @@ const (
 type Page struct {
 	Jobs []job.Job
 	Next int64 // Query.Before of the next page; 0 = this is the last
+
+	Positions map[job.ID]int64 // of the queued jobs, with Query.Positions
 }
 
 // List returns the account's jobs that q selects. Following the pages returns each job that existed at the start
@@ -36,24 +40,14 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
 	}
-	fresh, err := r.unfolded(ctx, account)
+	u, err := r.unfolded(ctx, account)
 	if err != nil {
 		return Page{}, err
 	}
-	sql, args, err := q.sql(account, fresh.ids, limit+1)
+	places, err := r.listed(ctx, account, q, u, limit+1)
 	if err != nil {
 		return Page{}, err
 	}
-	places, err := r.places(ctx, sql, args...)
-	if err != nil {
-		return Page{}, err
-	}
-	for _, f := range fresh.rows {
-		if q.matches(f) {
-			places = append(places, placeOf(f))
-		}
-	}
-	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(b.submitted, a.submitted) })
 	more := len(places) > limit
 	rows, whole, err := r.load(ctx, account, places[:min(limit, len(places))])
 	if err != nil {
@@ -66,7 +60,42 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	case more:
 		page.Next = places[limit-1].submitted
 	}
-	return page, nil
+	if waiting := queuedIn(rows); q.Positions && len(waiting) > 0 {
+		page.Positions, err = r.positions(ctx, account, u, waiting)
+	}
+	return page, err
+}
+
+// listed returns the places of the first jobs that q selects, in order.
+func (r *Reader) listed(ctx context.Context, account string, q Query, u unfolded, limit int) ([]place, error) {
+	if len(q.States) == 0 && len(q.Metadata) == 0 {
+		sql, args, err := q.sql(account, nil, limit)
+		if err != nil {
+			return nil, err
+		}
+		places, err := r.places(ctx, sql, args...)
+		return newestFirst(u.merge(places, q.Before), limit), err
+	}
+	fresh, err := r.foldAll(ctx, account, u, u.ids)
+	if err != nil {
+		return nil, err
+	}
+	sql, args, err := q.sql(account, u.ids, limit)
+	if err != nil {
+		return nil, err
+	}
+	places, err := r.places(ctx, sql, args...)
+	for _, f := range fresh {
+		if q.matches(f) {
+			places = append(places, placeOf(f))
+		}
+	}
+	return newestFirst(places, limit), err
+}
+
+func newestFirst(places []place, limit int) []place {
+	slices.SortFunc(places, func(a, b place) int { return cmp.Compare(b.submitted, a.submitted) })
+	return places[:min(limit, len(places))]
 }
 
 // sql returns the query for the matching rows of the view, without those in except. It contains only the requested
@@ -96,7 +125,7 @@ func (q Query) sql(account string, except []string, limit int) (string, []any, e
 		sql += ` and metadata @> ` + bind(json.RawMessage(want)) + `::jsonb`
 	}
 	if len(except) > 0 {
-		sql += ` and id <> all(` + bind(except) + `)`
+		sql += ` and id not in (select unnest(` + bind(except) + `::text[]))`
 	}
 	sql += ` order by submitted desc limit ` + bind(limit)
 	return sql, args, nil

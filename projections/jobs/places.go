@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -28,10 +30,28 @@ type place struct {
 	id        string
 	took      time.Duration // set if the listing is ordered by it
 	fresh     *row          // its state, if that is newer than the view's
+
+	newer []eventlog.Recorded // events that the view may not have folded, unless fresh is set
 }
 
 func placeOf(r row) place {
 	return place{submitted: r.submitted, id: string(r.job.ID), took: duration(r.job), fresh: &r}
+}
+
+// merge adds the newest events to the places of the view, and the jobs that the view does not have, before a position; 0 = all
+// of them. The order of such a listing does not depend on the states, so only the jobs of the page are folded.
+func (u unfolded) merge(places []place, before int64) []place {
+	known := make(map[string]bool, len(places))
+	for i, p := range places {
+		places[i].newer, known[p.id] = u.events[p.id], true
+	}
+	for _, id := range u.ids {
+		submitted, born := u.born(id)
+		if born && !known[id] && (before == 0 || submitted < before) {
+			places = append(places, place{submitted: submitted, id: id, newer: u.events[id]})
+		}
+	}
+	return places
 }
 
 // places reads rows of (submitted, id).
@@ -100,10 +120,30 @@ func (r *Reader) states(ctx context.Context, account string, places []place) (ma
 		return states, nil
 	}
 	found, err := r.sized(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range found {
 		states[string(f.job.ID)] = f
 	}
-	return states, err
+	return states, r.foldPlaces(ctx, places, states)
+}
+
+// foldPlaces folds the newer events of places into states. Jobs that are retired are removed.
+func (r *Reader) foldPlaces(ctx context.Context, places []place, states map[string]sizedRow) (err error) {
+	for _, p := range places {
+		if len(p.newer) == 0 || p.fresh != nil {
+			continue
+		}
+		state := states[p.id]
+		if state.row, err = r.foldNewer(ctx, job.ID(p.id), state.row, p.newer); err != nil {
+			return fmt.Errorf("fold job %s: %w", p.id, err)
+		}
+		if states[p.id] = state; state.retired {
+			delete(states, p.id)
+		}
+	}
+	return nil
 }
 
 // sized is query with the sizes of the states.

@@ -81,7 +81,7 @@ func TestJobsViewEqualsItsRebuild(t *testing.T) {
 	t.Parallel()
 	r := registry(t)
 	pool := projectiontest.Live(t, r, jobs.NewProjection(r), history()...)
-	j, err := jobs.NewReader(pool, r).Job(t.Context(), "acme", id(1))
+	j, err := jobs.NewReader(pool, r, nil).Job(t.Context(), "acme", id(1))
 	require.NoError(t, err)
 	require.Equal(t, job.Succeeded, j.State)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -38,7 +39,7 @@ func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, er
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
 	}
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return LinePage{}, err
 	}
@@ -102,7 +103,7 @@ func (r *Reader) line(ctx context.Context, account string, q Line, fresh fresh, 
 // index jobs_v1_queued, the others, which are few, by their states.
 func (q Line) sql(account string, except []string, limit int) (string, []any) {
 	args := []any{account, except, limit}
-	sql := `select number, submitted, id from ` + Name + ` where account = $1 and id <> all($2)`
+	sql := `select number, submitted, id from ` + Name + ` where account = $1 and id not in (select unnest($2::text[]))`
 	if q.Waiting {
 		sql += ` and state = 'queued'`
 	} else {
@@ -128,7 +129,31 @@ func (q Line) matches(r row) bool {
 
 // QueuePositions returns the queue positions of several jobs with one read. Jobs that are not queued are absent.
 func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error) {
-	fresh, err := r.unfolded(ctx, account)
+	u, err := r.unfolded(ctx, account)
+	if err != nil {
+		return nil, err
+	}
+	return r.positions(ctx, account, u, ids)
+}
+
+// positionsSQL counts the queued jobs before each of some jobs: between it and the one before it, and sums up, so that each
+// entry of the index jobs_v1_queued is read once. Jobs with events that the view may not have folded ($2) are left out; those of
+// them that are queued are given ($3 to $5).
+const positionsSQL = `with newer as materialized (select * from unnest($3::text[], $4::float8[], $5::bigint[]) n (id, number, submitted)),
+	asked as (select q.*, lag(number, 1, '-infinity'::float8) over w as after_number, lag(submitted, 1, 0::bigint) over w as after_submitted
+		from (select id, number, submitted from ` + Name + ` where account = $1 and state = 'queued' and id = any($6) and id not in (select unnest($2::text[]))
+			union all select * from newer where id = any($6)) q
+		window w as (order by number, submitted)),
+	counted as (select a.id, a.number, a.submitted,
+		(select count(*) from ` + Name + ` where account = $1 and state = 'queued' and id not in (select unnest($2::text[]))
+			and (number, submitted) >= (a.after_number, a.after_submitted) and (number, submitted) < (a.number, a.submitted))
+		+ (select count(*) from newer where (number, submitted) >= (a.after_number, a.after_submitted) and (number, submitted) < (a.number, a.submitted)) as ahead
+		from asked a)
+	select id, (sum(ahead) over (order by number, submitted))::bigint from counted`
+
+// positions is QueuePositions with the events that the view may not have folded.
+func (r *Reader) positions(ctx context.Context, account string, u unfolded, ids []job.ID) (map[job.ID]int64, error) {
+	newer, err := r.foldAll(ctx, account, u, u.mayWait())
 	if err != nil {
 		return nil, err
 	}
@@ -137,17 +162,13 @@ func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.I
 		numbers   []float64
 		submitted []int64
 	}
-	for _, f := range fresh.rows {
+	for _, f := range newer {
 		if f.job.State == job.Queued {
 			queued.ids, queued.numbers = append(queued.ids, string(f.job.ID)), append(queued.numbers, f.job.Number)
 			queued.submitted = append(queued.submitted, f.submitted)
 		}
 	}
-	rows, err := r.pool.Query(ctx, `select id, ahead from (
-			select id, row_number() over (order by number, submitted) - 1 as ahead from (
-				select id, number, submitted from `+Name+` where account = $1 and state = 'queued' and id <> all($2)
-				union all select * from unnest($3::text[], $4::float8[], $5::bigint[])) q) p
-		where id = any($6)`, account, fresh.ids, queued.ids, queued.numbers, queued.submitted, ids)
+	rows, err := r.pool.Query(ctx, positionsSQL, account, u.ids, queued.ids, queued.numbers, queued.submitted, ids)
 	if err != nil {
 		return nil, postgres.Classify(err, "number the queue")
 	}
@@ -159,4 +180,37 @@ func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.I
 		return nil, postgres.Classify(err, "number the queue")
 	}
 	return positions, nil
+}
+
+// mayWait returns the jobs that no event says to have left the queue.
+func (u unfolded) mayWait() []string {
+	ids := make([]string, 0, len(u.ids))
+	for _, id := range u.ids {
+		if !leftQueue(u.events[id]) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// leftQueue reports whether one of the events ends the time of a job in the queue, to which no job returns.
+func leftQueue(events []eventlog.Recorded) bool {
+	for _, rec := range events {
+		switch rec.Type {
+		case job.TypeAdmitted, job.TypeCancelRequested, job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired, job.TypeRetired:
+			return true
+		}
+	}
+	return false
+}
+
+// queuedIn returns the ids of the queued jobs among rows.
+func queuedIn(rows []row) []job.ID {
+	var ids []job.ID
+	for _, r := range rows {
+		if r.job.State == job.Queued {
+			ids = append(ids, r.job.ID)
+		}
+	}
+	return ids
 }

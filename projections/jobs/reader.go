@@ -20,11 +20,13 @@ import (
 type Reader struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
+	recent   Recent
 }
 
-// NewReader returns a reader of the view in pool's database.
-func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
-	return &Reader{pool: pool, registry: registry}
+// NewReader returns a reader of the view in pool's database. recent may be nil: every event that the view has not folded is
+// then read from the database.
+func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, recent Recent) *Reader {
+	return &Reader{pool: pool, registry: registry, recent: recent}
 }
 
 // Job returns a job of the account. An unknown job and a job of another account are NotFound, job_not_found. One
@@ -80,12 +82,12 @@ func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version in
 
 // Active returns the account's unfinished jobs in run order: by number, then age.
 func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return nil, err
 	}
 	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where account = $1 and `+isActive+` and id <> all($2)`, account, fresh.ids)
+		where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, fresh.ids)
 	if err != nil {
 		return nil, err
 	}
@@ -100,12 +102,12 @@ func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) 
 
 // Remaining returns the number of the account's unfinished jobs.
 func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return 0, err
 	}
 	var n int64
-	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+` where account = $1 and `+isActive+` and id <> all($2)`, account, fresh.ids).Scan(&n)
+	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+` where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, fresh.ids).Scan(&n)
 	if err != nil {
 		return 0, postgres.Classify(err, "count the unfinished jobs")
 	}
@@ -123,7 +125,7 @@ const isActive = `state in ('queued', 'running', 'canceling')`
 // QueuePosition returns the number of the account's queued jobs that run before id: 0 = next. ok is false if the job
 // is not queued.
 func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error) {
-	fresh, err := r.unfolded(ctx, account)
+	fresh, err := r.fresh(ctx, account)
 	if err != nil {
 		return 0, false, err
 	}
@@ -139,7 +141,7 @@ func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (
 		return 0, false, nil
 	}
 	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+`
-		where account = $1 and state = 'queued' and (number, submitted) < ($2, $3) and id <> all($4)`,
+		where account = $1 and state = 'queued' and (number, submitted) < ($2, $3) and id not in (select unnest($4::text[]))`,
 		account, j.job.Number, j.submitted, fresh.ids).Scan(&ahead)
 	if err != nil {
 		return 0, false, postgres.Classify(err, "count the queue")

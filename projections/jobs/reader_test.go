@@ -1,10 +1,12 @@
 package jobs_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -15,6 +17,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
 )
@@ -35,7 +38,7 @@ func newLog(t testing.TB) *log {
 func logOn(t testing.TB, pool *pgxpool.Pool) *log {
 	t.Helper()
 	r := registry(t)
-	return &log{pool: pool, store: eventstore.New(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r)}
+	return &log{pool: pool, store: eventstore.New(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r, nil)}
 }
 
 // foldTo brings the view and its checkpoint to a position.
@@ -125,13 +128,54 @@ func TestReadsAreNeverBehindTheLog(t *testing.T) {
 		last := tell(t, current.store, history()[:answer]...)
 		current.foldTo(t, last)
 		for _, at := range behind {
-			lagging := newLog(t)
+			lagging, tail := newTailedLog(t)
 			tell(t, lagging.store, history()[:answer]...)
 			if at > 0 {
 				lagging.foldTo(t, int64(at))
 			}
 			requireSameReads(t, current, lagging)
+			awaitEnd(t, tail, last)
+			for known := range last + 1 { // the memory of the process has the log up to there
+				lagging.reader = jobs.NewReader(lagging.pool, registry(t), memory{tail, known})
+				requireSameReads(t, current, lagging)
+			}
 		}
+	}
+}
+
+// memory is what a process knows of the log when its tail has read up to a position.
+type memory struct {
+	*eventstore.Tailer
+	end int64
+}
+
+func (m memory) End() (int64, bool) { return m.end, true }
+
+// newTailedLog returns a log, and a tail that has followed it from its beginning.
+func newTailedLog(t *testing.T) (*log, *eventstore.Tailer) {
+	t.Helper()
+	dsn := projectiontest.NewDatabase(t)
+	l := logOn(t, storetest.OpenPool(t, dsn))
+	tail := eventstore.NewTailer(l.pool, dsn, nil, eventstore.TailerOptions{Poll: time.Millisecond})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- tail.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	awaitEnd(t, tail, 0)
+	return l, tail
+}
+
+func awaitEnd(t *testing.T, tail *eventstore.Tailer, position int64) {
+	t.Helper()
+	end, err := tail.Settled(t.Context())
+	require.NoError(t, err)
+	for end < position {
+		events, err := tail.Next(t.Context(), end, 1000)
+		require.NoError(t, err)
+		end = events[len(events)-1].Position
 	}
 }
 
@@ -160,12 +204,32 @@ func requireSameReads(t *testing.T, want, got *log) {
 		{Metadata: map[string]string{"team": "blue"}},
 		{Metadata: map[string]string{"team": "red"}},
 	} {
+		q.Positions = true
 		a, err := want.reader.List(t.Context(), "acme", q)
 		require.NoError(t, err)
 		b, err := got.reader.List(t.Context(), "acme", q)
 		require.NoError(t, err)
-		require.Equal(t, ids(a.Jobs), ids(b.Jobs), "%+v", q)
+		requireSameJobs(t, a.Jobs, b.Jobs)
 		require.Equal(t, a.Next, b.Next)
+		require.Equal(t, a.Positions, b.Positions)
+	}
+	for _, o := range []jobs.Order{{Limit: 20}, {Limit: 1, Offset: 1}, {Limit: 2, Ascending: true}, {Limit: 20, States: []job.State{job.Queued}}, {Limit: 2, ByDuration: true}} {
+		a, totalA, err := want.reader.ListAt(t.Context(), "acme", o)
+		require.NoError(t, err)
+		b, totalB, err := got.reader.ListAt(t.Context(), "acme", o)
+		require.NoError(t, err)
+		if !o.ByDuration { // the times of two logs differ
+			requireSameJobs(t, a, b)
+		}
+		require.Equal(t, totalA, totalB, "%+v", o)
+	}
+}
+
+func requireSameJobs(t *testing.T, want, got []job.Job) {
+	t.Helper()
+	require.Equal(t, ids(want), ids(got))
+	for i := range want {
+		require.Equal(t, timeless(t, want[i]), timeless(t, got[i]))
 	}
 }
 

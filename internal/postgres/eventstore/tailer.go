@@ -309,6 +309,28 @@ func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.R
 	}
 }
 
+// End returns the position up to which the ring has the log. ok is false until the end of the log was found.
+func (t *Tailer) End() (position int64, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.ring.end(), t.ready && !t.stopped
+}
+
+// Between returns the events of the ring above after, up to upTo. ok is false if the ring does not reach back to after. The
+// data of the events is shared with other readers.
+func (t *Tailer) Between(after, upTo int64) (events []eventlog.Recorded, ok bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.ready || after < t.ring.floor {
+		return nil, false
+	}
+	events = t.ring.after(after, len(t.ring.events))
+	for len(events) > 0 && events[len(events)-1].Position > upTo {
+		events = events[:len(events)-1]
+	}
+	return events, true
+}
+
 // older reads events that are no longer in the ring. The pool may lead to another server than the tail's connection,
 // which has not noticed yet: a log without the events of the ring has another history, and its events are not
 // delivered.
