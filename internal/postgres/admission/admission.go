@@ -98,31 +98,26 @@ type Placed[U any] struct {
 	Place any // a number, or a text that PostgreSQL reads
 }
 
-// Place queues the statements that give a new unit a slot, with the intent to start it, or put it into the queue. The
-// ids of the intents are set when the batch is closed.
-func (a *Admission[U]) Place(q *pgx.Batch, u U, admit bool, place any) []outbox.Intent {
-	_, account, _, _ := a.kind.Row(u)
-	if !admit {
-		a.Wait(q, account, Placed[U]{u, place})
+// Enter queues the statements that give units of one account a slot each, with the intents to start them, which it returns
+// in the order of the units. The ids of the intents are set when the batch is closed.
+func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) []outbox.Intent {
+	if len(units) == 0 {
 		return nil
 	}
-	intents := []outbox.Intent{a.kind.Start(u)}
-	a.Enter(q, account, u)
+	rows, intents := make([]map[string]any, len(units)), make([]outbox.Intent, len(units))
+	for i, u := range units {
+		rows[i], intents[i] = a.row(u), a.kind.Start(u)
+	}
+	q.Queue(a.enter, account, rows)
 	outboxstore.Queue(q, intents)
 	return intents
 }
 
-// Enter queues the statement that gives units of one account a slot each.
-func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) {
-	rows := make([]map[string]any, len(units))
-	for i, u := range units {
-		rows[i] = a.row(u)
-	}
-	q.Queue(a.enter, account, rows)
-}
-
 // Wait queues the statement that puts units of one account in the queue.
 func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
+	if len(units) == 0 {
+		return
+	}
 	rows := make([]map[string]any, len(units))
 	for i, u := range units {
 		rows[i] = a.row(u.Unit)
@@ -141,25 +136,10 @@ func (a *Admission[U]) row(u U) map[string]any {
 	return row
 }
 
-// Leave queues the statement that frees a unit's slot. It sets freed to the unit if the unit had a slot.
-func (a *Admission[U]) Leave(q *pgx.Batch, account, id string, freed **U) {
-	*freed = nil
-	a.leaving(q, account, []string{id}, func(all []U) {
-		for i := range all {
-			*freed = &all[i]
-		}
-	})
-}
-
-// LeaveAll queues the statement that frees the slots of units of one account; freed is set to those that had one.
-func (a *Admission[U]) LeaveAll(q *pgx.Batch, account string, ids []string, freed *[]U) {
-	a.leaving(q, account, ids, func(all []U) { *freed = all })
-}
-
-func (a *Admission[U]) leaving(q *pgx.Batch, account string, ids []string, freed func([]U)) {
-	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) error {
-		all, err := pgx.CollectRows(rows, a.kind.Scan)
-		freed(all)
+// Leave queues the statement that frees the slots of units of one account. It sets freed to those that had one.
+func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *[]U) {
+	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) (err error) {
+		*freed, err = pgx.CollectRows(rows, a.kind.Scan)
 		return err
 	})
 }

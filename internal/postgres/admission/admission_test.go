@@ -63,17 +63,19 @@ func (s site) change(ctx context.Context, look func(*pgx.Batch), write func(db p
 
 func (s site) accept(ctx context.Context, u unit) error {
 	return s.change(ctx, func(*pgx.Batch) {}, func(_ postgres.Tx, q *pgx.Batch, running, queued int) error {
-		s.units.Place(q, u, running < slots && queued == 0, "1 hour")
+		if running < slots && queued == 0 {
+			s.units.Enter(q, account, u)
+		} else {
+			s.units.Wait(q, account, admission.Placed[unit]{Unit: u, Place: "1 hour"})
+		}
 		return nil
 	})
 }
 
-func (s site) end(ctx context.Context, id string) (freed *unit, admitted []eventlog.Append, err error) {
-	look := func(q *pgx.Batch) { s.units.Leave(q, account, id, &freed) }
+func (s site) end(ctx context.Context, id string) (freed []unit, admitted []eventlog.Append, err error) {
+	look := func(q *pgx.Batch) { s.units.Leave(q, account, []string{id}, &freed) }
 	err = s.change(ctx, look, func(db postgres.Tx, q *pgx.Batch, running, queued int) (err error) {
-		if freed != nil {
-			running--
-		}
+		running -= len(freed)
 		admitted, _, err = s.units.Admit(ctx, db, q, account, int64(min(queued, slots-running)), func(unit) bool { return true })
 		return err
 	})
@@ -147,11 +149,11 @@ func TestUnitsThatWaitAreAdmittedInOrderUntilOneDoesNotFit(t *testing.T) {
 
 	freed, admitted, err := s.end(t.Context(), units[1].id)
 	require.NoError(t, err)
-	require.Equal(t, &units[1], freed)
+	require.Equal(t, units[1:2], freed)
 	require.Equal(t, []eventlog.Append{{Stream: "call-" + units[slots].id}}, admitted)
 	freed, admitted, err = s.end(t.Context(), units[1].id)
 	require.NoError(t, err)
-	require.Nil(t, freed, "a slot is freed once")
+	require.Empty(t, freed, "a slot is freed once")
 	require.Empty(t, admitted)
 
 	gone, err := s.withdraw(t.Context(), units[slots+1].id, units[0].id)

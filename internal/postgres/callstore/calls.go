@@ -7,12 +7,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
@@ -22,6 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
+	"github.com/millrace-dev/millrace/internal/postgres/committer"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
@@ -33,6 +31,7 @@ type Store struct {
 	events     *eventstore.Store
 	credits    *accountstore.Credits
 	slots      *admission.Admission[unit]
+	changes    *committer.Committer[*change]
 	heartbeats *call.Heartbeats // of dispatching processes
 }
 
@@ -40,7 +39,9 @@ var _ call.Store = (*Store)(nil)
 
 // New returns the call store in pool's database that appends through events and reserves credit through credits.
 func New(pool *pgxpool.Pool, events *eventstore.Store, credits *accountstore.Credits) *Store {
-	return &Store{pool: pool, events: events, credits: credits, slots: admission.New(kind), heartbeats: call.NewHeartbeats(time.Now)}
+	s := &Store{pool: pool, events: events, credits: credits, slots: admission.New(kind), heartbeats: call.NewHeartbeats(time.Now)}
+	s.changes = committer.New(committer.Options{}, s.commit)
+	return s
 }
 
 // unit is a call in the form of the admission.
@@ -83,13 +84,6 @@ type admissionState struct {
 	metered                  bool // the account has a credit ledger
 }
 
-const (
-	// firstRun is the number of a call's first run.
-	firstRun = 1
-	// queueFullRetry is the Retry-After of queue_full: a full queue moves in seconds.
-	queueFullRetry = 5 * time.Second
-)
-
 const lockAdmission = `insert into call_lanes (account) values ($1)
 	on conflict (account) do update set parked = call_lanes.parked
 	returning in_flight, costly, parked, committed, spent, exists (select from credit_balances where account = $1)`
@@ -98,112 +92,6 @@ func queueLockAdmission(q *pgx.Batch, account string, l *admissionState) {
 	q.Queue(lockAdmission, account).QueryRow(func(row pgx.Row) error {
 		return row.Scan(&l.inFlight, &l.costly, &l.queued, &l.committed, &l.spent, &l.metered)
 	})
-}
-
-const claimCallKey = `insert into call_keys (account, key, fingerprint, call_id, expires_at)
-	values ($1, $2, $3, $4, now() + $5::interval)
-	on conflict (account, key) do update set fingerprint = excluded.fingerprint, call_id = excluded.call_id,
-		expires_at = excluded.expires_at, delivered = false, delivered_at = null
-	where call_keys.expires_at <= now()`
-
-// Accept implements call.Store.
-func (s *Store) Accept(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
-	first := uuid.New()
-	recorded, err := s.events.RetryAmbiguous(ctx, first, func(ctx context.Context) error {
-		out, err = s.accept(ctx, n, first)
-		return err
-	})
-	if err != nil {
-		return call.Admission{}, classifyAccept(err)
-	}
-	if recorded { // an earlier attempt whose answer was lost recorded it; the relay starts the call
-		return s.admission(ctx, n)
-	}
-	return out, nil
-}
-
-// admission returns the result of an earlier attempt to accept the call.
-func (s *Store) admission(ctx context.Context, n call.NewCall) (out call.Admission, err error) {
-	s.events.Wake()
-	if out.Call, err = s.Load(ctx, n.Account, n.ID); err == nil && out.Call.State == call.Waiting {
-		out.Ahead, err = s.Ahead(ctx, n.Account, n.ID)
-	}
-	return out, err
-}
-
-// accept is one attempt to accept a call; first is the id of its first event.
-func (s *Store) accept(ctx context.Context, n call.NewCall, first uuid.UUID) (call.Admission, error) {
-	var l admissionState
-	var out call.Admission
-	var queued *eventstore.Queued
-	look := func(q *pgx.Batch) {
-		queueLockAdmission(q, n.Account, &l)
-		if n.Key != "" {
-			q.Queue(claimCallKey, n.Account, n.Key, n.Fingerprint[:], n.ID, call.Retention).Exec(func(tag pgconn.CommandTag) error {
-				if tag.RowsAffected() == 0 {
-					return call.ErrKeyTaken
-				}
-				return nil
-			})
-		}
-		queueWindows(q, n.Account, n.Limits.Windows)
-	}
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		refused := l.gate(n.Limits, n.Accepted.Held, n.Costly)
-		admit := refused == nil && (n.Accepted.Mode != call.Queued || l.queued == 0)
-		if err := queueable(l, n, refused); !admit && err != nil {
-			return err
-		}
-		appends, err := s.reserve(ctx, db, l, n)
-		if err != nil {
-			return err
-		}
-		out.Intents, out.Ahead = s.settle(q, n, admit), int64(l.queued)
-		if admit {
-			l.committed += n.Accepted.Held
-		}
-		out.Spend = l.spend(n.Limits)
-		queued, err = s.events.QueueAppend(q, append([]eventlog.Append{acceptance(n, first, admit)}, appends...))
-		return err
-	})
-	if err != nil {
-		return call.Admission{}, err
-	}
-	s.events.Wake()
-	out.Call, err = s.fold(n.ID, queued.Recorded())
-	return out, err
-}
-
-// classifyAccept returns refusals unchanged and classifies every other error.
-func classifyAccept(err error) error {
-	var refused *call.Refusal
-	if errors.Is(err, call.ErrKeyTaken) || errors.As(err, &refused) {
-		return err
-	}
-	return postgres.Classify(err, "pass the gates of a call")
-}
-
-// queueable returns the reason why a call that is not admitted cannot be queued, or nil if it can. The call of a node
-// is queued before the requests of the queued delivery, without a limit: every free slot goes to the queue, so a node
-// that only retried would get no slot while requests are queued. A node's call beyond the ceiling of its account is
-// refused.
-func queueable(l admissionState, n call.NewCall, refused *call.Refusal) error {
-	switch {
-	case n.Accepted.Mode == call.Node && refused != nil && refused.Kind == fault.Exhausted && refused.Spend == nil:
-		return nil
-	case n.Accepted.Mode != call.Queued:
-		if refused == nil {
-			return nil
-		}
-		return refused
-	case refused != nil && refused.Kind == fault.Denied:
-		return refused
-	case l.queued >= n.Limits.Backlog:
-		r := call.Refuse(fault.Exhausted, call.QueueBacklogFull, "%d requests are waiting, the account's limit; try again when some have started", l.queued)
-		r.RetryAfter = int(queueFullRetry / time.Second)
-		return r
-	}
-	return nil
 }
 
 // gate returns the reason why a call cannot run now, or nil if it can.
@@ -234,106 +122,6 @@ func (l admissionState) spend(limits call.Limits) *call.Spend {
 	}
 	limit, current := limits.Ceiling/centMicros, (l.committed+centMicros-1)/centMicros
 	return &call.Spend{Limit: limit, Current: current, Remaining: max(0, limit-current)}
-}
-
-// reserve reserves the call's credit. The caller appends the returned events of the ledger together with those of the
-// call.
-func (s *Store) reserve(ctx context.Context, db postgres.Tx, l admissionState, n call.NewCall) ([]eventlog.Append, error) {
-	if !l.metered {
-		return nil, nil
-	}
-	return s.credits.HoldTx(ctx, db, n.Account, holdID(n.ID), n.Accepted.Held)
-}
-
-func holdID(id call.ID) string { return id.Stream() }
-
-// settle queues the statements that write a call's rows: its blob reference, and its slot with the start intent, or
-// its row in the queue. The ids of the intents are set when the batch is closed.
-func (s *Store) settle(q *pgx.Batch, n call.NewCall, admit bool) []outbox.Intent {
-	q.Queue(`insert into call_blobs (call_id, ref, keep_until) values ($1, $2, 'infinity')`, n.ID, n.Accepted.Request.Ref[:])
-	u := unit{id: n.ID, account: n.Account, run: firstRun, held: n.Accepted.Held, costly: n.Costly, payload: payloadOf(n.Run(admittedVersion))}
-	within := n.Limits.QueueFor
-	if n.Accepted.Mode == call.Node {
-		within = nodeQueueFor
-	}
-	return s.slots.Place(q, u, admit, fmt.Sprintf("%d microseconds", within.Microseconds()))
-}
-
-// nodeQueueFor bounds how long the call of a node may wait for a slot, longer than any job runs. The call ends with
-// its job.
-const nodeQueueFor = 10 * 365 * 24 * time.Hour
-
-// admittedVersion is the version of a call's stream at its admission: accepted and admitted are always its first two
-// events, because the only other event of a queued call is the one that ends it.
-const admittedVersion = 2
-
-func payloadOf(r call.Run) json.RawMessage {
-	payload, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // strings and ints always marshal
-	}
-	return payload
-}
-
-func oneIf(yes bool) int {
-	if yes {
-		return 1
-	}
-	return 0
-}
-
-// acceptance returns the append that begins a call. The id of its first event is unique to this request, so that a
-// second call with the same request id fails at the stream's version.
-func acceptance(n call.NewCall, first uuid.UUID, admit bool) eventlog.Append {
-	events := []eventlog.Event{{ID: first, Type: call.TypeAccepted, Data: n.Accepted}}
-	if admit {
-		events = append(events, callAdmission(n.ID))
-	}
-	if admit && n.Sending != nil {
-		events = append(events, eventlog.Event{ID: call.EventID(n.ID, 0, call.TypeDispatching), Type: call.TypeDispatching, Data: *n.Sending})
-	}
-	return eventlog.Append{
-		Stream: n.ID.Stream(), Account: n.Account, Expected: 0, Events: events,
-		Meta: eventlog.Meta{Actor: n.Account, RequestID: string(n.ID)},
-	}
-}
-
-func callAdmission(id call.ID) eventlog.Event {
-	return eventlog.Event{ID: call.EventID(id, firstRun, call.TypeAdmitted), Type: call.TypeAdmitted, Data: call.AdmittedV1{Run: firstRun}}
-}
-
-// queueWindows counts the call against each rate limit, and refuses it if a limit is exceeded. The refusal rolls the
-// transaction back, and the count with it.
-func queueWindows(q *pgx.Batch, account string, windows []call.Window) {
-	for _, w := range windows {
-		q.Queue(`insert into call_windows as c (account, name, started, used)
-			values ($1, $2, date_bin($3::interval, now(), 'epoch'), 1)
-			on conflict (account, name) do update set started = excluded.started,
-				used = case when c.started = excluded.started then c.used + 1 else 1 end
-			returning used, ceil(extract(epoch from started + $3::interval - now()))::int`, account, w.Name, w.Length).
-			QueryRow(func(row pgx.Row) error {
-				var used, rest int
-				if err := row.Scan(&used, &rest); err != nil {
-					return err
-				}
-				if used <= w.Calls {
-					return nil
-				}
-				r := call.Refuse(fault.Exhausted, call.RateLimited, "the account has reached its rate limit of %d calls per %s", w.Calls, w.Name)
-				r.RetryAfter = max(1, rest)
-				return r
-			})
-	}
-}
-
-// Count implements call.Store.
-func (s *Store) Count(ctx context.Context, account string, windows []call.Window) error {
-	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
-		q := &pgx.Batch{}
-		queueWindows(q, account, windows)
-		return tx.SendBatch(ctx, q).Close()
-	})
-	return classifyAccept(err)
 }
 
 // Key implements call.Store.
@@ -370,15 +158,12 @@ func (s *Store) Load(ctx context.Context, account string, id call.ID) (call.Call
 	if len(recorded) == 0 || recorded[0].Account != account {
 		return call.Call{}, fault.New(fault.NotFound, fault.CodeCallNotFound, "no such call")
 	}
-	return s.fold(id, recorded)
+	return s.fold(recorded)
 }
 
-func (s *Store) fold(_ call.ID, recorded []eventlog.Recorded) (call.Call, error) {
+func (s *Store) fold(recorded []eventlog.Recorded) (call.Call, error) {
 	var c call.Call
 	for _, rec := range recorded {
-		if _, ok := call.IDOfStream(rec.Stream); !ok {
-			continue // an event of the ledger that was appended with those of the call
-		}
 		data, err := s.events.Types().DecodeKnown(rec)
 		if err != nil {
 			return call.Call{}, err

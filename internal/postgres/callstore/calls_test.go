@@ -22,6 +22,7 @@ import (
 // fixture are a call store and what it stands on.
 type fixture struct {
 	pool    *pgxpool.Pool
+	types   *eventlog.Registry
 	credits *accountstore.Credits
 	calls   *callstore.Store
 }
@@ -33,7 +34,7 @@ func newFixture(t *testing.T) fixture {
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	events := eventstore.New(pool, types, nil)
 	credits := accountstore.NewCredits(pool, events)
-	return fixture{pool, credits, callstore.New(pool, events, credits)}
+	return fixture{pool, types, credits, callstore.New(pool, events, credits)}
 }
 
 var wide = call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 10}}, Backlog: 10, QueueFor: time.Hour}

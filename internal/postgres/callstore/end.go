@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/jackc/pgx/v5"
@@ -21,38 +22,42 @@ import (
 // End records the end of a call: its event and its charge. It frees the call's slot and admits queued calls.
 // Of concurrent ends the one that closes the stream wins. An unknown outcome leaves the stream open for a late answer.
 func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
-	var l admissionState
-	var freed *unit
-	var intents []outbox.Intent
-	var queued *eventstore.Queued
-	look := func(q *pgx.Batch) {
-		queueLockAdmission(q, e.Account, &l)
-		s.slots.Leave(q, e.Account, string(e.Call), &freed)
+	prepared, err := s.events.Prepare(callEnding(e, false))
+	if err != nil {
+		return call.Ended{}, err
 	}
-	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		l.leave(freed)
-		l.spent += e.Charged
-		appends, err := s.settleCredit(ctx, db, l, e)
-		if err != nil {
-			return err
-		}
-		admitted, started, err := s.slots.Admit(ctx, db, q, e.Account, l.waiting(), l.fits(e.Limits))
-		if err != nil {
-			return err
-		}
-		intents = started
-		queueLeft(q, e)
-		queued, err = s.events.QueueAppend(q, slices.Concat([]eventlog.Append{callEnding(e, freed == nil)}, appends, admitted))
-		return err
-	})
+	last := &ending{Ending: e, append: prepared}
+	err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
 	switch {
 	case eventstore.IsRefused(err):
 		return s.refusedCallEnd(ctx, e)
 	case err != nil:
 		return call.Ended{}, postgres.Classify(err, "end call "+string(e.Call))
 	}
-	s.events.Wake()
-	return call.Ended{Applied: true, Intents: intents, Recorded: queued.Recorded()}, nil
+	return call.Ended{Applied: true, Intents: last.intents, Recorded: last.recorded}, nil
+}
+
+// ending is one attempt to end a call, as a part of a joint transaction.
+type ending struct {
+	call.Ending
+	append   *eventstore.Prepared
+	intents  []outbox.Intent // of calls that were admitted in its place
+	recorded []eventlog.Recorded
+}
+
+// write counts the end in the state of the account. It returns what is appended to the ledger of a metered account.
+func (e *ending) write(ctx context.Context, db postgres.Tx, t *joint) (charged []eventlog.Append, err error) {
+	e.intents = nil
+	if held := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); held >= 0 {
+		t.state.leave(t.freed[held])
+	} else if e.append, err = t.store.events.Prepare(callEnding(e.Ending, true)); err != nil {
+		return nil, err
+	}
+	t.state.spent += e.Charged
+	if e.ReleaseKey {
+		maps.DeleteFunc(t.keys, func(_ string, id call.ID) bool { return id == e.Call })
+	}
+	return t.store.settleCredit(ctx, db, t.state, e.Ending)
 }
 
 // refusedCallEnd returns nil if the call has already ended, otherwise an error that the log refuses the event.
@@ -65,10 +70,7 @@ func (s *Store) refusedCallEnd(ctx context.Context, e call.Ending) (call.Ended, 
 }
 
 // leave counts a freed slot as free.
-func (l *admissionState) leave(freed *unit) {
-	if freed == nil {
-		return
-	}
+func (l *admissionState) leave(freed unit) {
 	l.inFlight--
 	l.committed -= freed.held
 	l.costly -= oneIf(freed.costly)
@@ -87,8 +89,8 @@ func (l *admissionState) fits(limits call.Limits) func(unit) bool {
 	}
 }
 
-// waiting returns the number of queued calls that one transaction reads. The next end of a call admits more.
-func (l *admissionState) waiting() int64 { return int64(min(l.queued, admitAtMost)) }
+// waiting returns the number of queued calls that a transaction of so many ends reads. The next end of a call admits more.
+func (l *admissionState) waiting(ends int) int64 { return int64(min(l.queued, ends*admitAtMost)) }
 
 // settleCredit settles or releases the credit reserved for the call, unless its outcome is unknown.
 func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionState, e call.Ending) ([]eventlog.Append, error) {
@@ -102,24 +104,35 @@ func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionSta
 	}
 }
 
-// keepBodies has what a call that ends refers to kept for its retention: the request, and the answer.
-const keepBodies = `with answer as (insert into call_blobs (call_id, ref, keep_until)
-		select $1, ref, now() + $2::interval from unnest($3::bytea[]) as r (ref) on conflict do nothing)
-	update call_blobs set keep_until = now() + $2::interval where call_id = $1`
+// keepBodies has what calls that end refer to kept for its retention: the requests, and the answers.
+const keepBodies = `with answers as (insert into call_blobs (call_id, ref, keep_until)
+		select a.id, a.ref, now() + $2::interval from unnest($3::uuid[], $4::bytea[]) as a (id, ref) on conflict do nothing)
+	update call_blobs set keep_until = now() + $2::interval where call_id = any($1::uuid[])`
 
-// queueLeft queues the statements that update the rows of a call that ends.
-func queueLeft(q *pgx.Batch, e call.Ending) {
-	if e.Charged != 0 {
-		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, e.Account, e.Charged)
+// queueLeft queues the statements that update the rows of calls that end.
+func (t *joint) queueLeft(q *pgx.Batch) {
+	var ended, free, answered []string
+	var refs [][]byte
+	var charged int64
+	for _, c := range t.ends {
+		e := &c.end.Ending
+		id := string(e.Call)
+		ended = append(ended, id)
+		charged += e.Charged
+		if e.ReleaseKey {
+			free = append(free, id)
+		}
+		for i := range e.Keep {
+			answered, refs = append(answered, id), append(refs, e.Keep[i].Ref[:])
+		}
 	}
-	if e.ReleaseKey {
-		q.Queue(`delete from call_keys where call_id = $1 and account = $2`, e.Call, e.Account)
+	if charged != 0 {
+		q.Queue(`update call_lanes set spent = spent + $2 where account = $1`, t.account, charged)
 	}
-	refs := make([][]byte, len(e.Keep))
-	for i := range e.Keep {
-		refs[i] = e.Keep[i].Ref[:]
+	if len(free) > 0 {
+		q.Queue(`delete from call_keys where account = $1 and call_id = any($2::uuid[])`, t.account, free)
 	}
-	q.Queue(keepBodies, e.Call, call.Retention, refs)
+	q.Queue(keepBodies, ended, call.Retention, answered, refs)
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {
@@ -137,14 +150,14 @@ func callEnding(e call.Ending, late bool) eventlog.Append {
 	}
 }
 
-// admitAtMost bounds how many queued calls one transaction admits.
+// admitAtMost bounds how many queued calls a transaction admits for an end.
 const admitAtMost = 16
 
 // Admit admits queued calls of an account without the end of another call, for example after its tier changed.
 func (s *Store) Admit(ctx context.Context, account string, limits call.Limits) ([]outbox.Intent, error) {
 	var l admissionState
 	look := func(q *pgx.Batch) { queueLockAdmission(q, account, &l) }
-	return s.slots.Fill(ctx, s.pool, s.events, account, look, func() (int64, func(unit) bool) { return l.waiting(), l.fits(limits) })
+	return s.slots.Fill(ctx, s.pool, s.events, account, look, func() (int64, func(unit) bool) { return l.waiting(1), l.fits(limits) })
 }
 
 // Cancel implements call.Store.

@@ -15,7 +15,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/admission"
 	"github.com/millrace-dev/millrace/internal/postgres/committer"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
-	"github.com/millrace-dev/millrace/internal/postgres/outboxstore"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
@@ -138,7 +137,7 @@ func (t *joint) look(q *pgx.Batch) {
 			ids[i] = string(c.end.ID)
 			c.end.look(q)
 		}
-		t.store.slots.LeaveAll(q, t.account, ids, &t.freed)
+		t.store.slots.Leave(q, t.account, ids, &t.freed)
 		q.Queue(`delete from sealed_credentials where job_id = any($1::uuid[])`, ids)
 	}
 	for _, c := range t.submits {
@@ -226,18 +225,13 @@ func (t *joint) writeSubmissions(ctx context.Context, db postgres.Tx, q *pgx.Bat
 		n.queueRows(q)
 		ref := job.RunRef{Job: n.ID, Account: n.Account, Run: firstRun}
 		if n.admitted {
-			t.enter, t.intents = append(t.enter, ref), append(t.intents, kind.Start(ref))
+			t.enter = append(t.enter, ref)
 		} else {
 			t.wait = append(t.wait, admission.Placed[job.RunRef]{Unit: ref, Place: n.Submitted.Number})
 		}
 	}
-	if len(t.enter) > 0 {
-		t.store.slots.Enter(q, t.account, t.enter...)
-		outboxstore.Queue(q, t.intents)
-	}
-	if len(t.wait) > 0 {
-		t.store.slots.Wait(q, t.account, t.wait...)
-	}
+	t.intents = t.store.slots.Enter(q, t.account, t.enter...)
+	t.store.slots.Wait(q, t.account, t.wait...)
 	return nil
 }
 
