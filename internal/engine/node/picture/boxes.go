@@ -103,8 +103,8 @@ func noBox() error {
 	return fault.New(fault.Invalid, fault.CodeInputType, "input bboxes must be a box, or a list of boxes for each image")
 }
 
-// around returns the corners of the rectangle around boxes.
-func around(list []any) (x0, y0, x1, y1 int, err error) {
+// boundsOf returns the corners of the rectangle around boxes.
+func boundsOf(list []any) (x0, y0, x1, y1 int, err error) {
 	x0, y0, x1, y1 = math.MaxInt, math.MaxInt, math.MinInt, math.MinInt
 	for _, value := range list {
 		box, ok := value.(map[string]any)
@@ -130,7 +130,7 @@ func around(list []any) (x0, y0, x1, y1 int, err error) {
 
 // cut takes the part around the boxes. If that part has no pixels, it takes a square in the upper middle.
 func (b boxes) cut(ctx context.Context, e raster.Engine, im *raster.Image, list []any) (*raster.Image, error) {
-	x0, y0, x1, y1, err := around(list)
+	x0, y0, x1, y1, err := boundsOf(list)
 	if err != nil {
 		return nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func box(x, y, w, h int64) map[string]any {
+func bbox(x, y, w, h int64) map[string]any {
 	return map[string]any{"x": x, "y": y, "width": w, "height": float64(h)}
 }
 
@@ -29,15 +29,15 @@ func TestPartsAreCutAroundBoxesAsComfyUIDoes(t *testing.T) {
 		}
 	}
 	for name, in := range map[string]node.Args{
-		"single":  args(box(3, 4, 9, 5), 0, "stretch"),
-		"two":     args([]any{[]any{box(2, 2, 4, 4), box(9, 6, 30, 3)}, []any{box(0, 0, 5, 9)}}, 2, "pad"),
-		"outside": args([]any{[]any{box(100, 100, 5, 5)}}, 0, "pad"),
+		"single":  args(bbox(3, 4, 9, 5), 0, "stretch"),
+		"two":     args([]any{[]any{bbox(2, 2, 4, 4), bbox(9, 6, 30, 3)}, []any{bbox(0, 0, 5, 9)}}, 2, "pad"),
+		"outside": args([]any{[]any{bbox(100, 100, 5, 5)}}, 0, "pad"),
 	} {
-		requireNear(t, golden(t, "boxes_"+name), first(t, must(t, picture.CropByBBoxes(), in)), 2e-6)
+		requireNear(t, golden(t, "boxes_"+name), firstImage(t, outputs(t, picture.CropByBBoxes(), in)), 2e-6)
 	}
-	require.Same(t, both, first(t, must(t, picture.CropByBBoxes(), args([]any{}, 0, "pad"))), "without boxes nothing is cut")
-	for _, wrong := range []any{"box", []any{box(1, 1, 1, 1)}, []any{[]any{map[string]any{"x": int64(1)}}}} {
-		_, err := run(t, picture.CropByBBoxes(), node.Call{}, args(wrong, 0, "pad"))
+	require.Same(t, both, firstImage(t, outputs(t, picture.CropByBBoxes(), args([]any{}, 0, "pad"))), "without boxes nothing is cut")
+	for _, wrong := range []any{"box", []any{bbox(1, 1, 1, 1)}, []any{[]any{map[string]any{"x": int64(1)}}}} {
+		_, err := invoke(t, picture.CropByBBoxes(), node.Call{}, args(wrong, 0, "pad"))
 		require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", wrong)
 	}
 }

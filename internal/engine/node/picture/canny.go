@@ -137,8 +137,8 @@ func (p plane) blurred() plane {
 // directions are the offsets of the neighbours of a pixel, clockwise from the right.
 var directions = [8][2]int{{1, 0}, {1, 1}, {0, 1}, {-1, 1}, {-1, 0}, {-1, -1}, {0, -1}, {1, -1}}
 
-// least is the gradient of a flat area: the root of a small number that is added to every square.
-var least = float32(math.Sqrt(1e-6))
+// flatGradient is the gradient of a flat area: the root of a small number that is added to every square.
+var flatGradient = float32(math.Sqrt(1e-6))
 
 // ridges returns the gradient of a picture where it is larger than on both sides across the edge, and 0 elsewhere.
 func ridges(p plane) plane {
@@ -156,7 +156,7 @@ func ridges(p plane) plane {
 		for x := range p.w {
 			i := y*p.w + x
 			d := toward[i]
-			if v := steep.v[i]; v > least && steep.beats(x, y, d) && steep.beats(x, y, (d+4)%8) {
+			if v := steep.v[i]; v > flatGradient && steep.isRidge(x, y, d) && steep.isRidge(x, y, (d+4)%8) {
 				out.v[i] = v
 			}
 		}
@@ -164,11 +164,11 @@ func ridges(p plane) plane {
 	return out
 }
 
-// beats reports whether the gradient of a pixel is larger than that of its neighbour in a direction. To the right and
+// isRidge reports whether the gradient of a pixel is larger than that of its neighbour in a direction. To the right and
 // down it may be equal.
-func (p plane) beats(x, y int, direction uint8) bool {
+func (p plane) isRidge(x, y int, direction uint8) bool {
 	nx, ny := x+directions[direction][0], y+directions[direction][1]
-	other := least
+	other := flatGradient
 	if nx >= 0 && nx < p.w && ny >= 0 && ny < p.h {
 		other = p.v[ny*p.w+nx]
 	}

@@ -140,7 +140,7 @@ func ImageHistogram() *node.Class {
 			if im.Channels() < 3 {
 				return node.Result{}, needColors(im)
 			}
-			counts := counted(im)
+			counts := countLevels(im)
 			outputs := make([]node.Value, len(counts))
 			for i, of := range counts {
 				list := make([]any, levels)
@@ -154,8 +154,8 @@ func ImageHistogram() *node.Class {
 	}
 }
 
-// counted returns the histograms of the first frame: of the mean, the luminance, red, green and blue.
-func counted(im *raster.Image) (counts [5][levels]int64) {
+// countLevels returns the histograms of the first frame: of the mean, the luminance, red, green and blue.
+func countLevels(im *raster.Image) (counts [5][levels]int64) {
 	for y := range im.Height() {
 		row, bytes := im.Row(nil, 0, y), im.Row8(nil, 0, y)
 		for x := 0; x < len(row); x += im.Channels() {

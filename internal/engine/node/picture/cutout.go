@@ -88,10 +88,10 @@ func colorOf(text string) (c [3]float32) {
 	return c
 }
 
-// From the value selects on, a mask selects a pixel fully; below faint, it does not select the pixel at all.
+// From the value selected on, a mask selects a pixel fully; below faint, it does not select the pixel at all.
 const (
-	selects = 204
-	faint   = 0.05
+	selected = 204
+	faint    = 0.05
 )
 
 func (c cutout) cut(ctx context.Context, e raster.Engine, im, mask *raster.Image) (*raster.Image, error) {
@@ -114,9 +114,9 @@ func (c cutout) cut(ctx context.Context, e raster.Engine, im, mask *raster.Image
 		}
 		m = planeOf(grey)
 	}
-	x0, y0, x1, y1, found := m.bounds(func(v float32) bool { return uint8(min(max(v, 0), 1)*255) > selects })
+	x0, y0, x1, y1, found := m.bounds(func(v float32) bool { return uint8(min(max(v, 0), 1)*255) > selected })
 	if !found {
-		x0, y0, x1, y1, found = m.bounds(func(v float32) bool { return 255-uint8(min(max(v, 0), 1)*255) > selects })
+		x0, y0, x1, y1, found = m.bounds(func(v float32) bool { return 255-uint8(min(max(v, 0), 1)*255) > selected })
 		if found {
 			m.invert()
 		}

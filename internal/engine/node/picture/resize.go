@@ -23,11 +23,11 @@ const (
 	assumedAspect = 4
 )
 
-func crop() node.Input {
+func cropInput() node.Input {
 	return declare.Preset(declare.Choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."), "center")
 }
 
-func side(name, tooltip string) node.Input {
+func sideInput(name, tooltip string) node.Input {
 	return declare.Integer(name, 512, 0, declare.MaxSide, tooltip)
 }
 
@@ -35,14 +35,14 @@ func side(name, tooltip string) node.Input {
 func resizeTypes() node.Choices {
 	match := node.Input{Name: "match", Type: "IMAGE,MASK", Tooltip: "What has the size."}
 	return node.Choices{
-		{Key: "scale dimensions", Inputs: []node.Input{side("width", "The new width; 0 keeps the aspect ratio."), side("height", "The new height; 0 keeps the aspect ratio."), crop()}},
+		{Key: "scale dimensions", Inputs: []node.Input{sideInput("width", "The new width; 0 keeps the aspect ratio."), sideInput("height", "The new height; 0 keeps the aspect ratio."), cropInput()}},
 		{Key: "scale by multiplier", Inputs: []node.Input{declare.Stepped(declare.Number("multiplier", 1, 0.01, 8, "The factor for both sides."), 0.01)}},
-		{Key: "scale longer dimension", Inputs: []node.Input{side("longer_size", "The length of the longer side.")}},
-		{Key: "scale shorter dimension", Inputs: []node.Input{side("shorter_size", "The length of the shorter side.")}},
-		{Key: "scale width", Inputs: []node.Input{side("width", "The new width.")}},
-		{Key: "scale height", Inputs: []node.Input{side("height", "The new height.")}},
+		{Key: "scale longer dimension", Inputs: []node.Input{sideInput("longer_size", "The length of the longer side.")}},
+		{Key: "scale shorter dimension", Inputs: []node.Input{sideInput("shorter_size", "The length of the shorter side.")}},
+		{Key: "scale width", Inputs: []node.Input{sideInput("width", "The new width.")}},
+		{Key: "scale height", Inputs: []node.Input{sideInput("height", "The new height.")}},
 		{Key: "scale total pixels", Inputs: []node.Input{declare.Stepped(declare.Number("megapixels", 1, 0.01, 16, "The size to reach, in 1024 × 1024."), 0.01)}},
-		{Key: "match size", Inputs: []node.Input{match, crop()}},
+		{Key: "match size", Inputs: []node.Input{match, cropInput()}},
 		{Key: "scale to multiple", Inputs: []node.Input{declare.Integer("multiple", 8, 1, declare.MaxSide, "Both sides become multiples of this.")}},
 	}
 }
@@ -95,11 +95,11 @@ func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}
-	input, isMask, err := picture(call.Args, "input")
+	input, isMask, err := imageOrMask(call.Args, "input")
 	if err != nil {
 		return node.Result{}, err
 	}
-	im, err := resized(ctx, declare.Engine(call), call.Args, input, kind, method)
+	im, err := resizeTo(ctx, declare.Engine(call), call.Args, input, kind, method)
 	if err != nil {
 		return node.Result{}, err
 	}
@@ -109,8 +109,8 @@ func runResize(ctx context.Context, call *node.Call) (node.Result, error) {
 	return declare.One(im, nil)
 }
 
-// picture returns an argument that is an image or a mask, as an image.
-func picture(args node.Args, name string) (im *raster.Image, isMask bool, err error) {
+// imageOrMask returns an argument that is an image or a mask, as an image.
+func imageOrMask(args node.Args, name string) (im *raster.Image, isMask bool, err error) {
 	switch v := args[name].(type) {
 	case *raster.Image:
 		return v, false, nil
@@ -123,7 +123,7 @@ func picture(args node.Args, name string) (im *raster.Image, isMask bool, err er
 	return nil, false, fault.New(fault.Invalid, fault.CodeInputType, "input %s is neither an image nor a mask", name)
 }
 
-func resized(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
+func resizeTo(ctx context.Context, e raster.Engine, args node.Args, im *raster.Image, kind string, method raster.Method) (*raster.Image, error) {
 	if kind == "scale to multiple" {
 		return toMultiple(ctx, e, args, im, method)
 	}
@@ -153,14 +153,14 @@ func newSize(args node.Args, im sized, kind string) (w, h int, err error) {
 		by := in.Float("resize_type.multiplier")
 		w, h = round(float64(w)*by), round(float64(h)*by)
 	case "scale longer dimension":
-		w, h = edge(w, h, given("longer_size"), h > w)
+		w, h = scaleEdge(w, h, given("longer_size"), h > w)
 	case "scale shorter dimension":
-		w, h = edge(w, h, given("shorter_size"), h < w)
+		w, h = scaleEdge(w, h, given("shorter_size"), h < w)
 	case "scale total pixels":
 		by := math.Sqrt(math.Trunc(in.Float("resize_type.megapixels")*megapixel) / (float64(w) * float64(h)))
 		w, h = round(float64(w)*by), round(float64(h)*by)
 	case "match size":
-		other, _, err := picture(args, "resize_type.match")
+		other, _, err := imageOrMask(args, "resize_type.match")
 		if err != nil {
 			return 0, 0, err
 		}
@@ -184,8 +184,8 @@ func fitted(im sized, w, h int) (int, int) {
 	return w, h
 }
 
-// edge sets the height to the length if tall, otherwise the width, and keeps the aspect ratio.
-func edge(w, h, length int, tall bool) (int, int) {
+// scaleEdge sets the height to the length if tall, otherwise the width, and keeps the aspect ratio.
+func scaleEdge(w, h, length int, tall bool) (int, int) {
 	switch {
 	case w == h:
 		return length, length

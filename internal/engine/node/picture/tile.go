@@ -57,29 +57,29 @@ func SplitImageToTileList() *node.Class {
 // tiling is how a picture is cut into tiles.
 type tiling struct{ width, height, overlap int }
 
-type place struct{ x, y int }
+type position struct{ x, y int }
 
 // places returns the corners of the tiles of a picture, row by row. The last tile of each row and column ends at the
 // edge of the picture.
-func (t tiling) places(width, height int) ([]place, error) {
+func (t tiling) places(width, height int) ([]position, error) {
 	if t.width < 1 || t.height < 1 || t.overlap < 0 { // linked values are not checked against the input's range
 		return nil, fault.New(fault.Invalid, fault.CodePixelLimit, "a picture cannot be cut into tiles of %d × %d pixels with an overlap of %d", t.width, t.height, t.overlap)
 	}
-	across, down := starts(width, t.width, t.overlap), starts(height, t.height, t.overlap)
+	across, down := offsets(width, t.width, t.overlap), offsets(height, t.height, t.overlap)
 	if len(across)*len(down) > maxTiles {
 		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the picture would have %d tiles; at most %d are allowed", len(across)*len(down), maxTiles)
 	}
-	var places []place
+	var places []position
 	for _, y := range down {
 		for _, x := range across {
-			places = append(places, place{x, y})
+			places = append(places, position{x, y})
 		}
 	}
 	return places, nil
 }
 
-// starts returns where the tiles of one direction begin.
-func starts(length, tile, overlap int) (at []int) {
+// offsets returns where the tiles of one direction begin.
+func offsets(length, tile, overlap int) (at []int) {
 	step := max(1, round(max(float64(tile)*0.25, float64(tile)-float64(overlap))))
 	for from := 0; from < length && len(at) <= maxTiles; from += step {
 		end := min(from+tile, length)
@@ -145,7 +145,7 @@ func runMerge(ctx context.Context, call *node.Call) (node.Result, error) {
 }
 
 // merge adds up weighted tiles and divides by the sum of their weights.
-func (t tiling) merge(ctx context.Context, tiles []*raster.Image, places []place, w, h int) (*raster.Image, error) {
+func (t tiling) merge(ctx context.Context, tiles []*raster.Image, places []position, w, h int) (*raster.Image, error) {
 	n, c := tiles[0].Frames(), tiles[0].Channels()
 	sum, weights := make([]float32, n*h*w*c), make([]float32, h*w)
 	across, down := t.weights(t.width), t.weights(t.height)
