@@ -64,7 +64,7 @@ func RepeatImageBatch() *node.Class {
 	}
 }
 
-// maxBatched is the largest number of images that BatchImagesNode takes.
+// maxBatched is the largest number of images or masks that one class puts into a batch.
 const maxBatched = 50
 
 // BatchImagesNode puts up to maxBatched images into one batch. Its arguments are "images.image0" to "images.image49".

@@ -96,7 +96,7 @@ func ImageSharpen() *node.Class {
 // Morphology applies a morphological operation.
 func Morphology() *node.Class {
 	return &node.Class{
-		Name: "Morphology", DisplayName: "Apply Morphology", Category: "image/filters", Module: "comfy_extras.nodes_morphology",
+		Name: "Morphology", DisplayName: "Apply Morphology", Category: "image/filters", Module: moduleMorphology,
 		Description:   "Shrinks or widens bright areas, or shows the difference such a step makes.",
 		SearchAliases: []string{"erode", "dilate"},
 		Inputs: []node.Input{

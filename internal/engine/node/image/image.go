@@ -1,4 +1,4 @@
-// Package image holds the native node classes that load, save and change images. Definitions and results are those of
+// Package image holds the native node classes that load, save, show, change and compare images. Definitions and results are those of
 // ComfyUI's classes of the same names. Package raster does the work on pixels; package standard lists the classes of all
 // families.
 package image
@@ -17,6 +17,8 @@ const (
 	moduleImages         = "comfy_extras.nodes_images"
 	modulePostProcessing = "comfy_extras.nodes_post_processing"
 	moduleMask           = "comfy_extras.nodes_mask"
+	moduleMorphology     = "comfy_extras.nodes_morphology"
+	moduleCurve          = "comfy_extras.nodes_curve"
 )
 
 // Classes returns the classes of the package in the order of listings. lossy, which may be nil, writes WebP files with losses.
@@ -29,6 +31,8 @@ func Classes(lossy LossyWriter) []*node.Class {
 		ImageFromBatch(), RepeatImageBatch(), ImageBatch(), BatchImagesNode(), RebatchImages(),
 		ImageInvert(), ImageBlend(), ImageBlur(), ImageSharpen(), ImageQuantize(), Morphology(),
 		ImageCompositeMasked(), PorterDuffImageComposite(), SplitImageWithAlpha(), JoinImageWithAlpha(),
+		SaveImageWebsocket(), SaveImageAdvanced(), ImageCompare(), ResizeImageMaskNode(), BatchMasksNode(), ImageCropToMask(), CropByBBoxes(),
+		SplitImageToTileList(), ImageMergeTileList(), ImageRGBToYUV(), ImageYUVToRGB(), ImageHistogram(), Canny(), ImageAddNoise(),
 	}
 }
 

@@ -329,6 +329,9 @@ func TestBlurTooWideIsInvalid(t *testing.T) {
 func TestMissingArgumentIsInvalid(t *testing.T) {
 	t.Parallel()
 	for _, c := range image.Classes(nil) {
+		if c.Name == "ImageCompare" { // shows what it is given, which may be nothing
+			continue
+		}
 		_, _, err := run(t, c, newMemory(t), node.Args{})
 		require.Equal(t, fault.Invalid, fault.KindOf(err), c.Name)
 	}

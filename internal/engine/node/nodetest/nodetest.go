@@ -42,6 +42,7 @@ func Conform(t *testing.T, registry *node.Registry, examples Example) {
 			t.Run("estimates soundly", s.estimates)
 			t.Run("keeps its promises when run", s.runs)
 			t.Run("refuses what it cannot use", s.refuses)
+			t.Run("keeps within its bound of pixels", s.pixels)
 		})
 	}
 }
@@ -375,6 +376,38 @@ func requireOutput(t *testing.T, out node.Output, value node.Value) {
 		}
 		require.IsType(t, want, value)
 	}
+}
+
+// pixels requires that no result is larger than planning expects, and that a result larger than every argument is
+// refused if the bound of the call is smaller. Planning may count one frame where the arguments have two.
+func (s *suite) pixels(t *testing.T) {
+	args := s.args(t)
+	res, err := s.invoke(t, t.Context(), args, 0)
+	require.NoError(t, err)
+	largest := int64(0)
+	for _, v := range args {
+		largest = max(largest, pixelsOf(v))
+	}
+	expected := largest
+	if s.class.Pixels != nil {
+		expected = s.class.Pixels(s.constants(t), largest)
+	}
+	_, bounded := s.invoke(t, t.Context(), args, 1)
+	for _, v := range res.Outputs {
+		if n := pixelsOf(v); largest > 0 || s.class.Pixels != nil {
+			require.LessOrEqual(t, n, max(2*expected, 64*64), "planning expects fewer pixels")
+		}
+		if pixelsOf(v) > largest {
+			require.Equal(t, fault.Exhausted, fault.KindOf(bounded), "a result that is larger than every argument is bounded")
+		}
+	}
+}
+
+func pixelsOf(v node.Value) int64 {
+	if p, ok := v.(interface{ Pixels() int64 }); ok {
+		return p.Pixels()
+	}
+	return 0
 }
 
 func (s *suite) refuses(t *testing.T) {

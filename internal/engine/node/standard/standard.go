@@ -14,7 +14,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/logic"
 	"github.com/millrace-dev/millrace/internal/engine/node/mask"
 	"github.com/millrace-dev/millrace/internal/engine/node/media"
-	"github.com/millrace-dev/millrace/internal/engine/node/picture"
 	"github.com/millrace-dev/millrace/internal/engine/node/text"
 	"github.com/millrace-dev/millrace/internal/engine/node/utility"
 )
@@ -29,7 +28,7 @@ type Family struct {
 // sound or video.
 func Families(tool *ffmpeg.Tool) []Family {
 	families := []Family{
-		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), picture.Classes(), colortransfer.Classes(), layered.Classes(), dataset.ImageClasses())},
+		{"image", "Images", slices.Concat(image.Classes(lossyWebP(tool)), colortransfer.Classes(), layered.Classes(), dataset.ImageClasses())},
 		{"mask", "Masks", mask.Classes()},
 		{"text", "Text", slices.Concat(text.Classes(), dataset.TextClasses())},
 		{"logic", "Numbers and logic", slices.Concat(logic.Classes(), utility.Classes())},

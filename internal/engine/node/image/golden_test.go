@@ -1,4 +1,4 @@
-package picture_test
+package image_test
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/node/nodetest"
-	"github.com/millrace-dev/millrace/internal/engine/node/picture"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec/deep"
 	"github.com/millrace-dev/millrace/internal/engine/raster/rastertest"
@@ -68,7 +68,7 @@ func TestEdgesAreThoseOfKornia(t *testing.T) {
 	t.Parallel()
 	// Where two rows have equal gradients, the last bit of a sum decides between them.
 	for name, most := range map[string]int{"noise": 0, "shape": 2} {
-		got := firstImage(t, outputs(t, picture.Canny(), node.Args{"image": golden(t, name), "low_threshold": 0.4, "high_threshold": 0.8}))
+		got := firstImage(t, outputs(t, image.Canny(), node.Args{"image": golden(t, name), "low_threshold": 0.4, "high_threshold": 0.8}))
 		want, different := golden(t, "canny_"+name), 0
 		for y := range want.Height() {
 			for x := range want.Width() {
@@ -79,13 +79,13 @@ func TestEdgesAreThoseOfKornia(t *testing.T) {
 		}
 		require.LessOrEqual(t, different, most, name)
 	}
-	_, err := invoke(t, picture.Canny(), node.Call{}, node.Args{"image": golden(t, "noise"), "low_threshold": 0.9, "high_threshold": 0.1})
+	_, err := invoke(t, image.Canny(), node.Call{}, node.Args{"image": golden(t, "noise"), "low_threshold": 0.9, "high_threshold": 0.1})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
 func TestColoursAreThoseOfKornia(t *testing.T) {
 	t.Parallel()
-	parts := outputs(t, picture.ImageRGBToYUV(), node.Args{"image": golden(t, "noise")})
+	parts := outputs(t, image.ImageRGBToYUV(), node.Args{"image": golden(t, "noise")})
 	yuv := golden(t, "yuv")
 	for c, part := range parts {
 		im := part.(*raster.Image)
@@ -95,13 +95,13 @@ func TestColoursAreThoseOfKornia(t *testing.T) {
 			}
 		}
 	}
-	back := outputs(t, picture.ImageYUVToRGB(), node.Args{"Y": parts[0], "U": parts[1], "V": parts[2]})
+	back := outputs(t, image.ImageYUVToRGB(), node.Args{"Y": parts[0], "U": parts[1], "V": parts[2]})
 	requireNear(t, golden(t, "rgb"), firstImage(t, back), 1e-6)
 }
 
 func TestNoiseIsThatOfPyTorch(t *testing.T) {
 	t.Parallel()
-	got := outputs(t, picture.ImageAddNoise(), node.Args{"image": golden(t, "noise"), "seed": int64(11), "strength": 0.3})
+	got := outputs(t, image.ImageAddNoise(), node.Args{"image": golden(t, "noise"), "seed": int64(11), "strength": 0.3})
 	requireNear(t, golden(t, "grain"), firstImage(t, got), 2e-6)
 }
 
@@ -109,7 +109,7 @@ func TestValuesAreCounted(t *testing.T) {
 	t.Parallel()
 	im, err := raster.NewImage8(1, 1, 3, 3, []uint8{255, 0, 0, 255, 255, 255, 0, 7, 0})
 	require.NoError(t, err)
-	counts := outputs(t, picture.ImageHistogram(), node.Args{"image": im})
+	counts := outputs(t, image.ImageHistogram(), node.Args{"image": im})
 	at := func(output, value int) any { return counts[output].([]any)[value] }
 	require.Equal(t, []any{int64(1), int64(2), int64(1), int64(1)}, []any{at(0, 0), at(2, 255), at(3, 7), at(0, 255)})
 	require.Equal(t, []any{int64(1), int64(1), int64(1)}, []any{at(1, 54), at(1, 255), at(1, 5)}, "luminance")
@@ -143,7 +143,7 @@ func TestSizes(t *testing.T) {
 			for name, value := range c.args {
 				args["resize_type."+name] = value
 			}
-			got := outputs(t, picture.ResizeImageMaskNode(), args)[0]
+			got := outputs(t, image.ResizeImageMaskNode(), args)[0]
 			require.IsType(t, input, got)
 			size := got.(interface {
 				Width() int
@@ -154,7 +154,7 @@ func TestSizes(t *testing.T) {
 	}
 	small, err := raster.NewMask(1, 10, 15, make([]float32, 150))
 	require.NoError(t, err)
-	batch := outputs(t, picture.BatchMasksNode(), node.Args{"masks.mask0": small, "masks.mask1": mask})[0].(*raster.Mask)
+	batch := outputs(t, image.BatchMasksNode(), node.Args{"masks.mask0": small, "masks.mask1": mask})[0].(*raster.Mask)
 	require.Equal(t, [3]int{3, 10, 15}, [3]int{batch.Frames(), batch.Height(), batch.Width()})
 }
 
@@ -162,16 +162,16 @@ func TestTilesComeTogetherAgain(t *testing.T) {
 	t.Parallel()
 	im, err := declareRamp(150, 100)
 	require.NoError(t, err)
-	tiles := outputs(t, picture.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": int64(16)})[0].(node.List)
+	tiles := outputs(t, image.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": int64(16)})[0].(node.List)
 	require.Len(t, tiles, 3*2)
 	last := tiles[5].(*raster.Image)
 	require.Equal(t, im.At(0, 99, 149, 0), last.At(0, 63, 63, 0), "the last tile ends with the picture")
 	for _, overlap := range []int64{16, 0} {
 		args := node.Args{"image_list": tiles, "final_width": int64(150), "final_height": int64(100), "overlap": overlap}
 		if overlap == 0 {
-			args["image_list"] = outputs(t, picture.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": overlap})[0]
+			args["image_list"] = outputs(t, image.SplitImageToTileList(), node.Args{"image": im, "tile_width": int64(64), "tile_height": int64(64), "overlap": overlap})[0]
 		}
-		requireNear(t, im, firstImage(t, outputs(t, picture.ImageMergeTileList(), args)), 1e-4)
+		requireNear(t, im, firstImage(t, outputs(t, image.ImageMergeTileList(), args)), 1e-4)
 	}
 }
 
@@ -198,7 +198,7 @@ func TestTheMaskedPartIsCutOut(t *testing.T) {
 	args := node.Args{
 		"images": im, "masks": mask, "width": int64(96), "height": int64(64), "pad_factor": 1.0, "grow_mask": int64(0), "background": "#ff0000",
 	}
-	got := firstImage(t, outputs(t, picture.ImageCropToMask(), args))
+	got := firstImage(t, outputs(t, image.ImageCropToMask(), args))
 	require.Equal(t, [2]int{96, 64}, [2]int{got.Width(), got.Height()})
 	require.InDelta(t, 0.5, got.At(0, 32, 48, 1), 0.01, "the part")
 	require.InDelta(t, 1, got.At(0, 32, 2, 0), 0.01, "the ground beside it")
@@ -218,7 +218,7 @@ func TestPicturesAreSent(t *testing.T) {
 	im, err := raster.NewImage8(2, 1, 2, 3, []uint8{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12})
 	require.NoError(t, err)
 	w := &pictureWatcher{}
-	res, err := invoke(t, picture.SaveImageWebsocket(), node.Call{Live: w}, node.Args{"images": im})
+	res, err := invoke(t, image.SaveImageWebsocket(), node.Call{Live: w}, node.Args{"images": im})
 	require.NoError(t, err)
 	require.Empty(t, res.UI)
 	require.Len(t, w.pictures, 2, "one of each frame, in order")
@@ -234,12 +234,12 @@ func TestTwoImagesAreShown(t *testing.T) {
 	im, err := raster.NewImage8(2, 1, 1, 3, []uint8{1, 2, 3, 4, 5, 6})
 	require.NoError(t, err)
 	files := nodetest.NewFiles()
-	res, err := invoke(t, picture.ImageCompare(), node.Call{NodeID: "1", Files: files}, node.Args{"image_a": im, "image_b": im.Frame(0)})
+	res, err := invoke(t, image.ImageCompare(), node.Call{NodeID: "1", Files: files}, node.Args{"image_a": im, "image_b": im.Frame(0)})
 	require.NoError(t, err)
 	require.Len(t, res.UI["a_images"], 2)
 	require.Len(t, res.UI["b_images"], 1)
 	require.Regexp(t, `^comfy\.compare\.b_temp_[a-z]{5}_\d{5}_\.png$`, res.UI["b_images"][0].(node.File).Filename)
-	res, err = invoke(t, picture.ImageCompare(), node.Call{NodeID: "1", Files: files}, node.Args{"compare_view": ""})
+	res, err = invoke(t, image.ImageCompare(), node.Call{NodeID: "1", Files: files}, node.Args{"compare_view": ""})
 	require.NoError(t, err)
 	require.Equal(t, map[string][]any{"a_images": {}, "b_images": {}}, res.UI)
 }
@@ -250,7 +250,7 @@ func TestDeepFiles(t *testing.T) {
 	require.NoError(t, err)
 	save := func(format, depth, space string) (*nodetest.Files, string) {
 		files := nodetest.NewFiles()
-		res, err := invoke(t, picture.SaveImageAdvanced(), node.Call{NodeID: "1", Files: files, Prompt: []byte(`{"7": {}}`)}, node.Args{
+		res, err := invoke(t, image.SaveImageAdvanced(), node.Call{NodeID: "1", Files: files, Prompt: []byte(`{"7": {}}`)}, node.Args{
 			"images": im, "filename_prefix": "deep", "format": format, "format.bit_depth": depth, "format.input_color_space": space,
 		})
 		require.NoError(t, err)

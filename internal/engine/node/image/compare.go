@@ -1,4 +1,4 @@
-package picture
+package image
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
-	"github.com/millrace-dev/millrace/internal/engine/node/image"
 )
 
 // ImageCompare shows two images beside each other.
@@ -18,7 +17,7 @@ func ImageCompare() *node.Class {
 			declare.Optional(declare.Image("image_a", "The one image.")),
 			declare.Optional(declare.Image("image_b", "The other image.")),
 			{Name: "compare_view", Type: "IMAGECOMPARE", Socketless: true, Tooltip: "The editor's view; its value does not matter."},
-		}, image.HiddenMetadata()...),
+		}, HiddenMetadata()...),
 		OutputNode: true,
 		Cost: func(_ node.Args, pixels int64) time.Duration {
 			return time.Duration(pixels*100) + 20*time.Millisecond
@@ -35,7 +34,7 @@ func ImageCompare() *node.Class {
 				if err := in.Err(); err != nil {
 					return node.Result{}, err
 				}
-				files, err := image.ShowAs(ctx, call, im, "comfy.compare."+side, first)
+				files, err := ShowAs(ctx, call, im, "comfy.compare."+side, first)
 				if err != nil {
 					return node.Result{}, err
 				}

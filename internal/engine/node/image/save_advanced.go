@@ -1,4 +1,4 @@
-package picture
+package image
 
 import (
 	"context"
@@ -9,15 +9,11 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/engine/node/declare"
-	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec"
 	"github.com/millrace-dev/millrace/internal/engine/raster/codec/deep"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
-
-// savedLevel is the deflate level of files that are kept.
-const savedLevel = 4
 
 // The choices of SaveImageAdvanced.
 const (
@@ -54,7 +50,7 @@ func SaveImageAdvanced() *node.Class {
 			declare.Image("images", "The images to write."),
 			{Name: "filename_prefix", Type: node.String, Default: "ComfyUI", Tooltip: "How the file names begin."},
 			declare.Choices("format", "The kind of file.", fileFormats()),
-		}, image.HiddenMetadata()...),
+		}, HiddenMetadata()...),
 		Outputs:    declare.Images("images"),
 		OutputNode: true,
 		Cost:       declare.PerPixel(400),
@@ -76,7 +72,7 @@ func runSaveAdvanced(ctx context.Context, call *node.Call) (node.Result, error) 
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
-	texts, err := image.Metadata(call)
+	texts, err := Metadata(call)
 	if err != nil {
 		return node.Result{}, err
 	}

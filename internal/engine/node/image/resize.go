@@ -1,4 +1,4 @@
-package picture
+package image
 
 import (
 	"context"
@@ -13,15 +13,6 @@ import (
 
 // matched is the type of inputs and outputs that share one type, which their links determine.
 const matched node.Type = "COMFY_MATCHTYPE_V3"
-
-const (
-	// megapixel is the unit in which sizes are chosen.
-	megapixel = 1024 * 1024
-	// scaleNanos is the cost of a pixel of the larger of input and output.
-	scaleNanos = 50
-	// assumedAspect is the ratio of sides that planning assumes.
-	assumedAspect = 4
-)
 
 func cropInput() node.Input {
 	return declare.Preset(declare.Choice("crop", []string{"disabled", "center"}, "Whether to cut to the new aspect ratio instead of stretching."), "center")
@@ -219,12 +210,6 @@ func toMultiple(ctx context.Context, e raster.Engine, args node.Args, im *raster
 	}
 	return e.Crop(ctx, im, (scaledW-w)/2, (scaledH-h)/2, w, h)
 }
-
-// round rounds half to even.
-func round(v float64) int { return int(math.RoundToEven(v)) }
-
-// maxBatched is the largest number of masks that BatchMasksNode takes.
-const maxBatched = 50
 
 // BatchMasksNode puts up to maxBatched masks into one batch.
 func BatchMasksNode() *node.Class {

@@ -1,4 +1,4 @@
-package picture_test
+package image_test
 
 import (
 	"testing"
@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
-	"github.com/millrace-dev/millrace/internal/engine/node/picture"
+	"github.com/millrace-dev/millrace/internal/engine/node/image"
 	"github.com/millrace-dev/millrace/internal/engine/raster"
 	"github.com/millrace-dev/millrace/internal/fault"
 )
@@ -33,11 +33,11 @@ func TestPartsAreCutAroundBoxesAsComfyUIDoes(t *testing.T) {
 		"two":     args([]any{[]any{bbox(2, 2, 4, 4), bbox(9, 6, 30, 3)}, []any{bbox(0, 0, 5, 9)}}, 2, "pad"),
 		"outside": args([]any{[]any{bbox(100, 100, 5, 5)}}, 0, "pad"),
 	} {
-		requireNear(t, golden(t, "boxes_"+name), firstImage(t, outputs(t, picture.CropByBBoxes(), in)), 2e-6)
+		requireNear(t, golden(t, "boxes_"+name), firstImage(t, outputs(t, image.CropByBBoxes(), in)), 2e-6)
 	}
-	require.Same(t, both, firstImage(t, outputs(t, picture.CropByBBoxes(), args([]any{}, 0, "pad"))), "without boxes nothing is cut")
+	require.Same(t, both, firstImage(t, outputs(t, image.CropByBBoxes(), args([]any{}, 0, "pad"))), "without boxes nothing is cut")
 	for _, wrong := range []any{"box", []any{bbox(1, 1, 1, 1)}, []any{[]any{map[string]any{"x": int64(1)}}}} {
-		_, err := invoke(t, picture.CropByBBoxes(), node.Call{}, args(wrong, 0, "pad"))
+		_, err := invoke(t, image.CropByBBoxes(), node.Call{}, args(wrong, 0, "pad"))
 		require.Equal(t, fault.Invalid, fault.KindOf(err), "%v", wrong)
 	}
 }
