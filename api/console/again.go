@@ -25,8 +25,8 @@ const maxInputs = 4 << 20
 // inputField begins the names of the fields that hold inputs; "node.input" follows.
 const inputField = "input:"
 
-// wide are the bounds for a graph that was accepted before.
-var wide = graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30}
+// acceptedLimits are the bounds for a graph that was accepted before.
+var acceptedLimits = graph.Limits{MaxNodes: 1 << 20, MaxInputs: 1 << 24, MaxBytes: 1 << 30}
 
 // thumbByNode returns the first picture of each node.
 func thumbByNode(j job.Job) map[string]string {
@@ -76,8 +76,8 @@ func (s *Surface) compare(c *gin.Context, v page.Visitor, shown *console.JobPage
 	return err
 }
 
-// again shows a form of a job's inputs: GET /console/jobs/{id}/again.
-func (s *Surface) again(c *gin.Context, v page.Visitor) (console.Page, error) {
+// rerunForm shows a form of a job's inputs: GET /console/jobs/{id}/again.
+func (s *Surface) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
 	j, err := s.find(c, v)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (s *Surface) graph(c *gin.Context, v page.Visitor, j job.Job) (*graph.Graph
 	if err != nil {
 		return nil, err
 	}
-	return graph.Parse(source.Prompt, wide)
+	return graph.Parse(source.Prompt, acceptedLimits)
 }
 
 // formNodes returns the inputs of a graph that have values, by node.

@@ -61,11 +61,11 @@ func (s *Surface) preview(c *gin.Context, v page.Visitor) (console.Page, error) 
 		line := console.BulkLine{Job: j}
 		switch shown.Action {
 		case "cancel":
-			line.Acts, line.What = cancelWords(j)
+			line.Acts, line.What = cancelChoice(j)
 		case "retry":
-			line.Acts, line.What, err = s.retryWords(c.Request.Context(), v, j)
+			line.Acts, line.What, err = s.retryChoice(c.Request.Context(), v, j)
 		case "export":
-			line.Acts, line.What = exportWords(j)
+			line.Acts, line.What = exportChoice(j)
 		default:
 			err = fault.New(fault.Invalid, fault.CodeInvalidRequest, "There is no action %q.", shown.Action)
 		}
@@ -97,7 +97,7 @@ func texts(ids []job.PublicID) []string {
 	return all
 }
 
-func cancelWords(j job.Job) (bool, string) {
+func cancelChoice(j job.Job) (bool, string) {
 	switch {
 	case j.State.Final():
 		return false, "The job has ended: it cannot be canceled."
@@ -109,8 +109,8 @@ func cancelWords(j job.Job) (bool, string) {
 	return true, fmt.Sprintf("The job stops. %d of %d nodes are done; their saved files stay.", j.NodesDone, j.NodesTotal)
 }
 
-// retryWords returns the outcome that a retry would have, without making one.
-func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
+// retryChoice returns the outcome that a retry would have, without making one.
+func (s *Surface) retryChoice(ctx context.Context, v page.Visitor, j job.Job) (bool, string, error) {
 	if s.Retry == nil {
 		return false, "", fault.New(fault.NotFound, fault.CodeNotFound, "Jobs cannot be run again from here.")
 	}
@@ -124,7 +124,7 @@ func (s *Surface) retryWords(ctx context.Context, v page.Visitor, j job.Job) (bo
 	return false, "", err
 }
 
-func exportWords(j job.Job) (bool, string) {
+func exportChoice(j job.Job) (bool, string) {
 	var bytes int64
 	all := jobio.Outputs(j)
 	for _, o := range all {

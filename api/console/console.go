@@ -157,13 +157,13 @@ func (s *Surface) Routes() []edge.Route {
 		s.page.Form("/jobs/bulk", page.Write, s.bulk),
 		s.page.File("/jobs/files.zip", page.ReadOne, s.archive),
 		s.page.Form("/jobs/:id/cancel", page.Write, s.cancel),
-		s.page.Page("/jobs/:id/again", page.Write, s.again),
+		s.page.Page("/jobs/:id/again", page.Write, s.rerunForm),
 		s.page.LargeForm("/jobs/:id/retry", page.Write, maxInputs, s.retry),
 	)
 }
 
-// keptBy describes the storage that the account uses and its limit.
-func (s *Surface) keptBy(c *gin.Context, of string) (string, error) {
+// storageUsed describes the storage that the account uses and its limit.
+func (s *Surface) storageUsed(c *gin.Context, of string) (string, error) {
 	if s.Edge.Storage == nil {
 		return "", nil
 	}

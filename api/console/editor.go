@@ -75,7 +75,7 @@ func (s *Editor) index(c *gin.Context) error {
 func (s *Editor) editorPage(c *gin.Context) error {
 	id, err := s.edge.SignedIn(c.Request)
 	if fault.Is(err, fault.Unauthenticated) {
-		s.ask(c, http.StatusOK, c.Query(jobParameter))
+		s.showSignIn(c, http.StatusOK, c.Query(jobParameter))
 		return nil
 	}
 	if err != nil {
@@ -88,8 +88,8 @@ func (s *Editor) editorPage(c *gin.Context) error {
 // jobParameter names the job whose graph the editor opens.
 const jobParameter = "millrace_job"
 
-// ask shows the sign-in form. The form keeps the job whose graph is opened after the sign-in.
-func (s *Editor) ask(c *gin.Context, status int, wanted string) {
+// showSignIn shows the sign-in form. The form keeps the job whose graph is opened after the sign-in.
+func (s *Editor) showSignIn(c *gin.Context, status int, wanted string) {
 	sign := &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: status == http.StatusUnauthorized}
 	if id, err := job.ParsePublicID(wanted); err == nil {
 		sign.Job = id
@@ -108,12 +108,12 @@ func ofJob(wanted string) string {
 
 // signIn stores a key in the browser's cookie: POST /editor/signin.
 func (s *Editor) signIn(c *gin.Context) error {
-	if err := s.ownForm(c.Request); err != nil {
+	if err := s.checkOrigin(c.Request); err != nil {
 		return err
 	}
 	key := strings.TrimSpace(c.PostForm("key"))
 	if _, err := s.edge.Auth.Authenticate(c.Request.Context(), key); fault.Is(err, fault.Unauthenticated) {
-		s.ask(c, http.StatusUnauthorized, c.PostForm(jobParameter))
+		s.showSignIn(c, http.StatusUnauthorized, c.PostForm(jobParameter))
 		return nil
 	} else if err != nil {
 		return err
@@ -129,7 +129,7 @@ func (s *Editor) signIn(c *gin.Context) error {
 
 // signOut removes the key from the browser: POST /editor/signout.
 func (s *Editor) signOut(c *gin.Context) error {
-	if err := s.ownForm(c.Request); err != nil {
+	if err := s.checkOrigin(c.Request); err != nil {
 		return err
 	}
 	http.SetCookie(c.Writer, s.edge.EditorCookie(c.Request, ""))
@@ -137,8 +137,8 @@ func (s *Editor) signOut(c *gin.Context) error {
 	return nil
 }
 
-// ownForm refuses a form that a page of another origin sent.
-func (s *Editor) ownForm(r *http.Request) error {
+// checkOrigin refuses a form that a page of another origin sent.
+func (s *Editor) checkOrigin(r *http.Request) error {
 	if !s.edge.SameOrigin(r) {
 		return fault.New(fault.Denied, fault.CodeForbidden, "This form was sent by another site, or to an address that is not the public URL of this service.")
 	}

@@ -184,7 +184,7 @@ func (s *Surface) write(ctx context.Context, w io.Writer, entries []packed) erro
 			return err
 		}
 	}
-	if err := listLost(archive, lost); err != nil {
+	if err := writeMissingList(archive, lost); err != nil {
 		return err
 	}
 	return archive.Close()
@@ -205,8 +205,8 @@ func (s *Surface) copy(ctx context.Context, archive *zip.Writer, e packed) error
 	return err
 }
 
-// listLost adds the names of files that are not in an archive, if there are any.
-func listLost(archive *zip.Writer, names []string) error {
+// writeMissingList adds the names of files that are not in an archive, if there are any.
+func writeMissingList(archive *zip.Writer, names []string) error {
 	if len(names) == 0 {
 		return nil
 	}

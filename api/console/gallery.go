@@ -29,7 +29,7 @@ func (s *Surface) gallery(c *gin.Context, v page.Visitor) (console.Page, error) 
 	if err != nil {
 		return nil, err
 	}
-	if s.Index == nil && !f.plain() {
+	if s.Index == nil && !f.empty() {
 		return nil, noJob()
 	}
 	f.Limit = galleryJobs

@@ -84,10 +84,10 @@ func (s *Surface) job(c *gin.Context, id page.Visitor) (console.Page, error) {
 // waiting returns why a job waits for a ComfyUI server, or "" if it does not wait.
 func (s *Surface) waiting(ctx context.Context, j job.Job) (string, error) {
 	found, err := jobio.Waiting(ctx, s.Waits, j)
-	return waitWords(found[j.ID]), err
+	return describeWait(found[j.ID]), err
 }
 
-func waitWords(w *jobio.WaitingBody) string {
+func describeWait(w *jobio.WaitingBody) string {
 	if w == nil {
 		return ""
 	}
@@ -126,7 +126,7 @@ func (s *Surface) drawing(ctx context.Context, owner string, id job.ID, t *inspe
 	if err != nil {
 		return console.Drawing{}, nil, err
 	}
-	g, err := graph.Parse(source.Prompt, wide)
+	g, err := graph.Parse(source.Prompt, acceptedLimits)
 	if err != nil {
 		return console.Drawing{}, nil, err
 	}

@@ -95,8 +95,8 @@ func readTime(text string) (time.Time, error) {
 	return time.Time{}, fault.New(fault.Invalid, "", "%q is not a time: write 24h, 7d, 2026-01-31 or 2026-01-31T15:04 (UTC).", text)
 }
 
-// plain reports whether the view of jobs alone can answer. That view never lags behind the log.
-func (f filter) plain() bool {
+// empty reports whether no filter is set. The view of jobs then answers alone; it never lags behind the log.
+func (f filter) empty() bool {
 	for _, name := range filterNames {
 		if f.values.Has(name) {
 			return false
@@ -129,11 +129,11 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Index == nil && !f.plain() {
+	if s.Index == nil && !f.empty() {
 		return nil, fault.New(fault.NotFound, fault.CodeNotFound, "Jobs can only be filtered by their state: this service has no search index.")
 	}
 	shown := &console.ListPage{Frame: console.Frame{Title: "Jobs", Live: true, Every: listEvery}, CanChange: v.Allows(account.ScopeWrite) && !v.All()}
-	shown.Notice = doneWords(c.Query("done"))
+	shown.Notice = describeDone(c.Query("done"))
 	s.describe(shown, f, v)
 	if c.Query("group") == "cause" && s.Index != nil {
 		return shown, s.groups(c.Request.Context(), shown, f, v)
@@ -150,7 +150,7 @@ func (s *Surface) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, err
 	}
 	if !v.All() {
-		shown.Kept, err = s.keptBy(c, v.Account)
+		shown.Kept, err = s.storageUsed(c, v.Account)
 	}
 	return shown, err
 }
@@ -184,7 +184,7 @@ func (s *Surface) describe(shown *console.ListPage, f filter, v page.Visitor) {
 
 // search returns a page of the jobs that a filter selects.
 func (s *Surface) search(ctx context.Context, f filter) ([]job.Job, int64, error) {
-	if f.plain() {
+	if f.empty() {
 		found, err := s.Reader.List(ctx, f.Account, jobs.Query{States: f.States, Before: f.Before, Limit: f.Limit})
 		return found.Jobs, found.Next, err
 	}
@@ -212,7 +212,7 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 	for i, j := range found {
 		k := known[j.ID]
 		lines[i] = console.ListedJob{
-			Job: j, Took: elapsed(j, time.Now()), Cause: waitWords(waiting[j.ID]), Title: k.Title, Classes: k.Classes, Models: k.Models,
+			Job: j, Took: elapsed(j, time.Now()), Cause: describeWait(waiting[j.ID]), Title: k.Title, Classes: k.Classes, Models: k.Models,
 			Servers: k.Servers, Thumbs: thumbsOf(j), Query: jobQuery(v, j),
 		}
 		if j.Error != nil {
@@ -262,11 +262,11 @@ func (s *Surface) groups(ctx context.Context, shown *console.ListPage, f filter,
 	return nil
 }
 
-// done matches the result that a redirect after an action may show. Other values in the query are ignored.
-var done = regexp.MustCompile(`^(retry|cancel) (\d{1,3}) of (\d{1,3})$`)
+// doneMessage matches the result that a redirect after an action may show. Other values in the query are ignored.
+var doneMessage = regexp.MustCompile(`^(retry|cancel) (\d{1,3}) of (\d{1,3})$`)
 
-func doneWords(text string) string {
-	m := done.FindStringSubmatch(text)
+func describeDone(text string) string {
+	m := doneMessage.FindStringSubmatch(text)
 	switch {
 	case m == nil:
 		return ""

@@ -21,7 +21,7 @@ type Pictures interface {
 
 // loading stores a picture and returns a graph that loads it. It uses the graph of the page if that loads a picture;
 // otherwise it returns a graph that scales the picture, by default to its own size, and saves it.
-func (s *Surface) loading(c *gin.Context, v page.Visitor, given dropped) (json.RawMessage, error) {
+func (s *Surface) loading(c *gin.Context, v page.Visitor, given workflowFile) (json.RawMessage, error) {
 	var prompt json.RawMessage
 	loader := ""
 	if c.PostForm("prompt") != "" {

@@ -49,7 +49,7 @@ func runFrame() console.Frame { return console.Frame{Title: "Run", Scripts: []st
 // readWorkflow shows the inputs of a workflow as a form: POST /console/run. It submits nothing. A picture without a
 // workflow becomes an input of the account, and the graph of the page or a new graph loads it.
 func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, error) {
-	given, err := givenWorkflow(c)
+	given, err := submittedWorkflow(c)
 	if err != nil {
 		return nil, err
 	}
@@ -65,9 +65,9 @@ func (s *Surface) readWorkflow(c *gin.Context, v page.Visitor) (console.Page, er
 }
 
 // promptOf returns the graph of a dropped file or a pasted text.
-func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given dropped) (json.RawMessage, error) {
+func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given workflowFile) (json.RawMessage, error) {
 	text, err := uiworkflow.Text(given.data)
-	if s.Pictures != nil && given.plainPicture(err) {
+	if s.Pictures != nil && given.withoutWorkflow(err) {
 		return s.loading(c, v, given)
 	}
 	if err != nil {
@@ -79,37 +79,37 @@ func (s *Surface) promptOf(c *gin.Context, v page.Visitor, given dropped) (json.
 	return uiworkflow.Prompt(text, s.Classes)
 }
 
-// dropped is a file that was dropped on the page, or a pasted text, which has no name.
-type dropped struct {
+// workflowFile is a file that was dropped on the page, or a pasted text, which has no name.
+type workflowFile struct {
 	name string
 	data []byte
 }
 
-// plainPicture reports whether a file is a picture without a workflow; err is the result of the search for one.
-func (d dropped) plainPicture(err error) bool {
+// withoutWorkflow reports whether a file is a picture without a workflow; err is the result of the search for one.
+func (d workflowFile) withoutWorkflow(err error) bool {
 	kind := http.DetectContentType(d.data)
 	return d.name != "" && strings.HasPrefix(kind, "image/") && (kind != "image/png" || err != nil)
 }
 
-// givenWorkflow returns the file that was dropped on the page, or the text that was pasted.
-func givenWorkflow(c *gin.Context) (dropped, error) {
+// submittedWorkflow returns the file that was dropped on the page, or the text that was pasted.
+func submittedWorkflow(c *gin.Context) (workflowFile, error) {
 	header, err := c.FormFile("file")
 	if err != nil && !errors.Is(err, http.ErrMissingFile) && !errors.Is(err, http.ErrNotMultipart) {
-		return dropped{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file may have at most %d MiB.", maxWorkflow>>20)
+		return workflowFile{}, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "The form cannot be read: a file may have at most %d MiB.", maxWorkflow>>20)
 	}
 	if err == nil && header.Size > 0 {
 		f, err := header.Open()
 		if err != nil {
-			return dropped{}, err
+			return workflowFile{}, err
 		}
 		defer f.Close()
 		data, err := io.ReadAll(f)
-		return dropped{header.Filename, data}, err
+		return workflowFile{header.Filename, data}, err
 	}
 	if text := strings.TrimSpace(c.PostForm("text")); text != "" {
-		return dropped{data: []byte(text)}, nil
+		return workflowFile{data: []byte(text)}, nil
 	}
-	return dropped{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Choose a file, or paste a workflow.")
+	return workflowFile{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "Choose a file, or paste a workflow.")
 }
 
 // filled returns the graph of the page with the changed inputs.

@@ -116,7 +116,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.types, err = eventtypes.Registry(); err != nil {
 		return err
 	}
-	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementSilence, Statements: &in.statements, Direct: in.cfg.DirectURL}); err != nil {
+	if in.pool, err = postgres.Open(ctx, in.cfg.DatabaseURL, postgres.PoolOptions{MaxConns: poolSize, Silence: statementTimeout, Statements: &in.statements, Direct: in.cfg.DirectURL}); err != nil {
 		return err
 	}
 	in.wake = eventstore.NewWake(in.cfg.SessionURL(), in.log)
@@ -137,9 +137,9 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 // poolSize serves the requests and activities of one process; more connections only queue inside PostgreSQL.
 const poolSize = 24
 
-// statementSilence bounds how long a statement of the service waits for a byte of the server. No statement takes
+// statementTimeout bounds how long a statement of the service waits for a byte of the server. No statement takes
 // nearly as long; without the bound, a statement on a connection whose other end is gone would wait for ever.
-const statementSilence = time.Minute
+const statementTimeout = time.Minute
 
 // outboxPoll is the interval between two searches for intents that no process has delivered at once, while the
 // service is busy.

@@ -46,12 +46,12 @@ func (in *Instance) openModels(context.Context) (err error) {
 	return nil
 }
 
-// catalogPace is the interval between two checks of the catalog's directories.
-const catalogPace = 2 * time.Second
+// catalogInterval is the interval between two checks of the catalog's directories.
+const catalogInterval = 2 * time.Second
 
 // watchCatalog applies changes of the catalog's files. Files with mistakes are reported and change nothing.
 func (in *Instance) watchCatalog(ctx context.Context) error {
-	in.catalog.Watch(ctx, catalogPace, func(s *catalog.Snapshot, err error) {
+	in.catalog.Watch(ctx, catalogInterval, func(s *catalog.Snapshot, err error) {
 		if err != nil {
 			in.log.Error("catalog reload failed; the previous catalog stays in force", "error", err)
 			return

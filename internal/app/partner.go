@@ -46,7 +46,7 @@ func (in *Instance) partners() (*activities.Partners, error) {
 	}
 	p := &activities.Partners{
 		Calls: in.service, Base: in.cfg.PublicURL, Log: in.log,
-		Content: answerContent{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
+		Content: answerSource{catalog: in.catalog, fetch: outbound.New(outbound.Options{}), blobs: in.blobs, signer: signer},
 	}
 	p.Base = cmp.Or(p.Base, "http://"+in.cfg.Addr)
 	if in.cfg.Auth != account.ModeKeys {
@@ -75,8 +75,8 @@ func (in *Instance) credentials() (job.Credentials, error) {
 	return credentials.Submitted{Keys: auth}, err
 }
 
-// answerContent opens addresses in answers: copies of this service by their links, all others at the provider.
-type answerContent struct {
+// answerSource opens addresses in answers: copies of this service by their links, all others at the provider.
+type answerSource struct {
 	catalog *catalog.Catalog
 	fetch   *outbound.Client
 	blobs   blob.Store
@@ -84,7 +84,7 @@ type answerContent struct {
 }
 
 // Fetch implements activities.NodeContent.
-func (a answerContent) Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error) {
+func (a answerSource) Fetch(ctx context.Context, model, address string) (node.ModelAnswer, error) {
 	if grant, ours := a.granted(address); ours {
 		r, err := a.blobs.Open(ctx, grant.Hash)
 		if err != nil {
@@ -104,7 +104,7 @@ func (a answerContent) Fetch(ctx context.Context, model, address string) (node.M
 }
 
 // granted reports whether an address is a link that this service has signed, and returns its target.
-func (a answerContent) granted(address string) (signedurl.Grant, bool) {
+func (a answerSource) granted(address string) (signedurl.Grant, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
 		return signedurl.Grant{}, false

@@ -46,7 +46,7 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 	opts.Log = in.log
 	var accounts webtoken.Accounts = accountstore.NewTokenAccounts(in.pool, in.events, in.cfg.Tokens.Create)
 	if in.cfg.Auth != account.ModeKeys {
-		accounts = onlyLocal{}
+		accounts = localAccount{}
 	}
 	verifier, err := webtoken.New(opts, accounts)
 	if err != nil {
@@ -56,11 +56,11 @@ func (in *Instance) tokens() (edge.Authenticator, error) {
 	return verifier, nil
 }
 
-// onlyLocal is the only account in the modes none and token.
-type onlyLocal struct{}
+// localAccount is the only account in the modes none and token.
+type localAccount struct{}
 
 // AccountOf implements webtoken.Accounts.
-func (onlyLocal) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
+func (localAccount) AccountOf(_ context.Context, n account.TokenClaims) (account.Account, error) {
 	if n.Text != account.LocalID {
 		return account.Account{}, fault.New(fault.NotFound, "", "the account does not exist: modes none and token have only the local account")
 	}

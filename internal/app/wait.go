@@ -62,7 +62,7 @@ func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *
 		if _, err := c.CheckHealth(ctx, nil); err != nil {
 			return err
 		}
-		err := knowNamespace(ctx, c.WorkflowService(), namespace)
+		err := checkNamespace(ctx, c.WorkflowService(), namespace)
 		var absent *serviceerror.NamespaceNotFound
 		if errors.As(err, &absent) {
 			return fmt.Errorf("namespace %s does not exist yet: %w", namespace, err)
@@ -71,9 +71,9 @@ func awaitTemporal(ctx context.Context, c client.Client, namespace string, log *
 	}, func(err error) { log.Warn("waiting for Temporal", "namespace", namespace, "error", err) })
 }
 
-// knowNamespace returns nil if Temporal and its services have the namespace. Each service reads the list of
+// checkNamespace returns nil if Temporal and its services have the namespace. Each service reads the list of
 // namespaces every few seconds; until then it refuses polls and starts, which would end the worker.
-func knowNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace string) error {
+func checkNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace string) error {
 	if _, err := service.DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: namespace}); err != nil {
 		return err
 	}

@@ -21,8 +21,8 @@ func (in *Instance) webhookService() (*webhook.Service, error) {
 	}), nil
 }
 
-// reseal encrypts secrets of former keys with the present key, so that the former keys can be removed.
-func (in *Instance) reseal(ctx context.Context, service *webhook.Service) error {
+// resealSecrets encrypts secrets of former keys with the present key, so that the former keys can be removed.
+func (in *Instance) resealSecrets(ctx context.Context, service *webhook.Service) error {
 	if in.cfg.FormerKeys == "" {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (in *Instance) startWebhooks(ctx context.Context, group *errgroup.Group) {
 		if err != nil {
 			return err
 		}
-		if err := in.reseal(ctx, service); err != nil && ctx.Err() == nil {
+		if err := in.resealSecrets(ctx, service); err != nil && ctx.Err() == nil {
 			in.log.Warn("encryption of webhook secrets with the current key failed; the next start will retry", "error", err)
 		}
 		wire := outbound.New(outbound.Options{DialTimeout: webhookDial})

@@ -42,7 +42,7 @@ type User struct{ UID, GID uint32 }
 // Process is a running child.
 type Process struct {
 	process *os.Process
-	tether  *os.File // write end of the child's standard input, or nil
+	input   *os.File // write end of the child's standard input, or nil
 	done    chan struct{}
 	err     error // valid once done is closed
 }
@@ -53,7 +53,7 @@ func Start(c Command) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{tether: tether, done: make(chan struct{})}
+	p := &Process{input: tether, done: make(chan struct{})}
 	started := make(chan error)
 	go p.run(cmd, c.Orphan, started)
 	if err := <-started; err != nil {
@@ -116,7 +116,7 @@ func (c Command) build() (cmd *exec.Cmd, tether *os.File, err error) {
 func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	defer p.untether()
+	defer p.closeInput()
 	err := cmd.Start()
 	if stdin, ok := cmd.Stdin.(*os.File); ok {
 		err = errors.Join(err, stdin.Close())
@@ -126,7 +126,7 @@ func (p *Process) run(cmd *exec.Cmd, orphan syscall.Signal, started chan<- error
 		return
 	}
 	p.process = cmd.Process
-	unguard, err := guard(cmd.Process.Pid, orphan)
+	unguard, err := endWithParent(cmd.Process.Pid, orphan)
 	if err != nil { // a child that could outlive this process is not left running
 		started <- errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 		return
@@ -146,9 +146,9 @@ func ignoreExit(err error) error {
 	return err
 }
 
-func (p *Process) untether() {
-	if p.tether != nil {
-		p.tether.Close() //nolint:errcheck // closing a pipe cannot lose data here
+func (p *Process) closeInput() {
+	if p.input != nil {
+		p.input.Close() //nolint:errcheck // closing a pipe cannot lose data here
 	}
 }
 

@@ -7,5 +7,5 @@ func attributes(orphan syscall.Signal) *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Pdeathsig: orphan}
 }
 
-// guard does nothing: the kernel sends the signal.
-func guard(int, syscall.Signal) (release func(), err error) { return func() {}, nil }
+// endWithParent does nothing: the kernel sends the signal.
+func endWithParent(int, syscall.Signal) (release func(), err error) { return func() {}, nil }

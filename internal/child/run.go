@@ -23,7 +23,7 @@ func Run(cmd *exec.Cmd) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	unguard, err := guard(cmd.Process.Pid, syscall.SIGKILL)
+	unguard, err := endWithParent(cmd.Process.Pid, syscall.SIGKILL)
 	if err != nil { // a child that could outlive this process is not left running
 		return errors.Join(err, cmd.Process.Kill(), ignoreExit(cmd.Wait()))
 	}

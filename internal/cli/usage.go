@@ -24,10 +24,10 @@ func finish(root *cobra.Command) {
 		}
 		return fmt.Errorf("%w; see %s --help", err, cmd.CommandPath())
 	})
-	refine(root)
+	prepareFlags(root)
 }
 
-func refine(cmd *cobra.Command) {
+func prepareFlags(cmd *cobra.Command) {
 	for _, set := range []*pflag.FlagSet{cmd.Flags(), cmd.PersistentFlags()} {
 		for _, name := range secretFlags {
 			if f := set.Lookup(name); f != nil {
@@ -36,19 +36,19 @@ func refine(cmd *cobra.Command) {
 		}
 	}
 	if check := cmd.Args; check != nil {
-		cmd.Args = func(cmd *cobra.Command, args []string) error { return asUsed(cmd, args, check(cmd, args)) }
+		cmd.Args = func(cmd *cobra.Command, args []string) error { return usageError(cmd, args, check(cmd, args)) }
 	}
 	if cmd.HasSubCommands() && cmd.RunE == nil && cmd.Run == nil {
 		cmd.Args = commandsOnly
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	for _, sub := range cmd.Commands() {
-		refine(sub)
+		prepareFlags(sub)
 	}
 }
 
-// asUsed returns an error for wrong arguments, with the usage of the command.
-func asUsed(cmd *cobra.Command, args []string, wrong error) error {
+// usageError returns an error for wrong arguments, with the usage of the command.
+func usageError(cmd *cobra.Command, args []string, wrong error) error {
 	if wrong == nil {
 		return nil
 	}

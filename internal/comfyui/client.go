@@ -38,28 +38,28 @@ type Options struct {
 
 // Limits of the client.
 const (
-	defaultSilence = 30 * time.Second
-	defaultTimeout = 10 * time.Second
-	dialTimeout    = 3 * time.Second  // also the time in which a missing machine is detected
-	idleTimeout    = 30 * time.Second // below the 75 s after which ComfyUI closes a connection
-	maxIdle        = 8
-	maxHeaderBytes = 64 << 10
-	maxSmall       = 1 << 20   // bytes of an answer with a fixed set of members
-	maxListing     = 16 << 20  // bytes of a list of names
-	maxDocument    = 128 << 20 // bytes of an answer with prompts or class definitions
-	maxMessage     = 500       // characters of a server's error text that are repeated
+	defaultSilenceTimeout = 30 * time.Second
+	defaultTimeout        = 10 * time.Second
+	dialTimeout           = 3 * time.Second  // also the time in which a missing machine is detected
+	idleTimeout           = 30 * time.Second // below the 75 s after which ComfyUI closes a connection
+	maxIdle               = 8
+	maxHeaderBytes        = 64 << 10
+	maxSmall              = 1 << 20   // bytes of an answer with a fixed set of members
+	maxListing            = 16 << 20  // bytes of a list of names
+	maxDocument           = 128 << 20 // bytes of an answer with prompts or class definitions
+	maxMessage            = 500       // characters of a server's error text that are repeated
 )
 
 // Client is a Server over the network.
 type Client struct {
-	base    *url.URL
-	header  http.Header
-	http    *http.Client
-	dialer  *websocket.Dialer
-	silence time.Duration
-	timeout time.Duration
-	secrets *redact.Secrets // overwritten in everything that the server returns
-	noJobs  *atomic.Bool    // the server has no /api/jobs
+	base           *url.URL
+	header         http.Header
+	http           *http.Client
+	dialer         *websocket.Dialer
+	silenceTimeout time.Duration
+	timeout        time.Duration
+	secrets        *redact.Secrets // overwritten in everything that the server returns
+	noJobs         *atomic.Bool    // the server has no /api/jobs
 }
 
 var _ Server = (*Client)(nil)
@@ -71,10 +71,10 @@ func New(address string, opts Options) (*Client, error) {
 		return nil, err
 	}
 	c := &Client{
-		base: base, header: opts.Header.Clone(), silence: opts.Silence, timeout: opts.Timeout,
+		base: base, header: opts.Header.Clone(), silenceTimeout: opts.Silence, timeout: opts.Timeout,
 		secrets: redact.New(credentials(opts.Header)...), noJobs: new(atomic.Bool),
 	}
-	c.silence = cmp.Or(c.silence, defaultSilence)
+	c.silenceTimeout = cmp.Or(c.silenceTimeout, defaultSilenceTimeout)
 	c.timeout = cmp.Or(c.timeout, defaultTimeout)
 	certificates := &tls.Config{RootCAs: opts.RootCAs, MinVersion: tls.VersionTLS12}
 	dialer := &net.Dialer{Timeout: dialTimeout}
@@ -135,14 +135,14 @@ type request struct {
 	body   []byte // JSON; nil = no body
 }
 
-// answer is a complete response.
-type answer struct {
+// response is a complete response.
+type response struct {
 	status int
 	body   []byte
 }
 
 // decode decodes the answer, which must be JSON of the expected form.
-func (a answer) decode(into any) error {
+func (a response) decode(into any) error {
 	if err := json.Unmarshal(a.body, into); err != nil {
 		return fault.Wrap(err, fault.Unavailable, fault.CodeServerGarbage, "the server's answer does not have the form of a ComfyUI answer")
 	}
@@ -166,7 +166,7 @@ func (c *Client) open(ctx context.Context, req *http.Request) (*http.Response, e
 	if err != nil {
 		return nil, c.transportError(ctx, err)
 	}
-	c.withhold(res)
+	c.redact(res)
 	if err := refusal(res.StatusCode, res.Header.Get("Location")); err != nil {
 		return nil, errors.Join(err, res.Body.Close())
 	}
@@ -174,7 +174,7 @@ func (c *Client) open(ctx context.Context, req *http.Request) (*http.Response, e
 }
 
 // do sends a request and reads an answer of at most limit bytes. timeout bounds both.
-func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r request) (answer, error) {
+func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r request) (response, error) {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	var body io.Reader
@@ -183,29 +183,29 @@ func (c *Client) do(ctx context.Context, timeout time.Duration, limit int64, r r
 	}
 	req, err := http.NewRequestWithContext(bounded, r.method, c.url(r.path, r.query).String(), body)
 	if err != nil {
-		return answer{}, fmt.Errorf("ask %s: %w", c.base, err)
+		return response{}, fmt.Errorf("ask %s: %w", c.base, err)
 	}
 	if r.body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	res, err := c.open(ctx, req)
 	if err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	defer res.Body.Close() // read only
 	raw, err := io.ReadAll(io.LimitReader(res.Body, limit+1))
 	if err != nil {
-		return answer{}, c.transportError(ctx, err)
+		return response{}, c.transportError(ctx, err)
 	}
 	if int64(len(raw)) > limit {
-		return answer{}, fault.New(fault.Exhausted, fault.CodeTooLarge, "the server's answer to %s exceeds %d bytes", r.path, limit)
+		return response{}, fault.New(fault.Exhausted, fault.CodeTooLarge, "the server's answer to %s exceeds %d bytes", r.path, limit)
 	}
-	return answer{status: res.StatusCode, body: raw}, nil
+	return response{status: res.StatusCode, body: raw}, nil
 }
 
 // get reads a JSON document, which must exist.
 func (c *Client) get(ctx context.Context, limit int64, path string, into any) error {
-	a, err := c.do(ctx, c.patience(limit), limit, request{method: http.MethodGet, path: path})
+	a, err := c.do(ctx, c.responseTimeout(limit), limit, request{method: http.MethodGet, path: path})
 	if err != nil {
 		return err
 	}
@@ -215,19 +215,19 @@ func (c *Client) get(ctx context.Context, limit int64, path string, into any) er
 	return a.decode(into)
 }
 
-// patience returns how long an answer of at most limit bytes may take. The server makes documents on demand.
-func (c *Client) patience(limit int64) time.Duration {
+// responseTimeout returns how long an answer of at most limit bytes may take. The server makes documents on demand.
+func (c *Client) responseTimeout(limit int64) time.Duration {
 	if limit == maxDocument {
-		return max(c.timeout, c.silence)
+		return max(c.timeout, c.silenceTimeout)
 	}
 	return c.timeout
 }
 
 // post sends a JSON body and ignores the body of the answer.
-func (c *Client) post(ctx context.Context, path string, body any) (answer, error) {
+func (c *Client) post(ctx context.Context, path string, body any) (response, error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
-		return answer{}, fmt.Errorf("encode the body of %s: %w", path, err)
+		return response{}, fmt.Errorf("encode the body of %s: %w", path, err)
 	}
 	return c.do(ctx, c.timeout, maxSmall, request{method: http.MethodPost, path: path, body: raw})
 }
@@ -245,7 +245,7 @@ func refusal(status int, location string) error {
 }
 
 // statusError returns the error for an answer with an unexpected status.
-func statusError(a answer) error {
+func statusError(a response) error {
 	switch {
 	case a.status >= 500:
 		return fault.New(fault.Unavailable, fault.CodeServerError, "the server answers with status %d", a.status)

@@ -58,7 +58,7 @@ func (c *Client) Put(ctx context.Context, u Upload) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	watched, stop := watch(ctx, c.silence)
+	watched, stop := watch(ctx, c.silenceTimeout)
 	defer stop()
 	body := io.MultiReader(bytes.NewReader(head), io.LimitReader(u.Body, u.Size), bytes.NewReader(tail))
 	req, err := http.NewRequestWithContext(watched, http.MethodPost, c.url("/upload/image", nil).String(), watched.sent(body))
@@ -76,11 +76,11 @@ func (c *Client) Put(ctx context.Context, u Upload) (File, error) {
 	if err != nil {
 		return File{}, c.transportError(ctx, err)
 	}
-	return stored(answer{status: res.StatusCode, body: raw})
+	return stored(response{status: res.StatusCode, body: raw})
 }
 
 // stored reads the answer to an upload.
-func stored(a answer) (File, error) {
+func stored(a response) (File, error) {
 	if a.status != http.StatusOK {
 		return File{}, statusError(a)
 	}
@@ -127,7 +127,7 @@ func (c *Client) Fetch(ctx context.Context, f File, limit int64) (*Download, err
 
 // download opens the file at an address of the server.
 func (c *Client) download(ctx context.Context, u *url.URL, limit int64) (*Download, error) {
-	watched, stop := watch(ctx, c.silence)
+	watched, stop := watch(ctx, c.silenceTimeout)
 	d, err := c.openDownload(ctx, watched, u, limit, stop)
 	if err != nil {
 		stop()
@@ -149,7 +149,7 @@ func (c *Client) openDownload(ctx context.Context, watched *watchdog, u *url.URL
 	case res.StatusCode == http.StatusNotFound:
 		err = fault.New(fault.NotFound, fault.CodeServerFileNotFound, "the server does not have the file")
 	case res.StatusCode != http.StatusOK:
-		err = statusError(answer{status: res.StatusCode})
+		err = statusError(response{status: res.StatusCode})
 	case res.ContentLength > limit:
 		err = tooLarge(limit)
 	}

@@ -56,7 +56,7 @@ func (c *Client) findJob(ctx context.Context, id PromptID) (state State, known b
 	if !status.Ended() {
 		return State{Status: status}, true, nil
 	}
-	state, err = ended(job.Outputs, job.Ending)
+	state, err = endedState(job.Outputs, job.Ending)
 	return state, true, err
 }
 
@@ -84,7 +84,7 @@ func (c *Client) findQueued(ctx context.Context, id PromptID) (State, error) {
 	if !ok {
 		return State{Status: Unknown}, nil
 	}
-	return ended(entry.Outputs, entry.Ending)
+	return endedState(entry.Outputs, entry.Ending)
 }
 
 // ending is the record of a prompt's end on the server: messages are pairs of type and data.
@@ -93,8 +93,8 @@ type ending struct {
 	Messages [][]json.RawMessage `json:"messages"`
 }
 
-// ended returns the state of a prompt of the history.
-func ended(outputs map[string]json.RawMessage, e *ending) (State, error) {
+// endedState returns the state of a prompt of the history.
+func endedState(outputs map[string]json.RawMessage, e *ending) (State, error) {
 	outcome := &Outcome{Outputs: make(map[string]Output, len(outputs))}
 	for node, raw := range outputs {
 		output, err := parseOutput(raw)

@@ -53,10 +53,10 @@ func (c *Client) Follow(ctx context.Context, client string, deliver func(Event) 
 
 // follower is one call of Follow.
 type follower struct {
-	client  *Client
-	name    string
-	deliver func(Event) error
-	life    atomic.Int64 // when the server last sent a message or a pong, in Unix nanoseconds
+	client      *Client
+	name        string
+	deliver     func(Event) error
+	lastMessage atomic.Int64 // when the server last sent a message or a pong, in Unix nanoseconds
 }
 
 // deliveryError is an error of the caller's function.
@@ -65,11 +65,11 @@ type deliveryError struct{ cause error }
 // Error implements error.
 func (e *deliveryError) Error() string { return e.cause.Error() }
 
-func (f *follower) alive() { f.life.Store(time.Now().UnixNano()) }
+func (f *follower) markAlive() { f.lastMessage.Store(time.Now().UnixNano()) }
 
-// overdue reports whether the server was silent for too long.
-func (f *follower) overdue() bool {
-	return time.Since(time.Unix(0, f.life.Load())) > f.client.silence
+// silent reports whether the server was silent for too long.
+func (f *follower) silent() bool {
+	return time.Since(time.Unix(0, f.lastMessage.Load())) > f.client.silenceTimeout
 }
 
 func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
@@ -80,7 +80,7 @@ func (f *follower) connect(ctx context.Context) (*websocket.Conn, error) {
 		return nil, f.client.handshakeError(ctx, res, err)
 	}
 	conn.SetReadLimit(maxFrame)
-	f.alive()
+	f.markAlive()
 	return conn, nil
 }
 
@@ -90,11 +90,11 @@ func (c *Client) handshakeError(ctx context.Context, res *http.Response, err err
 		return c.transportError(ctx, err)
 	}
 	defer res.Body.Close() // only the status of the answer matters
-	c.withhold(res)
+	c.redact(res)
 	if refused := refusal(res.StatusCode, res.Header.Get("Location")); refused != nil {
 		return refused
 	}
-	return statusError(answer{status: res.StatusCode})
+	return statusError(response{status: res.StatusCode})
 }
 
 // reconnect opens another socket, for as long as the server may be silent. It returns at once if the server refuses
@@ -114,8 +114,8 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 		if !fault.Is(err, fault.Unavailable) {
 			return nil, err
 		}
-		if f.overdue() {
-			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server has sent nothing for %s", f.client.silence)
+		if f.silent() {
+			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerSilent, "the server has sent nothing for %s", f.client.silenceTimeout)
 		}
 	}
 }
@@ -135,11 +135,11 @@ func wait(ctx context.Context, pause time.Duration) error {
 func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) error {
 	pings := make(chan struct{})
 	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() { leave(conn) })
+	stop := context.AfterFunc(ctx, func() { closeSocket(conn) })
 	go func() { defer close(done); f.ping(conn, pings) }()
 	defer func() {
 		if stop() {
-			leave(conn)
+			closeSocket(conn)
 		}
 		drain(conn)
 		close(pings)
@@ -161,9 +161,9 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 	}
 }
 
-// leave closes the socket with a close message. A server forgets the name of a client when any of its sockets ends,
+// closeSocket closes the socket with a close message. A server forgets the name of a client when any of its sockets ends,
 // so it has to notice this end before the next socket of that name opens.
-func leave(conn *websocket.Conn) {
+func closeSocket(conn *websocket.Conn) {
 	bye := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
 	until := time.Now().Add(closeTimeout)
 	_ = errors.Join(conn.WriteControl(websocket.CloseMessage, bye, until), conn.SetReadDeadline(until)) // on a broken socket the message may fail
@@ -188,8 +188,8 @@ func (f *follower) announce(conn *websocket.Conn) error {
 
 // extend starts the time of allowed silence again, unless the client is leaving.
 func (f *follower) extend(ctx context.Context, conn *websocket.Conn) error {
-	f.alive()
-	return grant(ctx, conn, f.client.silence)
+	f.markAlive()
+	return grant(ctx, conn, f.client.silenceTimeout)
 }
 
 // grant sets how long the next read may wait.
@@ -203,7 +203,7 @@ func grant(ctx context.Context, conn *websocket.Conn, silence time.Duration) err
 
 // next reads and delivers one message. It sets the deadline again, since deliver may have taken any time.
 func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
-	if err := grant(ctx, conn, f.client.silence); err != nil {
+	if err := grant(ctx, conn, f.client.silenceTimeout); err != nil {
 		return f.client.brokenSocket(err)
 	}
 	kind, raw, err := conn.ReadMessage()
@@ -213,7 +213,7 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 	if err != nil {
 		return f.client.brokenSocket(err)
 	}
-	f.alive()
+	f.markAlive()
 	parse := parseText
 	if kind == websocket.BinaryMessage {
 		parse = parseBinary
@@ -230,7 +230,7 @@ func (f *follower) next(ctx context.Context, conn *websocket.Conn) error {
 
 // ping sends pings to the server until stop is closed.
 func (f *follower) ping(conn *websocket.Conn, stop <-chan struct{}) {
-	ticker := time.NewTicker(max(f.client.silence/pingsPer, time.Millisecond))
+	ticker := time.NewTicker(max(f.client.silenceTimeout/pingsPer, time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {

@@ -104,7 +104,7 @@ func (c *Client) maxUpload(ctx context.Context) (int64, error) {
 
 // Classes implements Inspector.
 func (c *Client) Classes(ctx context.Context, known string) (Classes, error) {
-	a, err := c.do(ctx, c.patience(maxDocument), maxDocument, request{method: http.MethodGet, path: "/object_info"})
+	a, err := c.do(ctx, c.responseTimeout(maxDocument), maxDocument, request{method: http.MethodGet, path: "/object_info"})
 	if err != nil {
 		return Classes{}, err
 	}
@@ -204,10 +204,10 @@ func (c *Client) Extensions(ctx context.Context) ([]string, error) {
 // front of the server may decode the path before it removes "..".
 func isWebFile(name string) bool {
 	decoded, err := url.PathUnescape(name)
-	return err == nil && below(name, "/extensions/") && below(decoded, "/extensions/")
+	return err == nil && isWithin(name, "/extensions/") && isWithin(decoded, "/extensions/")
 }
 
-func below(name, folder string) bool {
+func isWithin(name, folder string) bool {
 	return strings.HasPrefix(name, folder) && path.Clean(name) == name && !strings.ContainsAny(name, "\\?#\x00")
 }
 

@@ -77,7 +77,7 @@ func parseText(raw []byte) (Event, error) {
 	if message.Type == "progress_state" {
 		return parseProgressState(message.Data)
 	}
-	if !known[message.Type] {
+	if !knownMessages[message.Type] {
 		return Unrecognized{Type: message.Type, Data: message.Data}, nil
 	}
 	if err := json.Unmarshal(message.Data, &d); err != nil {
@@ -86,8 +86,8 @@ func parseText(raw []byte) (Event, error) {
 	return d.event(message.Type), nil
 }
 
-// known lists the types of messages that event understands.
-var known = map[string]bool{
+// knownMessages lists the types of messages that event understands.
+var knownMessages = map[string]bool{
 	"status": true, "execution_start": true, "execution_cached": true, "executing": true, "progress": true, "executed": true,
 	"execution_success": true, "execution_error": true, "execution_interrupted": true,
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// cancelRounds bounds how often Cancel checks whether the prompt is still in the queue. Once is the rule; more rounds
+// maxCancelChecks bounds how often Cancel checks whether the prompt is still in the queue. Once is the rule; more rounds
 // are needed only if the server received the prompt more than once.
-const cancelRounds = 5
+const maxCancelChecks = 5
 
 // Submit implements Prompts.
 func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
@@ -39,7 +39,7 @@ func (c *Client) Submit(ctx context.Context, p Prompt) (Submitted, error) {
 }
 
 // submitted reads the answer to a prompt.
-func submitted(id PromptID, a answer) (Submitted, error) {
+func submitted(id PromptID, a response) (Submitted, error) {
 	var body struct {
 		ID         PromptID                   `json:"prompt_id"`
 		Number     float64                    `json:"number"`
@@ -118,7 +118,7 @@ func (c *Client) Cancel(ctx context.Context, id PromptID) (bool, error) {
 	if err != nil || jobs && !cancelled {
 		return false, err
 	}
-	for range cancelRounds {
+	for range maxCancelChecks {
 		queue, err := c.Queue(ctx)
 		if err != nil {
 			return cancelled, err

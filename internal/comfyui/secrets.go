@@ -57,8 +57,8 @@ func (c *Client) Withholding(secrets ...string) Server {
 	return &more
 }
 
-// withhold overwrites the secrets in an answer: in its header, and in its body while it is read.
-func (c *Client) withhold(res *http.Response) {
+// redact overwrites the secrets in an answer: in its header, and in its body while it is read.
+func (c *Client) redact(res *http.Response) {
 	res.Body = struct {
 		io.Reader
 		io.Closer

@@ -206,8 +206,8 @@ func duration(env string, field func(*Config) *time.Duration) setting {
 	}}
 }
 
-// durationOrNone parses a duration; 0 means no limit.
-func durationOrNone(env string, field func(*Config) *time.Duration) setting {
+// optionalDuration parses a duration; 0 means no limit.
+func optionalDuration(env string, field func(*Config) *time.Duration) setting {
 	return setting{env, func(c *Config, v string) error {
 		d, err := time.ParseDuration(v)
 		if err != nil || d < 0 {
@@ -257,7 +257,7 @@ var generalSettings = []setting{
 	number("MILLRACE_NODE_CACHE", func(c *Config) *int64 { return &c.NodeCache }),
 	duration("MILLRACE_NODE_CACHE_AGE", func(c *Config) *time.Duration { return &c.CacheAge }),
 	duration("MILLRACE_NODE_CACHE_FROM", func(c *Config) *time.Duration { return &c.CacheFrom }),
-	durationOrNone("MILLRACE_NODE_TIMEOUT", func(c *Config) *time.Duration { return &c.NodeTimeout }),
+	optionalDuration("MILLRACE_NODE_TIMEOUT", func(c *Config) *time.Duration { return &c.NodeTimeout }),
 	number("MILLRACE_MAX_PIXELS", func(c *Config) *int64 { return &c.MaxPixels }),
 	number("MILLRACE_MAX_BODY", func(c *Config) *int64 { return &c.MaxBody }),
 	number("MILLRACE_MAX_UPLOAD", func(c *Config) *int64 { return &c.MaxUpload }),

@@ -39,13 +39,13 @@ func defaultRouter() Router {
 	}
 }
 
-// leastBodies is the minimum of Bodies, in multiples of MaxBody. One account may use half of Bodies, and a buffer
+// minBodies is the minimum of Bodies, in multiples of MaxBody. One account may use half of Bodies, and a buffer
 // that is enlarged needs memory for both its old and its new size.
-const leastBodies = 4
+const minBodies = 4
 
 func (r Router) check() error {
-	if r.Bodies != 0 && r.Bodies < leastBodies*r.MaxBody {
-		return fmt.Errorf("MILLRACE_ROUTER_BODIES must be at least %d times MILLRACE_ROUTER_MAX_BODY (%d), not %d", leastBodies, r.MaxBody, r.Bodies)
+	if r.Bodies != 0 && r.Bodies < minBodies*r.MaxBody {
+		return fmt.Errorf("MILLRACE_ROUTER_BODIES must be at least %d times MILLRACE_ROUTER_MAX_BODY (%d), not %d", minBodies, r.MaxBody, r.Bodies)
 	}
 	return nil
 }

@@ -29,9 +29,9 @@ import (
 )
 
 const (
-	callsShown = 50
-	everyLook  = time.Second // how often the open page of an unfinished call is rebuilt
-	maxShown   = 64 << 10    // bytes of an answer on a page
+	callsShown   = 50
+	refreshEvery = time.Second // how often the open page of an unfinished call is rebuilt
+	maxShown     = 64 << 10    // bytes of an answer on a page
 )
 
 // calls lists the calls of the account, or of all accounts: GET /console/calls.
@@ -49,7 +49,7 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	}
 	shown := &console.CallsPage{Frame: console.Frame{Title: "Calls of models", Live: true, Every: 2 * time.Second}}
 	for _, one := range found.Calls {
-		line := console.ListedCall{Call: one, Took: took(one)}
+		line := console.ListedCall{Call: one, Took: duration(one)}
 		if v.All() || v.Named() != "" {
 			line.Query = "?" + console.Query(url.Values{"account": {one.Account}})
 		}
@@ -65,7 +65,7 @@ func (r *Section) calls(c *gin.Context, v page.Visitor) (console.Page, error) {
 	return shown, nil
 }
 
-func took(one call.Call) inspect.Millis {
+func duration(one call.Call) inspect.Millis {
 	if one.EndedAt == nil {
 		return 0
 	}
@@ -76,8 +76,8 @@ func noCall() error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "This call does not exist.")
 }
 
-// loaded returns the call of the visitor's account that the path names.
-func (r *Section) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
+// findCall returns the call of the visitor's account that the path names.
+func (r *Section) findCall(c *gin.Context, v page.Visitor) (call.Call, error) {
 	id, err := call.ParseID(c.Param("id"))
 	if err != nil {
 		return call.Call{}, noCall()
@@ -89,20 +89,20 @@ func (r *Section) loaded(c *gin.Context, v page.Visitor) (call.Call, error) {
 	return found, err
 }
 
-// gone reports whether the inputs and the answer of a call were deleted.
-func gone(one call.Call) bool {
+// expired reports whether the inputs and the answer of a call were deleted.
+func expired(one call.Call) bool {
 	return one.EndedAt != nil && time.Since(*one.EndedAt) >= call.Retention
 }
 
 // call shows a call and its answer, if it has one: GET /console/calls/{id}.
 func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.loaded(c, v)
+	one, err := r.findCall(c, v)
 	if err != nil {
 		return nil, err
 	}
-	shown := &console.CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: took(one), Gone: gone(one)}
+	shown := &console.CallPage{Frame: console.Frame{Title: "Call of " + one.Model}, Call: one, Took: duration(one), Gone: expired(one)}
 	if shown.Live = one.EndedAt == nil; shown.Live {
-		shown.Every = everyLook
+		shown.Every = refreshEvery
 		shown.Cancels = one.Mode == call.Queued && !one.Canceling
 	}
 	if shown.Waits = one.State == call.Waiting; shown.Waits {
@@ -111,19 +111,19 @@ func (r *Section) call(c *gin.Context, v page.Visitor) (console.Page, error) {
 		}
 	}
 	if one.Failure != nil {
-		shown.Failure = failureWords(*one.Failure)
+		shown.Failure = describeFailure(*one.Failure)
 	}
 	if shown.Answered = one.State == call.Succeeded && one.Answer != nil; !shown.Answered { // the files of an answer are copied before the call succeeds
 		return shown, nil
 	}
 	shown.Size = one.Answer.Size
 	if !shown.Gone {
-		err = r.showAnswer(c.Request.Context(), shown, one)
+		err = r.addAnswer(c.Request.Context(), shown, one)
 	}
 	return shown, err
 }
 
-func failureWords(f call.Failure) string {
+func describeFailure(f call.Failure) string {
 	text := f.Type + ": " + sentence(f.Detail)
 	if f.UpstreamDetail != "" {
 		text += " The provider says: " + f.UpstreamDetail
@@ -131,8 +131,8 @@ func failureWords(f call.Failure) string {
 	return text
 }
 
-// showAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
-func (r *Section) showAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
+// addAnswer fills in the parts of an answer that a page can show: text, pictures, films and sounds.
+func (r *Section) addAnswer(ctx context.Context, shown *console.CallPage, one call.Call) error {
 	media, _, err := mime.ParseMediaType(one.Answer.ContentType)
 	if err == nil && mediumOf(media) != "" {
 		shown.Media = []console.Medium{{Kind: mediumOf(media)}}
@@ -201,14 +201,14 @@ func (r *Section) mediaIn(model string, answer []byte) []console.Medium {
 	return all
 }
 
-// answer sends the answer of a call unchanged: GET /console/calls/{id}/answer. Its headers keep a browser from
+// downloadAnswer sends the answer of a call unchanged: GET /console/calls/{id}/answer. Its headers keep a browser from
 // running the bytes as a page of this origin.
-func (r *Section) answer(c *gin.Context, v page.Visitor) error {
-	one, err := r.loaded(c, v)
+func (r *Section) downloadAnswer(c *gin.Context, v page.Visitor) error {
+	one, err := r.findCall(c, v)
 	if err != nil {
 		return err
 	}
-	if one.State != call.Succeeded || one.Answer == nil || gone(one) {
+	if one.State != call.Succeeded || one.Answer == nil || expired(one) {
 		return fault.New(fault.NotFound, fault.CodeNotFound, "The answer of this call is not stored.")
 	}
 	f, err := r.Bodies.Open(c.Request.Context(), one.Answer.Ref)
@@ -244,9 +244,9 @@ func extension(contentType string) string {
 	return known[media]
 }
 
-// again shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
-func (r *Section) again(c *gin.Context, v page.Visitor) (console.Page, error) {
-	one, err := r.loaded(c, v)
+// rerunForm shows the form of a call's model, filled with the inputs of the call: GET /console/calls/{id}/again.
+func (r *Section) rerunForm(c *gin.Context, v page.Visitor) (console.Page, error) {
+	one, err := r.findCall(c, v)
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,7 @@ func (r *Section) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 		return nil, public(err)
 	}
 	body := json.RawMessage(nil)
-	if !gone(one) {
+	if !expired(one) {
 		raw, cut, err := r.read(c.Request.Context(), one.Request, maxForm)
 		if err != nil {
 			return nil, err
@@ -272,7 +272,7 @@ func (r *Section) again(c *gin.Context, v page.Visitor) (console.Page, error) {
 
 // cancel requests that a call stop: POST /console/calls/{id}/cancel.
 func (r *Section) cancel(c *gin.Context, v page.Visitor) (string, error) {
-	one, err := r.loaded(c, v)
+	one, err := r.findCall(c, v)
 	if err != nil {
 		return "", err
 	}

@@ -16,14 +16,14 @@ import (
 // inputField begins the names of form fields that hold inputs.
 const inputField = "in:"
 
-// wholeBody is the only field of the form of a model without an input schema.
-const wholeBody = "body"
+// bodyField is the only field of the form of a model without an input schema.
+const bodyField = "body"
 
 // form holds the inputs of a model as fields of a form, in the order of the schema.
 type form struct {
-	fields []*field
-	whole  bool // the model has no schema: one field holds the whole body
-	first  map[string]bool
+	fields  []*field
+	rawBody bool // the model has no schema: one field holds the whole body
+	first   map[string]bool
 }
 
 type field struct {
@@ -58,8 +58,8 @@ func formOf(m *catalog.Model) (*form, error) {
 	}
 	f := &form{first: map[string]bool{}}
 	if len(schema.Properties) == 0 {
-		f.whole = true
-		f.fields = []*field{{ModelField: console.ModelField{Name: wholeBody, Kind: "json", Required: true, Help: "The input of the model, a JSON object. The documentation of the provider describes it."}}}
+		f.rawBody = true
+		f.fields = []*field{{ModelField: console.ModelField{Name: bodyField, Kind: "json", Required: true, Help: "The input of the model, a JSON object. The documentation of the provider describes it."}}}
 		return f, nil
 	}
 	err := members(schema.Properties, func(name string, raw json.RawMessage) error {
@@ -178,7 +178,7 @@ func textOf(raw json.RawMessage) string {
 
 // fill sets the fields to the values of a body.
 func (f *form) fill(body json.RawMessage) error {
-	if f.whole {
+	if f.rawBody {
 		f.fields[0].Value = string(body)
 		return nil
 	}
@@ -219,7 +219,7 @@ func (f *form) read(sent url.Values) (json.RawMessage, error) {
 		raw, problem := one.value()
 		one.Problem = problem
 		good = good && problem == ""
-		if f.whole && good {
+		if f.rawBody && good {
 			return raw, nil
 		}
 		name, err := json.Marshal(one.Name)

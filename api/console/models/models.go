@@ -95,8 +95,8 @@ func (r *Section) Routes() []edge.Route {
 		r.page.Page("/models", page.Read, r.list),
 		r.page.Page("/calls", page.Read, r.calls),
 		r.page.Page("/calls/:id", page.ReadOne, r.call),
-		r.page.Page("/calls/:id/again", page.ReadOne, r.again),
-		r.page.File("/calls/:id/answer", page.ReadOne, r.answer),
+		r.page.Page("/calls/:id/again", page.ReadOne, r.rerunForm),
+		r.page.File("/calls/:id/answer", page.ReadOne, r.downloadAnswer),
 		r.page.Form("/calls/:id/cancel", page.Write, r.cancel),
 	}
 	for _, path := range []string{"/models/:provider/:model", "/models/:provider/:model/:variant"} {
@@ -124,7 +124,7 @@ func (r *Section) list(c *gin.Context, v page.Visitor) (console.Page, error) {
 		}
 		p := &shown.Providers[n-1]
 		p.Enabled = p.Enabled || r.Models.Runnable(m)
-		p.Models = append(p.Models, console.ListedModel{ID: m.ID, Title: m.Title, Price: priceWords(m.Price(m.Example))})
+		p.Models = append(p.Models, console.ListedModel{ID: m.ID, Title: m.Title, Price: describePrice(m.Price(m.Example))})
 	}
 	slices.SortStableFunc(shown.Providers, func(a, b console.ModelProvider) int { // models that can run come first
 		switch {
@@ -187,11 +187,11 @@ func (r *Section) form(c *gin.Context, v page.Visitor, m *catalog.Model, body js
 	if err := f.fill(body); err != nil {
 		return nil, err
 	}
-	return r.shown(c, v, m, f, body)
+	return r.formPage(c, v, m, f, body)
 }
 
-// shown returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
-func (r *Section) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
+// formPage returns the page of a form. body is the input that the form makes, or nil if its values are wrong.
+func (r *Section) formPage(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (*console.ModelPage, error) {
 	shown := &console.ModelPage{
 		Frame: console.Frame{Title: m.ID, Scripts: []string{"models.js"}}, ID: m.ID, Title: m.Title, Docs: m.Docs, Enabled: r.Models.Runnable(m),
 		Token: rand.Text(),
@@ -214,7 +214,7 @@ func (r *Section) shown(c *gin.Context, v page.Visitor, m *catalog.Model, f *for
 // priceOf returns the price of a call, or why the call would be refused.
 func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *form, body json.RawMessage) (price, problem string, err error) {
 	if !r.Models.Runnable(m) {
-		return priceWords(m.Price(body)), "", nil
+		return describePrice(m.Price(body)), "", nil
 	}
 	offer, err := r.Models.Offer(c.Request.Context(), r.invocation(c, v, m, body))
 	var refused *call.Refusal
@@ -226,11 +226,11 @@ func (r *Section) priceOf(c *gin.Context, v page.Visitor, m *catalog.Model, f *f
 	case offer.Unpriced:
 		return "at most $" + credit.Dollars(offer.Reserve) + ": the price list does not cover these inputs, so this amount is reserved", "", nil
 	}
-	return priceWords(m.Price(body)), "", nil
+	return describePrice(m.Price(body)), "", nil
 }
 
-// priceWords renders a price for people.
-func priceWords(e catalog.Estimate) string {
+// describePrice renders a price for people.
+func describePrice(e catalog.Estimate) string {
 	switch {
 	case e.Source == catalog.PriceUnknown:
 		return "not known before the call: " + e.Reason
@@ -242,9 +242,9 @@ func priceWords(e catalog.Estimate) string {
 	return "$" + credit.Dollars(e.Min) + " to $" + credit.Dollars(e.Max)
 }
 
-// given returns the form of the model that the path names, filled with the values that were sent, and the body that
+// submittedForm returns the form of the model that the path names, filled with the values that were sent, and the body that
 // they form, or nil if a value is wrong.
-func (r *Section) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
+func (r *Section) submittedForm(c *gin.Context, v page.Visitor) (*catalog.Model, *form, json.RawMessage, error) {
 	m, err := r.find(c, v)
 	if err != nil {
 		return nil, nil, nil, err
@@ -263,11 +263,11 @@ func (r *Section) given(c *gin.Context, v page.Visitor) (*catalog.Model, *form, 
 // price shows the form with the values that were sent, the price, and programs that make the same call: POST
 // /console/models/{provider}/{model}/price. It runs no call.
 func (r *Section) price(c *gin.Context, v page.Visitor) (console.Page, error) {
-	m, f, body, err := r.given(c, v)
+	m, f, body, err := r.submittedForm(c, v)
 	if err != nil {
 		return nil, err
 	}
-	shown, err := r.shown(c, v, m, f, body)
+	shown, err := r.formPage(c, v, m, f, body)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +285,7 @@ const maxToken = 64
 
 // run queues a call with the values of the form: POST /console/models/{provider}/{model}/run.
 func (r *Section) run(c *gin.Context, v page.Visitor) (string, error) {
-	m, f, body, err := r.given(c, v)
+	m, f, body, err := r.submittedForm(c, v)
 	if err != nil {
 		return "", err
 	}

@@ -18,7 +18,7 @@ func (r *Section) accounts(c *gin.Context, _ page.Visitor) (console.Page, error)
 	if err != nil {
 		return nil, err
 	}
-	shown, search := searched(c, all, func(a account.Account) named { return named{a.Name, a.ID} })
+	shown, search := searched(c, all, func(a account.Account) accountName { return accountName{a.Name, a.ID} })
 	return &console.AccountsPage{Frame: console.Frame{Title: "Accounts"}, Accounts: shown, Search: search, Create: console.Act{
 		Path: "/accounts", Label: "New account", Warning: "The account has no key at first: make one on its page.",
 		Fields: []console.ActField{{Name: "name", Label: "Name", Required: true}, {Name: "tier", Label: "Tier", Choices: tiers(account.TierStandard)}},

@@ -22,15 +22,15 @@ type examinations struct {
 	doctor  admin.Doctor
 	running sync.Mutex // held while the doctor examines
 
-	mu    sync.Mutex // guards those below
-	found []console.Finding
-	at    time.Time // zero = there is none yet
+	mu       sync.Mutex // guards those below
+	findings []console.Finding
+	at       time.Time // zero = there is none yet
 }
 
 // latest returns the last examination. It makes one where there is none, or where the last is old and nobody else makes
 // one already.
 func (e *examinations) latest(ctx context.Context) ([]console.Finding, time.Time, error) {
-	if found, at := e.kept(); !at.IsZero() {
+	if found, at := e.lastFindings(); !at.IsZero() {
 		if time.Since(at) < examinedFor || !e.running.TryLock() {
 			return found, at, nil
 		}
@@ -39,24 +39,24 @@ func (e *examinations) latest(ctx context.Context) ([]console.Finding, time.Time
 	}
 	e.running.Lock()
 	defer e.running.Unlock()
-	if found, at := e.kept(); !at.IsZero() { // somebody else has waited for it before
+	if found, at := e.lastFindings(); !at.IsZero() { // somebody else has waited for it before
 		return found, at, nil
 	}
 	return e.examine(ctx)
 }
 
-// again makes another examination, after one that is under way.
-func (e *examinations) again(ctx context.Context) error {
+// rerun makes another examination, after one that is under way.
+func (e *examinations) rerun(ctx context.Context) error {
 	e.running.Lock()
 	defer e.running.Unlock()
 	_, _, err := e.examine(ctx)
 	return err
 }
 
-func (e *examinations) kept() ([]console.Finding, time.Time) {
+func (e *examinations) lastFindings() ([]console.Finding, time.Time) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.found, e.at
+	return e.findings, e.at
 }
 
 // examine asks the doctor and keeps what it finds. A visitor who leaves cuts it short, and then it is not kept.
@@ -74,8 +74,8 @@ func (e *examinations) examine(ctx context.Context) ([]console.Finding, time.Tim
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.found, e.at = found.Checks, time.Now()
-	return e.found, e.at, nil
+	e.findings, e.at = found.Checks, time.Now()
+	return e.findings, e.at, nil
 }
 
 // showDoctor shows what the doctor has found: GET /console/doctor.
@@ -98,5 +98,5 @@ func (r *Section) showDoctor(c *gin.Context, _ page.Visitor) (console.Page, erro
 
 // examineNow examines the deployment anew, which changes nothing in it: POST /console/doctor.
 func (r *Section) examineNow(c *gin.Context, _ page.Visitor) (string, error) {
-	return "/doctor", r.examined.again(c.Request.Context())
+	return "/doctor", r.examined.rerun(c.Request.Context())
 }

@@ -29,7 +29,7 @@ func (r *Section) queues(c *gin.Context, _ page.Visitor) (console.Page, error) {
 	if everyone >= 0 {
 		first, states = append(first, states[everyone]), slices.Delete(states, everyone, everyone+1)
 	}
-	rows, search := searched(c, states, func(s gate.State) named { return named{names[s.Account], s.Account} })
+	rows, search := searched(c, states, func(s gate.State) accountName { return accountName{names[s.Account], s.Account} })
 	shown.Search = search
 	for _, s := range append(first, rows...) {
 		line := console.Queue{State: s, Name: names[s.Account]}

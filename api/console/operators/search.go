@@ -13,17 +13,17 @@ import (
 // pageRows is the most accounts or queues on a page.
 const pageRows = 100
 
-// named is a row that is looked for by the name or the id of its account.
-type named struct{ name, id string }
+// accountName is a row that is looked for by the name or the id of its account.
+type accountName struct{ name, id string }
 
 // matches reports whether a row is what text looks for: a part of its name, or the beginning of its id.
-func (n named) matches(text string) bool {
+func (n accountName) matches(text string) bool {
 	text = strings.ToLower(text)
 	return strings.Contains(strings.ToLower(n.name), text) || strings.HasPrefix(n.id, text)
 }
 
 // before orders rows by name.
-func (n named) before(other named) int {
+func (n accountName) before(other accountName) int {
 	if by := strings.Compare(n.name, other.name); by != 0 {
 		return by
 	}
@@ -31,7 +31,7 @@ func (n named) before(other named) int {
 }
 
 // searched returns the rows of a page by its address: those that match "q", after the row of account "after".
-func searched[T any](c *gin.Context, all []T, of func(T) named) ([]T, console.Search) {
+func searched[T any](c *gin.Context, all []T, of func(T) accountName) ([]T, console.Search) {
 	q, after := strings.TrimSpace(c.Query("q")), c.Query("after")
 	search := console.Search{Text: q, All: len(all)}
 	rows := slices.Clone(all)

@@ -20,10 +20,10 @@ import (
 
 const (
 	deliveriesShown = 50
-	everyLook       = 2 * time.Second // how often an open page of deliveries is rebuilt
+	refreshEvery    = 2 * time.Second // how often an open page of deliveries is rebuilt
 )
 
-func by(c *gin.Context, v page.Visitor) webhook.By {
+func webhookActor(c *gin.Context, v page.Visitor) webhook.By {
 	return webhook.By{Actor: v.Actor(), RequestID: edge.RequestID(c)}
 }
 
@@ -55,7 +55,7 @@ func (r *Section) register(c *gin.Context, v page.Visitor) (console.Page, error)
 	address, description := strings.TrimSpace(c.PostForm("url")), strings.TrimSpace(c.PostForm("description"))
 	made, secret, err := r.Endpoints.Register(c.Request.Context(), v.Account, webhook.Request{
 		URL: &address, Description: &description, Events: c.PostFormArray("event"),
-	}, by(c, v))
+	}, webhookActor(c, v))
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) 
 		return nil, err
 	}
 	shown := &console.WebhookPage{
-		Frame: console.Frame{Title: "Webhook", Live: true, Every: everyLook}, Of: shownEndpoint(e), Status: webhook.State(c.Query("status")),
-		States: webhook.States(), CanChange: changes(v), Notice: replayedWords(c.Query("replayed")),
+		Frame: console.Frame{Title: "Webhook", Live: true, Every: refreshEvery}, Of: shownEndpoint(e), Status: webhook.State(c.Query("status")),
+		States: webhook.States(), CanChange: changes(v), Notice: describeReplay(c.Query("replayed")),
 	}
 	if shown.Status != "" && !slices.Contains(shown.States, shown.Status) {
 		return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%.32q is not a state of a delivery.", string(shown.Status))
@@ -117,8 +117,8 @@ func (r *Section) webhook(c *gin.Context, v page.Visitor) (console.Page, error) 
 	return shown, nil
 }
 
-// replayedWords returns the result of a replay that the redirect names. Other values in the query are ignored.
-func replayedWords(text string) string {
+// describeReplay returns the result of a replay that the redirect names. Other values in the query are ignored.
+func describeReplay(text string) string {
 	n, err := strconv.Atoi(text)
 	switch {
 	case err != nil || n < 0:
@@ -142,11 +142,11 @@ func (r *Section) changeWebhook(c *gin.Context, v page.Visitor) (string, error) 
 	switch change := c.Param("change"); change {
 	case "enable", "disable":
 		on := change == "enable"
-		_, err = r.Endpoints.Change(ctx, v.Account, e.ID, webhook.Request{Enabled: &on}, by(c, v))
+		_, err = r.Endpoints.Change(ctx, v.Account, e.ID, webhook.Request{Enabled: &on}, webhookActor(c, v))
 	case "test":
-		_, err = r.Endpoints.Test(ctx, v.Account, e.ID, by(c, v))
+		_, err = r.Endpoints.Test(ctx, v.Account, e.ID, webhookActor(c, v))
 	case "remove":
-		at, err = "/webhooks", r.Endpoints.Remove(ctx, v.Account, e.ID, by(c, v))
+		at, err = "/webhooks", r.Endpoints.Remove(ctx, v.Account, e.ID, webhookActor(c, v))
 	case "replay":
 		var only *uuid.UUID
 		if text := c.PostForm("delivery"); text != "" {
@@ -157,7 +157,7 @@ func (r *Section) changeWebhook(c *gin.Context, v page.Visitor) (string, error) 
 			only = &one
 		}
 		var n int
-		n, err = r.Endpoints.Replay(ctx, v.Account, e.ID, only, by(c, v))
+		n, err = r.Endpoints.Replay(ctx, v.Account, e.ID, only, webhookActor(c, v))
 		at += "?replayed=" + strconv.Itoa(n)
 	default:
 		err = fault.New(fault.NotFound, fault.CodeNotFound, "%.32q is not a command for a webhook.", change)

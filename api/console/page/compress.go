@@ -11,8 +11,8 @@ import (
 	"github.com/millrace-dev/millrace/api/edge"
 )
 
-// worthwhile is the length from which a body is compressed, in bytes: a shorter one fits a packet or two.
-const worthwhile = 2000
+// minCompressed is the length from which a body is compressed, in bytes: a shorter one fits a packet or two.
+const minCompressed = 2000
 
 // zippers are compressors to be used again: a new one takes a megabyte.
 var zippers = sync.Pool{New: func() any {
@@ -25,7 +25,7 @@ var zippers = sync.Pool{New: func() any {
 
 // compressed returns a body as it goes to the browser: with gzip if that takes it and it is worth it.
 func compressed(c *gin.Context, body []byte) ([]byte, error) {
-	if len(body) < worthwhile {
+	if len(body) < minCompressed {
 		return body, nil
 	}
 	c.Header("Vary", "Accept-Encoding")

@@ -19,10 +19,10 @@ import (
 
 // Times of an open page.
 const (
-	keepAlive  = 10 * time.Second
-	atMost     = time.Second // between two builds of a page whose account is busy
-	writeLimit = 10 * time.Second
-	maxOpenFor = time.Hour // then the stream ends and the browser reconnects
+	keepAlive    = 10 * time.Second
+	busyInterval = time.Second // between two builds of a page whose account is busy
+	writeLimit   = 10 * time.Second
+	maxOpenFor   = time.Hour // then the stream ends and the browser reconnects
 )
 
 // follow sends the content of a page now and after each change: after messages about the account's jobs, and after
@@ -66,19 +66,19 @@ type follower struct {
 	sub     *stream.Subscription
 	out     *http.ResponseController
 
-	begun   bool
-	opened  bool      // the browser was sent that the page is built
-	sent    string    // id of the content that was sent last
-	looked  time.Time // when the page was last built
-	every   time.Duration
-	changed bool // messages arrived since then
+	headersWritten bool
+	opened         bool      // the browser was sent that the page is built
+	sent           string    // id of the content that was sent last
+	refreshed      time.Time // when the page was last built
+	every          time.Duration
+	changed        bool // messages arrived since then
 }
 
 func (f *follower) run() error {
-	if err := f.look(); err != nil {
+	if err := f.refresh(); err != nil {
 		return err // the answer has not begun
 	}
-	alive, soon, recheck := time.NewTicker(keepAlive), time.NewTicker(atMost), time.NewTicker(f.server.Edge.Recheck())
+	alive, soon, recheck := time.NewTicker(keepAlive), time.NewTicker(busyInterval), time.NewTicker(f.server.Edge.Recheck())
 	defer alive.Stop()
 	defer soon.Stop()
 	defer recheck.Stop()
@@ -98,8 +98,8 @@ func (f *follower) run() error {
 				return nil
 			}
 		case <-soon.C:
-			if f.changed || f.every > 0 && time.Since(f.looked) >= f.every {
-				err = f.look()
+			if f.changed || f.every > 0 && time.Since(f.refreshed) >= f.every {
+				err = f.refresh()
 			}
 		case <-messages:
 			_, err = f.sub.Take()
@@ -117,12 +117,12 @@ func (f *follower) run() error {
 func (f *follower) ended(err error) {
 	if fault.Is(err, fault.Unavailable) {
 		_, message := f.server.verdict(f.c, err)
-		_ = f.write(awayEvent(message)) // the browser is gone
+		_ = f.write(unavailableEvent(message)) // the browser is gone
 		return
 	}
 	var closed *stream.Closed
 	var known *fault.Error
-	if errors.Is(err, errGone) || errors.Is(err, context.Canceled) || errors.As(err, &closed) || errors.As(err, &known) {
+	if errors.Is(err, errNotReading) || errors.Is(err, context.Canceled) || errors.As(err, &closed) || errors.As(err, &known) {
 		return
 	}
 	f.server.Edge.Logger.Error("open page closed", "request_id", edge.RequestID(f.c), "error", err)
@@ -136,9 +136,9 @@ func (s *Server) stillValid(ctx context.Context, v Visitor) bool {
 	return s.Edge.StillValid(ctx, v.secret, v.Account)
 }
 
-// look builds the page and sends its content if the browser has other content.
-func (f *follower) look() error {
-	f.changed, f.looked = false, time.Now()
+// refresh builds the page and sends its content if the browser has other content.
+func (f *follower) refresh() error {
+	f.changed, f.refreshed = false, time.Now()
 	p, err := f.handle(f.c, f.visitor)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (f *follower) look() error {
 		return err
 	}
 	id := digest(content.Bytes())
-	if err := f.begin(); err != nil {
+	if err := f.writeHeaders(); err != nil {
 		return err
 	}
 	if id == f.sent {
@@ -165,12 +165,12 @@ func (f *follower) look() error {
 	return f.write(event(id, content.Bytes()))
 }
 
-// begin writes the headers, once.
-func (f *follower) begin() error {
-	if f.begun {
+// writeHeaders writes the headers, once.
+func (f *follower) writeHeaders() error {
+	if f.headersWritten {
 		return nil
 	}
-	f.begun = true
+	f.headersWritten = true
 	h := f.c.Writer.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-store, no-transform")
@@ -198,18 +198,18 @@ func event(id string, content []byte) []byte {
 	return append(frame, '\n')
 }
 
-var errGone = errors.New("the browser does not read")
+var errNotReading = errors.New("the browser does not read")
 
 // write sends a frame at once. A deadline disconnects a browser that does not read.
 func (f *follower) write(frame []byte) error {
 	if err := edge.SetWriteTimeout(f.out, writeLimit); err != nil {
-		return errors.Join(errGone, err)
+		return errors.Join(errNotReading, err)
 	}
 	if _, err := f.c.Writer.Write(frame); err != nil {
-		return errors.Join(errGone, err)
+		return errors.Join(errNotReading, err)
 	}
 	if err := f.out.Flush(); err != nil {
-		return errors.Join(errGone, err)
+		return errors.Join(errNotReading, err)
 	}
 	return nil
 }

@@ -22,8 +22,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
-// comesBack is after how long a browser asks again for what was not available.
-const comesBack = 5 * time.Second
+// retryAfter is after how long a browser asks again for what was not available.
+const retryAfter = 5 * time.Second
 
 // Problem shows the public part of an error.
 func (s *Server) Problem(c *gin.Context, err error) { s.problem(c, err, nil) }
@@ -36,14 +36,14 @@ func (s *Server) problem(c *gin.Context, err error, v *Visitor) {
 	case get && wantsPicture(c.Request) && status != http.StatusUnauthorized:
 		drawn(c, status)
 	case get && status == http.StatusServiceUnavailable && c.GetHeader("Accept") == "text/event-stream":
-		s.away(c, message)
+		s.streamUnavailable(c, message)
 	default:
 		shown := &console.ProblemPage{Frame: console.Frame{Title: "Problem"}, Status: status, Heading: heading(status), Message: message, Away: status == http.StatusServiceUnavailable}
 		if shown.Away && get {
 			shown.Comes = true
-			c.Header("Refresh", fmt.Sprint(int(comesBack.Seconds())))
+			c.Header("Refresh", fmt.Sprint(int(retryAfter.Seconds())))
 		} else if shown.Away {
-			shown.Again = s.again(c)
+			shown.Again = s.resendForm(c)
 		}
 		s.write(c, status, shown, s.stranger(c, v))
 	}
@@ -132,31 +132,31 @@ func drawn(c *gin.Context, status int) {
 		html.EscapeString(says)+`</text></svg>`))
 }
 
-// away tells an open page that it cannot be built now. The browser comes back by itself.
-func (s *Server) away(c *gin.Context, message string) {
+// streamUnavailable tells an open page that it cannot be built now. The browser comes back by itself.
+func (s *Server) streamUnavailable(c *gin.Context, message string) {
 	h := c.Writer.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-store, no-transform")
 	h.Set("X-Content-Type-Options", "nosniff")
 	c.Status(http.StatusOK)
-	c.Writer.Write(awayEvent(message)) // the browser is gone
+	c.Writer.Write(unavailableEvent(message)) // the browser is gone
 }
 
-// awayEvent says in the stream of an open page why it cannot be built now.
-func awayEvent(message string) []byte {
+// unavailableEvent says in the stream of an open page why it cannot be built now.
+func unavailableEvent(message string) []byte {
 	text := strings.NewReplacer("\r", " ", "\n", " ").Replace(message)
 	return fmt.Appendf(nil, "retry: %d\nevent: away\ndata: %s\n\n", 2*time.Second/time.Millisecond, text)
 }
 
-// maxAgain bounds what is kept of a form that could not be acted on, in bytes.
-const maxAgain = 2 << 20
+// maxResend bounds what is kept of a form that could not be acted on, in bytes.
+const maxResend = 2 << 20
 
 // credentialField is the field of forms in which people give a key of partner services: it must not stand in a page.
 const credentialField = "credential"
 
-// again returns a form with everything that was sent but a credential; nil where that cannot be sent again: a file, or a
+// resendForm returns a form with everything that was sent but a credential; nil where that cannot be sent again: a file, or a
 // key to sign in with.
-func (s *Server) again(c *gin.Context) *console.Again {
+func (s *Server) resendForm(c *gin.Context) *console.Again {
 	path := strings.TrimPrefix(c.Request.URL.Path, s.base)
 	if path == "/signin" || !parsed(c) {
 		return nil
@@ -180,9 +180,9 @@ func (s *Server) again(c *gin.Context) *console.Again {
 // parsed reads the form of a request, and reports whether it is whole, of bounded size and without a file.
 func parsed(c *gin.Context) bool {
 	r := c.Request
-	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxAgain)
+	r.Body = http.MaxBytesReader(c.Writer, r.Body, maxResend)
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err == nil && kind == "multipart/form-data" {
-		if r.ParseMultipartForm(maxAgain) != nil {
+		if r.ParseMultipartForm(maxResend) != nil {
 			return false
 		}
 		for _, files := range r.MultipartForm.File {

@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	// patience is how long a request waits for a picture: it may reach another process than the one that served the
+	// responseTimeout is how long a request waits for a picture: it may reach another process than the one that served the
 	// page, and that process receives messages about the account only from now on.
-	patience = 2 * time.Second
+	responseTimeout = 2 * time.Second
 	// maxWaiting bounds the waiting requests of an account.
 	maxWaiting = 8
 )
@@ -73,7 +73,7 @@ func (p *Previews) serve(c *gin.Context, v page.Visitor) error {
 	wait := time.Duration(0)
 	if p.waiting.Acquire(v.Account) {
 		defer p.waiting.Release(v.Account)
-		wait = patience
+		wait = responseTimeout
 	}
 	f, err := p.newest(c.Request.Context(), j, wait)
 	if err != nil {

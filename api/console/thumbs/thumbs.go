@@ -23,39 +23,39 @@ import (
 
 // Bounds of thumbnails.
 const (
-	thumbSide    = 224     // pixels: twice the size on a page, for dense screens
-	thumbQuality = 78      // of a JPEG
-	thumbPixels  = 1 << 25 // largest picture, in pixels: a decoded batch of such pictures takes half a gigabyte
-	thumbBytes   = 64 << 20
-	thumbsKept   = 4096 // of about 6 KiB each
-	thumbsAtOnce = 2
-	thumbTime    = 30 * time.Second // bound of making a thumbnail
+	thumbSide        = 224     // pixels: twice the size on a page, for dense screens
+	thumbQuality     = 78      // of a JPEG
+	thumbPixels      = 1 << 25 // largest picture, in pixels: a decoded batch of such pictures takes half a gigabyte
+	thumbBytes       = 64 << 20
+	cachedThumbs     = 4096 // of about 6 KiB each
+	concurrentThumbs = 2
+	thumbTime        = 30 * time.Second // bound of making a thumbnail
 )
 
 // Thumbs makes thumbnails of stored pictures and keeps the latest in memory. Equal bytes have equal thumbnails, so
 // that the hash of the bytes identifies a thumbnail.
 type Thumbs struct {
-	kept *lru.Cache[string, []byte]
-	once singleflight.Group
-	busy *semaphore.Weighted
+	cache   *lru.Cache[string, []byte]
+	flights singleflight.Group
+	busy    *semaphore.Weighted
 }
 
 // New returns an empty Thumbs.
 func New() *Thumbs {
-	kept, err := lru.New[string, []byte](thumbsKept)
+	kept, err := lru.New[string, []byte](cachedThumbs)
 	if err != nil {
 		panic(err) // only for a size below one
 	}
-	return &Thumbs{kept: kept, busy: semaphore.NewWeighted(thumbsAtOnce)}
+	return &Thumbs{cache: kept, busy: semaphore.NewWeighted(concurrentThumbs)}
 }
 
 // Of returns the thumbnail of a file, a JPEG. A file that is not a picture, or is too large, is Invalid.
 func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]byte, error) {
 	key := e.Hash.String()
-	if small, ok := t.kept.Get(key); ok {
+	if small, ok := t.cache.Get(key); ok {
 		return small, nil
 	}
-	made, err, _ := t.once.Do(key, func() (any, error) {
+	made, err, _ := t.flights.Do(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), thumbTime) // other visitors may wait for the thumbnail after this one has left
 		defer cancel()
 		if err := t.busy.Acquire(ctx, 1); err != nil {
@@ -64,7 +64,7 @@ func (t *Thumbs) Of(ctx context.Context, store content.Store, e files.Entry) ([]
 		defer t.busy.Release(1)
 		small, err := makeThumb(ctx, store, e)
 		if err == nil {
-			t.kept.Add(key, small)
+			t.cache.Add(key, small)
 		}
 		return small, err
 	})

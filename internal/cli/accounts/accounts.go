@@ -81,7 +81,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 			w := shell.NewTable(s.Out, "NAME", "ID", "TIER", "ACTIVE", "KEEPS", "LIMIT", "CREATED")
 			for _, a := range all {
 				w.Row(inspect.Clean(a.Name), a.ID, a.Tier, activity(a),
-					account.Size(kept[a.ID].Bytes), limitWord(s, a), a.CreatedAt.Format(time.RFC3339))
+					account.Size(kept[a.ID].Bytes), formatLimit(s, a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()
 		}),

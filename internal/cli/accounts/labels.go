@@ -31,7 +31,7 @@ every process, and is recorded with its actor and reason.`,
 			if reason == "" {
 				return errors.New("a change needs a reason: --reason TEXT")
 			}
-			c := account.Change{Account: a.ID, Labels: &account.Labels{Allowed: wordList(allow)}, Actor: shell.Operator(), Reason: reason}
+			c := account.Change{Account: a.ID, Labels: &account.Labels{Allowed: parseList(allow)}, Actor: shell.Operator(), Reason: reason}
 			if a, err = o.Change(ctx, c); err != nil {
 				return err
 			}
@@ -39,7 +39,7 @@ every process, and is recorded with its actor and reason.`,
 		if asJSON {
 			return s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "labels": a.Labels.Allowed})
 		}
-		_, err = fmt.Fprintf(s.Out, "%s: may request %s\n", a.Name, listWords(a.Labels.Allowed))
+		_, err = fmt.Fprintf(s.Out, "%s: may request %s\n", a.Name, formatList(a.Labels.Allowed))
 		return err
 	})
 	cmd.Flags().StringSliceVar(&allow, "allow", nil, "labels that its jobs may request: names, all or none")

@@ -70,18 +70,18 @@ func (f modelFlags) change(cmd *cobra.Command, now account.Access) (*account.Acc
 		now.Off = f.router == "off"
 	}
 	if given("allow") {
-		now.Models = wordList(f.allow)
+		now.Models = parseList(f.allow)
 	}
 	if given("deny") {
-		if now.Denied = wordList(f.deny); now.Denied == nil {
+		if now.Denied = parseList(f.deny); now.Denied == nil {
 			return nil, errors.New("to deny every model, allow none: --allow none")
 		}
 	}
 	return &now, nil
 }
 
-// wordList reads the list of a flag. The word all gives nil.
-func wordList(words []string) []string {
+// parseList reads the list of a flag. The word all gives nil.
+func parseList(words []string) []string {
 	switch strings.Join(words, ",") {
 	case "all":
 		return nil
@@ -99,11 +99,11 @@ func showAccess(s *shell.Shell, a account.Account, asJSON bool) error {
 	if a.Access.Off {
 		router = "off"
 	}
-	_, err := fmt.Fprintf(s.Out, "%s: router %s, allowed %s, denied %s\n", a.Name, router, listWords(a.Access.Models), listWords(append([]string{}, a.Access.Denied...)))
+	_, err := fmt.Fprintf(s.Out, "%s: router %s, allowed %s, denied %s\n", a.Name, router, formatList(a.Access.Models), formatList(append([]string{}, a.Access.Denied...)))
 	return err
 }
 
-func listWords(list []string) string {
+func formatList(list []string) string {
 	switch {
 	case list == nil:
 		return "all"

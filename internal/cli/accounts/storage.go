@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
-// limitWord formats a storage limit.
-func limitWord(s *shell.Shell, a account.Account) string {
+// formatLimit formats a storage limit.
+func formatLimit(s *shell.Shell, a account.Account) string {
 	if limit := a.StorageLimit(s.Config.AccountLimit); limit > 0 {
 		return account.Size(limit)
 	}
@@ -55,7 +55,7 @@ force within a second, in every process, and is recorded with its actor and reas
 		if asJSON {
 			return s.PrintJSON(map[string]any{"account": a.ID, "name": a.Name, "bytes": kept.Bytes, "files": kept.Files, "limit_bytes": kept.Limit, "own_limit": a.Storage != nil})
 		}
-		_, err = fmt.Fprintln(s.Out, a.Name+": "+keptWords(kept))
+		_, err = fmt.Fprintln(s.Out, a.Name+": "+describeStorage(kept))
 		return err
 	})
 	cmd.Flags().StringVar(&limit, "limit", "", "storage limit: 50GiB, 1073741824, none, or default (MILLRACE_ACCOUNT_STORAGE)")
@@ -65,8 +65,8 @@ force within a second, in every process, and is recorded with its actor and reas
 	return cmd
 }
 
-// keptWords describes the storage of an account.
-func keptWords(kept account.Storage) string {
+// describeStorage describes the storage of an account.
+func describeStorage(kept account.Storage) string {
 	text := fmt.Sprintf("stores %s in %d files, no limit", account.Size(kept.Bytes), kept.Files)
 	if kept.Limit == 0 {
 		return text
@@ -130,9 +130,9 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 			p.Field("tier", string(a.Tier), inspect.Plain)
 			p.Field("status", statusLine(a), inspect.Plain)
 			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
-			p.Field("storage", keptWords(kept), inspect.Plain)
+			p.Field("storage", describeStorage(kept), inspect.Plain)
 			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
-			p.Field("labels", listWords(a.Labels.Allowed), inspect.Plain)
+			p.Field("labels", formatList(a.Labels.Allowed), inspect.Plain)
 			return p.Err()
 		}),
 	}

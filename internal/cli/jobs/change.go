@@ -19,12 +19,12 @@ import (
 
 // selection is the jobs that a command applies to: named jobs, or jobs that a filter selects.
 type selection struct {
-	filter       operatejobs.Filter
-	failed       bool
-	dryRun, sure bool
-	asJSON       bool
-	reason       string
-	actor        string
+	filter            operatejobs.Filter
+	failed            bool
+	dryRun, confirmed bool
+	asJSON            bool
+	reason            string
+	actor             string
 }
 
 func (sel *selection) flags(cmd *cobra.Command) {
@@ -37,7 +37,7 @@ func (sel *selection) flags(cmd *cobra.Command) {
 	f.StringVar(&sel.filter.Class, "class", "", "select jobs in which a node of this class ran or failed")
 	f.IntVar(&sel.filter.Limit, "limit", sel.filter.Limit, "maximum number of jobs, newest first")
 	f.BoolVar(&sel.dryRun, "dry-run", false, "show the outcome for each job, and change nothing")
-	f.BoolVar(&sel.sure, "yes", false, "make the change; without it, jobs selected by a filter are only shown")
+	f.BoolVar(&sel.confirmed, "yes", false, "make the change; without it, jobs selected by a filter are only shown")
 	f.StringVar(&sel.reason, "reason", "", "reason that is recorded with the change")
 	f.StringVar(&sel.actor, "actor", "", "actor that is recorded with the change; default: this user on this machine")
 	shell.JSONFlag(cmd, &sel.asJSON)
@@ -71,8 +71,8 @@ func (sel *selection) resolved() operatejobs.Filter {
 	return f
 }
 
-// pick returns the selected jobs in the order of their submission, oldest first.
-func (sel *selection) pick(ctx context.Context, pool *postgres.Pool, args []string) ([]job.ID, error) {
+// resolve returns the selected jobs in the order of their submission, oldest first.
+func (sel *selection) resolve(ctx context.Context, pool *postgres.Pool, args []string) ([]job.ID, error) {
 	if len(args) > 0 == sel.filtered() {
 		return nil, errNotOneSelection
 	}
@@ -108,13 +108,13 @@ type step func(context.Context, job.ID) (operatejobs.Outcome, error)
 // makes the change and the one for a dry run.
 func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, verb string, steps func(*operatejobs.Service) (do, would step)) error {
 	return s.OnJobs(ctx, func(ops *operatejobs.Service) error {
-		ids, err := sel.pick(ctx, ops.Pool, args)
+		ids, err := sel.resolve(ctx, ops.Pool, args)
 		if err != nil {
 			return err
 		}
 		do, would := steps(ops)
-		if sel.dryRun || len(args) == 0 && !sel.sure {
-			err = wouldChange(ctx, s, ops.Pool, sel, ids, verb, would)
+		if sel.dryRun || len(args) == 0 && !sel.confirmed {
+			err = printDryRun(ctx, s, ops.Pool, sel, ids, verb, would)
 		} else {
 			var all []operatejobs.Outcome
 			all, err = operatejobs.Each(ctx, ids, shell.Progress(s.Err, verb, "jobs"), do)
@@ -127,8 +127,8 @@ func change(ctx context.Context, s *shell.Shell, sel *selection, args []string, 
 	})
 }
 
-// wouldChange shows the outcomes of a dry run. Without --dry-run it returns an error, because no job was changed.
-func wouldChange(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *selection, ids []job.ID, verb string, would step) error {
+// printDryRun shows the outcomes of a dry run. Without --dry-run it returns an error, because no job was changed.
+func printDryRun(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *selection, ids []job.ID, verb string, would step) error {
 	all, err := operatejobs.WouldEach(ctx, ids, shell.Progress(s.Err, "look at", "jobs"), would)
 	if err := errors.Join(err, operatejobs.NameOutcomes(ctx, pool, all), printOutcomes(s, all, sel.asJSON, len(all))); err != nil {
 		return err

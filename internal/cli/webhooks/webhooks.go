@@ -242,7 +242,7 @@ func printDeliveries(ctx context.Context, s *shell.Shell, o *operatewebhooks.Ser
 		rows[i] = []inspect.Cell{
 			{Text: d.ID.String()},
 			{Text: string(d.State), Style: styles[d.State]},
-			{Text: lastTry(d)},
+			{Text: lastAttempt(d)},
 			{Text: fmt.Sprint(d.Attempts), Right: true},
 			{Text: string(d.Kind)},
 			{Text: inspect.Span(time.Since(d.CreatedAt)), Right: true},
@@ -254,8 +254,8 @@ func printDeliveries(ctx context.Context, s *shell.Shell, o *operatewebhooks.Ser
 	return p.Err()
 }
 
-// lastTry describes the outcome of the latest attempt.
-func lastTry(d webhook.Delivery) string {
+// lastAttempt describes the outcome of the latest attempt.
+func lastAttempt(d webhook.Delivery) string {
 	if len(d.Tries) == 0 {
 		return "–"
 	}

@@ -84,7 +84,7 @@ func (c *Catalogue) Run(ctx context.Context) error {
 // Refresh removes the listings of servers that are no longer members, and reads the servers that are due.
 func (c *Catalogue) Refresh(ctx context.Context) {
 	members := c.members()
-	due := c.due(members)
+	due := c.claimStale(members)
 	var reads sync.WaitGroup
 	for _, m := range due {
 		reads.Go(func() { c.read(ctx, m) })
@@ -93,9 +93,9 @@ func (c *Catalogue) Refresh(ctx context.Context) {
 	c.merge(members)
 }
 
-// due returns the members whose listing is old, and marks them as being read, so that a server that does not answer
+// claimStale returns the members whose listing is old, and marks them as being read, so that a server that does not answer
 // is tried again only after Every.
-func (c *Catalogue) due(members []Member) []Member {
+func (c *Catalogue) claimStale(members []Member) []Member {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for address := range c.byAddress {

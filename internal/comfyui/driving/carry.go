@@ -31,13 +31,13 @@ func (c *compiled) addInput(ctx context.Context, in graph.SegmentIn) error {
 	}
 	c.owner = n.ID
 	key := in.From + "/" + string(in.Type)
-	given, moved := c.moved[key]
+	given, moved := c.uploaded[key]
 	if !moved {
 		var err error
 		if given, err = c.move(ctx, value); err != nil {
 			return fmt.Errorf("input %s of node %s: %w", in.Input, n.ID, err)
 		}
-		c.moved[key] = given
+		c.uploaded[key] = given
 	}
 	if in.Input == prefixInput {
 		given = c.belowRoot(given)
@@ -74,8 +74,8 @@ func cannotCross(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeValueCannotCross, "%s", fmt.Sprintf(format, args...))
 }
 
-// maxMoved bounds the frames of a batch that is moved to a server frame by frame.
-const maxMoved = 4096
+// maxFrameUploads bounds the frames of a batch that is moved to a server frame by frame.
+const maxFrameUploads = 4096
 
 // moveImage moves an image. If the server has the node pack and the samples are floats, they are moved unchanged;
 // otherwise as PNG.
@@ -88,8 +88,8 @@ func (c *compiled) moveImage(ctx context.Context, im *raster.Image) (any, error)
 
 // movePictures uploads the frames of an image and joins them again. Alpha is uploaded separately from the colours.
 func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, error) {
-	if im.Frames() > maxMoved {
-		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures cannot be moved to a server; at most %d are allowed", im.Frames(), maxMoved)
+	if im.Frames() > maxFrameUploads {
+		return nil, fault.New(fault.Exhausted, fault.CodeValueTooLarge, "a batch of %d pictures cannot be moved to a server; at most %d are allowed", im.Frames(), maxFrameUploads)
 	}
 	frames := make([]any, im.Frames())
 	for frame := range frames {
@@ -97,7 +97,7 @@ func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, err
 		if err := codec.EncodePNG(ctx, &b, im, frame, codec.PNGOptions{Level: 1}); err != nil {
 			return nil, err
 		}
-		name, err := c.putBytes(ctx, ".png", b.Bytes())
+		name, err := c.uploadBytes(ctx, ".png", b.Bytes())
 		if err != nil {
 			return nil, err
 		}
@@ -110,13 +110,13 @@ func (c *compiled) movePictures(ctx context.Context, im *raster.Image) (any, err
 	return c.batch(frames), nil
 }
 
-// nearlyOne scales the mask from which alpha is loaded. Servers compute alpha from the mask and truncate alpha when
+// alphaScale scales the mask from which alpha is loaded. Servers compute alpha from the mask and truncate alpha when
 // they save it, so that a rounding error would make the alpha smaller by one.
-const nearlyOne = 1 - 1e-6
+const alphaScale = 1 - 1e-6
 
 // withAlpha joins the colours of a loaded picture with its alpha.
 func (c *compiled) withAlpha(loaded string, width, height int) any {
-	scale := c.add("SolidMask", map[string]any{"value": nearlyOne, "width": width, "height": height})
+	scale := c.add("SolidMask", map[string]any{"value": alphaScale, "width": width, "height": height})
 	mask := c.add("MaskComposite", map[string]any{
 		"destination": linkTo(loaded, 1), "source": linkTo(scale, 0), "x": 0, "y": 0, "operation": "multiply",
 	})
@@ -168,13 +168,13 @@ func (c *compiled) moveMask(ctx context.Context, m *raster.Mask) (any, error) {
 	return linkTo(c.add("ImageToMask", map[string]any{"image": picture, "channel": "red"}), 0), nil
 }
 
-func (c *compiled) putBytes(ctx context.Context, suffix string, data []byte) (string, error) {
-	return c.putStream(ctx, suffix, func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
+func (c *compiled) uploadBytes(ctx context.Context, suffix string, data []byte) (string, error) {
+	return c.uploadStream(ctx, suffix, func() (io.Reader, int64, error) { return bytes.NewReader(data), int64(len(data)), nil })
 }
 
-// putStream uploads the content that open returns. It reads the content twice: for the digest that names it, and for
+// uploadStream uploads the content that open returns. It reads the content twice: for the digest that names it, and for
 // the upload.
-func (c *compiled) putStream(ctx context.Context, suffix string, open func() (io.Reader, int64, error)) (string, error) {
+func (c *compiled) uploadStream(ctx context.Context, suffix string, open func() (io.Reader, int64, error)) (string, error) {
 	body, size, err := open()
 	if err != nil {
 		return "", err
@@ -186,7 +186,7 @@ func (c *compiled) putStream(ctx context.Context, suffix string, open func() (io
 	if body, _, err = open(); err != nil {
 		return "", err
 	}
-	return c.d.uploaded.put(ctx, c.r, upload{digest: hex.EncodeToString(sum.Sum(nil)), suffix: suffix, size: size, body: body})
+	return c.d.uploaded.ensure(ctx, c.r, upload{digest: hex.EncodeToString(sum.Sum(nil)), suffix: suffix, size: size, body: body})
 }
 
 // upload is a file to be sent to a server, named by its content.
@@ -209,8 +209,8 @@ const maxRemembered = 100_000
 
 func newUploads() *uploads { return &uploads{names: map[string]string{}} }
 
-// put returns the name of a file in prompts. It sends the file if the server does not have it.
-func (u *uploads) put(ctx context.Context, r *Run, up upload) (string, error) {
+// ensure returns the name of a file in prompts. It sends the file if the server does not have it.
+func (u *uploads) ensure(ctx context.Context, r *Run, up upload) (string, error) {
 	name := strings.ReplaceAll(up.digest, ":", "-") + up.suffix
 	key := r.Name + " " + name
 	u.mu.Lock()

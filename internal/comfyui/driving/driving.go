@@ -132,18 +132,18 @@ const cancelWithin = 2 * time.Second
 func (d *Driver) Drive(ctx context.Context, r Run) (Result, error) {
 	c, err := d.compile(&r)
 	if err != nil {
-		return Result{}, given(ctx, err)
+		return Result{}, serverLost(ctx, err)
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	f := newFollower(d, &r, c)
 	outcome, err := f.run(ctx)
 	if err != nil {
-		return Result{}, given(ctx, err)
+		return Result{}, serverLost(ctx, err)
 	}
 	res := Result{Took: time.Since(f.began)}
 	if res.Outputs, err = f.outputs(ctx, outcome); err != nil {
-		return Result{}, given(ctx, err)
+		return Result{}, serverLost(ctx, err)
 	}
 	return res, nil
 }
@@ -156,8 +156,8 @@ func (d *Driver) Cancel(ctx context.Context, s comfyui.Server, id comfyui.Prompt
 	return err
 }
 
-// given converts errors that mean the loss of a server to CodeGivenUp.
-func given(ctx context.Context, err error) error {
+// serverLost converts errors that mean the loss of a server to CodeGivenUp.
+func serverLost(ctx context.Context, err error) error {
 	if ctx.Err() != nil && context.Cause(ctx) != nil && !errors.Is(context.Cause(ctx), context.Canceled) {
 		return context.Cause(ctx)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// beginnings are the first bytes of files by the suffix of their name, each at its offset. They detect a page that a
+// signatures are the first bytes of files by the suffix of their name, each at its offset. They detect a page that a
 // server, or a proxy in front of it, returns in place of the file.
-var beginnings = map[string][]beginning{
+var signatures = map[string][]signature{
 	".png":    {{0, "\x89PNG\r\n\x1a\n"}},
 	".apng":   {{0, "\x89PNG\r\n\x1a\n"}},
 	".jpg":    {{0, "\xff\xd8\xff"}},
@@ -36,7 +36,7 @@ var beginnings = map[string][]beginning{
 	".latent": {{8, "{"}},
 }
 
-type beginning struct {
+type signature struct {
 	offset int
 	bytes  string
 }
@@ -66,7 +66,7 @@ func (d *Driver) fetch(ctx context.Context, s comfyui.Server, f comfyui.File, li
 // checkBeginning refuses a file whose first bytes do not match the suffix of its name. A file with another suffix may
 // begin with any bytes.
 func checkBeginning(r *bufio.Reader, f comfyui.File) error {
-	wanted, known := beginnings[strings.ToLower(path.Ext(f.Name))]
+	wanted, known := signatures[strings.ToLower(path.Ext(f.Name))]
 	if !known {
 		return nil
 	}

@@ -16,25 +16,25 @@ type follower struct {
 	r *Run
 	c *compiled
 
-	began     time.Time // when the prompt began
-	since     map[string]time.Time
-	current   string                    // the node that runs, as the server reports it
-	inner     map[string]*job.Expansion // nodes of expansions that occurred in messages
-	values    map[string]comfyui.Output // outputs of the added nodes that export values
-	states    map[string]string         // states of nodes in the last progress_state
-	recorded  map[string]bool
-	cached    map[string]bool
-	sent      int
-	own       bool      // this driver sent the prompt
-	known     bool      // the server may have the prompt: it was sent, or a poll found it
-	kept      int       // number of files that were kept as values
-	misread   int       // consecutive polls whose answer could not be read
-	broken    time.Time // when the connection broke; zero = it is open
-	vacated   bool
-	succeeded bool // the server has reported success
-	attached  *attachment
-	copying   chan copied     // capacity 1: receives the files of a node when they have been copied
-	buffered  []comfyui.Event // events that arrived during the copy
+	began           time.Time // when the prompt began
+	since           map[string]time.Time
+	current         string                    // the node that runs, as the server reports it
+	inner           map[string]*job.Expansion // nodes of expansions that occurred in messages
+	values          map[string]comfyui.Output // outputs of the added nodes that export values
+	states          map[string]string         // states of nodes in the last progress_state
+	recorded        map[string]bool
+	cached          map[string]bool
+	sent            int
+	sentHere        bool      // this driver sent the prompt
+	mayExist        bool      // the server may have the prompt: it was sent, or a poll found it
+	storedFiles     int       // number of files that were kept as values
+	unreadablePolls int       // consecutive polls whose answer could not be read
+	broken          time.Time // when the connection broke; zero = it is open
+	freed           bool
+	succeeded       bool // the server has reported success
+	attached        *attachment
+	copying         chan copied     // capacity 1: receives the files of a node when they have been copied
+	buffered        []comfyui.Event // events that arrived during the copy
 }
 
 func newFollower(d *Driver, r *Run, c *compiled) *follower {
@@ -65,17 +65,17 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 
 // attachment is one socket to the server, including the sockets that replace it when its connection breaks.
 type attachment struct {
-	events chan comfyui.Event
-	ended  chan error // capacity 1
-	stop   context.CancelFunc
-	heard  time.Time     // when the last message arrived, or the socket was opened
-	quiet  time.Duration // how long a running prompt may send no message before the socket is opened again
+	events       chan comfyui.Event
+	ended        chan error // capacity 1
+	stop         context.CancelFunc
+	lastMessage  time.Time     // when the last message arrived, or the socket was opened
+	silenceLimit time.Duration // how long a running prompt may send no message before the socket is opened again
 }
 
 // attach follows the prompt until ctx ends, or the attachment is stopped.
 func (f *follower) attach(ctx context.Context, quiet time.Duration) *attachment {
 	ctx, stop := context.WithCancel(ctx)
-	a := &attachment{events: make(chan comfyui.Event, maxBuffered), ended: make(chan error, 1), stop: stop, heard: time.Now(), quiet: quiet}
+	a := &attachment{events: make(chan comfyui.Event, maxBuffered), ended: make(chan error, 1), stop: stop, lastMessage: time.Now(), silenceLimit: quiet}
 	go func() {
 		a.ended <- f.r.Server.Follow(ctx, string(f.r.Prompt), func(e comfyui.Event) error {
 			select {
@@ -96,42 +96,42 @@ func (a *attachment) close() {
 	<-a.ended //nolint:errcheck // the error no longer matters
 }
 
-// longestQuiet bounds the time between two sockets for a prompt that sends no messages, such as one that loads a
+// maxSilence bounds the time between two sockets for a prompt that sends no messages, such as one that loads a
 // large model.
-const longestQuiet = time.Minute
+const maxSilence = time.Minute
 
 // reattach replaces a socket that has received no message for long although the prompt runs. A server sends the
 // messages of a prompt to the newest socket of its client, and forgets the client when any of its sockets ends, even
 // the socket of a lost driver that ends late.
 func (f *follower) reattach(ctx context.Context) {
 	a := f.attached
-	if len(a.events) > 0 || time.Since(a.heard) < a.quiet {
+	if len(a.events) > 0 || time.Since(a.lastMessage) < a.silenceLimit {
 		return
 	}
 	a.close()
-	f.attached = f.attach(ctx, min(2*a.quiet, longestQuiet))
+	f.attached = f.attach(ctx, min(2*a.silenceLimit, maxSilence))
 }
 
-// hear records that the server knows the socket.
-func (f *follower) hear(e comfyui.Event) {
+// noteMessage records that the server knows the socket.
+func (f *follower) noteMessage(e comfyui.Event) {
 	switch e.(type) {
 	case comfyui.Connected, comfyui.Disconnected:
 	default:
-		f.attached.heard = time.Now()
+		f.attached.lastMessage = time.Now()
 	}
 }
 
 const (
-	// settleEvery is the longest delay after which watching clients see the records of a node. Records that end a
+	// flushDelay is the longest delay after which watching clients see the records of a node. Records that end a
 	// segment are visible at once.
-	settleEvery = 150 * time.Millisecond
+	flushDelay = 150 * time.Millisecond
 	// maxBuffered bounds the messages that are buffered while files are copied.
 	maxBuffered = 256
 )
 
 // follow handles the server's messages until the outcome is known.
 func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
-	poll, settle := time.NewTicker(f.d.opts.Poll/4), time.NewTicker(settleEvery)
+	poll, settle := time.NewTicker(f.d.opts.Poll/4), time.NewTicker(flushDelay)
 	defer poll.Stop()
 	defer settle.Stop()
 	polled := time.Now()
@@ -143,15 +143,15 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 		case err := <-f.attached.ended:
 			f.attached.ended <- err
 			return nil, err
-		case e := <-f.unlessFull(f.attached.events):
-			f.hear(e)
-			ask, err = f.take(ctx, e)
+		case e := <-f.receivable(f.attached.events):
+			f.noteMessage(e)
+			ask, err = f.handleOrBuffer(ctx, e)
 		case c := <-f.copying:
 			ask, err = f.copied(ctx, c)
 		case <-settle.C:
 			err = f.r.Recorder.Settle(ctx)
 		case <-poll.C:
-			ask = f.copying == nil && (!f.broken.IsZero() || f.known && time.Since(polled) >= f.d.opts.Poll)
+			ask = f.copying == nil && (!f.broken.IsZero() || f.mayExist && time.Since(polled) >= f.d.opts.Poll)
 		}
 		if err != nil {
 			return nil, err
@@ -169,19 +169,19 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 	}
 }
 
-// unlessFull returns the channel of the server's messages, or nil while the buffer is full.
-func (f *follower) unlessFull(events <-chan comfyui.Event) <-chan comfyui.Event {
+// receivable returns the channel of the server's messages, or nil while the buffer is full.
+func (f *follower) receivable(events <-chan comfyui.Event) <-chan comfyui.Event {
 	if len(f.buffered) >= maxBuffered {
 		return nil
 	}
 	return events
 }
 
-// take handles a message, or buffers it while files are copied, so that the events of nodes are recorded in order.
+// handleOrBuffer handles a message, or buffers it while files are copied, so that the events of nodes are recorded in order.
 // The end of the prompt does not wait.
-func (f *follower) take(ctx context.Context, e comfyui.Event) (bool, error) {
+func (f *follower) handleOrBuffer(ctx context.Context, e comfyui.Event) (bool, error) {
 	if e, ok := e.(comfyui.Succeeded); ok && e.Prompt == f.r.Prompt {
-		f.vacate()
+		f.freeServer()
 	}
 	if f.copying != nil {
 		f.buffered = append(f.buffered, e)
@@ -211,10 +211,10 @@ func (f *follower) copied(ctx context.Context, c copied) (ask bool, err error) {
 	return ask && f.copying == nil, nil
 }
 
-// vacate reports, once, that the server can run another prompt.
-func (f *follower) vacate() {
-	if f.r.Ended != nil && !f.vacated {
-		f.vacated = true
+// freeServer reports, once, that the server can run another prompt.
+func (f *follower) freeServer() {
+	if f.r.Ended != nil && !f.freed {
+		f.freed = true
 		f.r.Ended()
 	}
 }
@@ -225,7 +225,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	case comfyui.Connected:
 		f.broken = time.Time{}
 		if !e.Again {
-			return f.first(ctx)
+			return f.submitOrPoll(ctx)
 		}
 		return true, nil
 	case comfyui.Disconnected:
@@ -247,9 +247,9 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	}
 }
 
-// first sends a new prompt as soon as the socket receives messages. For a prompt that an earlier driver may have
+// submitOrPoll sends a new prompt as soon as the socket receives messages. For a prompt that an earlier driver may have
 // sent, it polls.
-func (f *follower) first(ctx context.Context) (bool, error) {
+func (f *follower) submitOrPoll(ctx context.Context) (bool, error) {
 	if !f.r.Fresh || f.sent > 0 {
 		return true, nil
 	}
@@ -265,13 +265,13 @@ func (f *follower) send(ctx context.Context) error {
 		return err
 	}
 	f.sent++
-	f.known = true
+	f.mayExist = true
 	f.began = time.Now()
-	f.own = true
+	f.sentHere = true
 	sending, cancel := outlasting(ctx, submitGrace)
 	defer cancel()
 	_, err = f.r.Server.Submit(sending, comfyui.Prompt{ID: f.r.Prompt, Client: string(f.r.Prompt), Graph: prompt, Extra: f.r.Extra})
-	err = f.c.owned(err)
+	err = f.c.attributeRefusal(err)
 	switch fault.CodeOf(err) {
 	case fault.CodeServerLost, fault.CodeServerError: // the prompt may have arrived; the next poll shows it
 		return nil
@@ -295,7 +295,7 @@ const maxUnreadable = 5
 
 // poll reads the state of the prompt and acts on it.
 func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
-	f.known = true
+	f.mayExist = true
 	within, cancel := context.WithTimeout(ctx, f.d.opts.LostAfter)
 	defer cancel()
 	state, err := f.r.Server.Find(within, f.r.Prompt)
@@ -306,7 +306,7 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		if f.broken.IsZero() && fault.CodeOf(err) == fault.CodeServerUnreachable {
 			f.broken = time.Now()
 		}
-		if f.misread++; fault.CodeOf(err) != fault.CodeServerLost && f.misread > maxUnreadable {
+		if f.unreadablePolls++; fault.CodeOf(err) != fault.CodeServerLost && f.unreadablePolls > maxUnreadable {
 			return nil, fault.Wrap(err, fault.Unavailable, fault.CodeServerGivenUp, "the server does not report the state of the prompt: %s", err.Error())
 		}
 		if !f.broken.IsZero() && time.Since(f.broken) >= f.d.opts.LostAfter {
@@ -314,12 +314,12 @@ func (f *follower) poll(ctx context.Context) (*comfyui.Outcome, error) {
 		}
 		return nil, nil //nolint:nilnil // not known yet
 	}
-	f.broken, f.misread = time.Time{}, 0
+	f.broken, f.unreadablePolls = time.Time{}, 0
 	switch state.Status {
 	case comfyui.Unknown:
 		return nil, f.send(ctx)
 	case comfyui.Completed:
-		f.vacate()
+		f.freeServer()
 		return state.Outcome, f.recordOutcome(ctx, state.Outcome)
 	case comfyui.Failed:
 		return nil, f.failed(state.Outcome)

@@ -8,10 +8,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node"
 )
 
-// createList is the class that makes a list of up to mostListed values.
+// createList is the class that makes a list of up to maxListed values.
 const (
 	createList = "CreateList"
-	mostListed = 10
+	maxListed  = 10
 )
 
 // primitive returns the class that turns a constant into a value which a list can read.
@@ -57,10 +57,10 @@ func (c *compiled) moveList(ctx context.Context, list node.List) (any, error) {
 	return links[0], nil
 }
 
-// listed joins values, or lists of values, to lists of up to mostListed.
+// listed joins values, or lists of values, to lists of up to maxListed.
 func (c *compiled) listed(links []any) []any {
 	var lists []any
-	for group := range slices.Chunk(links, mostListed) {
+	for group := range slices.Chunk(links, maxListed) {
 		inputs := make(map[string]any, len(group))
 		for i, link := range group {
 			inputs[fmt.Sprintf("inputs.input%d", i)] = link

@@ -71,7 +71,7 @@ func (c *compiled) moveTensors(ctx context.Context, class string, make func() (*
 	if err != nil {
 		return nil, err
 	}
-	name, err := c.putStream(ctx, ".safetensors", file.Reader)
+	name, err := c.uploadStream(ctx, ".safetensors", file.Reader)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func (c *compiled) moveOpaque(ctx context.Context, v node.Opaque) (any, error) {
 
 // loadFile uploads a file and loads it with a class.
 func (c *compiled) loadFile(ctx context.Context, suffix string, data []byte, class, input string) (any, error) {
-	name, err := c.putBytes(ctx, suffix, data)
+	name, err := c.uploadBytes(ctx, suffix, data)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +158,7 @@ func (c *compiled) moveLatent(ctx context.Context, data []byte) (any, error) {
 	plain := &tensors.File{Tensors: map[string]tensors.Tensor{
 		"latent_tensor": samples, "latent_format_version_0": tensors.FromFloats(nil, 0),
 	}}
-	name, err := c.putStream(ctx, ".latent", plain.Reader)
+	name, err := c.uploadStream(ctx, ".latent", plain.Reader)
 	if err != nil {
 		return nil, err
 	}

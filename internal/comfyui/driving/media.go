@@ -119,11 +119,11 @@ func (c *compiled) moveClip(ctx context.Context, v *media.Video) (any, error) {
 	return linkTo(c.add("CreateVideo", inputs), 0), nil
 }
 
-// firstKept is the number of the first file that is kept as a value; smaller numbers are files that a node saves.
-const firstKept = 1 << 20
+// firstValueFile is the number of the first file that is kept as a value; smaller numbers are files that a node saves.
+const firstValueFile = 1 << 20
 
-// keepVideo stores the file of a video among the temporary files of the account.
-func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, from comfyui.File) (node.Value, error) {
+// storeVideo stores the file of a video among the temporary files of the account.
+func (f *follower) storeVideo(ctx context.Context, i int, out graph.SegmentOut, from comfyui.File) (node.Value, error) {
 	content, err := f.d.fetch(ctx, f.r.Server, from, f.d.opts.MaxOutput)
 	if err != nil {
 		return nil, err
@@ -134,9 +134,9 @@ func (f *follower) keepVideo(ctx context.Context, i int, out graph.SegmentOut, f
 	if !ok {
 		return nil, cannotCross("%s is not a video file", from.Name)
 	}
-	f.kept++
+	f.storedFiles++
 	saved, err := f.r.Files(f.r.Segment.Nodes[out.Node].ID).Save(ctx, node.Save{
-		Folder: node.FolderTemp, Prefix: "video/value", Suffix: "_" + suffix, ContentType: kind, Index: firstKept + i<<10 + f.kept,
+		Folder: node.FolderTemp, Prefix: "video/value", Suffix: "_" + suffix, ContentType: kind, Index: firstValueFile + i<<10 + f.storedFiles,
 	}, func(w io.Writer) error { return f.c.copyFile(w, content) })
 	if err != nil {
 		return nil, tooLarge(err, from, f.d.opts.MaxOutput)

@@ -19,7 +19,7 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	}
 	e := *outcome.Err
 	id := e.Node
-	within, ok := f.place(id, job.Expansion{})
+	within, ok := f.locate(id, job.Expansion{})
 	switch {
 	case !ok: // an added node, which clients do not see
 		id = f.c.serves[id]
@@ -32,10 +32,10 @@ func (f *follower) failed(outcome *comfyui.Outcome) error {
 	return &NodeError{e}
 }
 
-// place reports whether a node of the prompt is a node of the graph, or of an expansion of one. within is the
+// locate reports whether a node of the prompt is a node of the graph, or of an expansion of one. within is the
 // position of a node of an expansion: the position that the server reported, or the one that follows from the id,
 // which begins with the parent's.
-func (f *follower) place(id string, said job.Expansion) (within *job.Expansion, ok bool) {
+func (f *follower) locate(id string, said job.Expansion) (within *job.Expansion, ok bool) {
 	if f.c.node(id) != nil {
 		return nil, true
 	}
@@ -80,7 +80,7 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 	switch e := e.(type) {
 	case comfyui.Cached:
 		if e.Prompt == f.r.Prompt {
-			return f.answered(ctx, e.Nodes)
+			return f.recordCached(ctx, e.Nodes)
 		}
 	case comfyui.Executing:
 		return f.executing(ctx, e)
@@ -90,11 +90,11 @@ func (f *follower) progress(ctx context.Context, e comfyui.Event) error {
 		return f.progressState(ctx, e)
 	case comfyui.Preview:
 		id := cmp.Or(e.Node, f.current)
-		if _, ok := f.place(id, job.Expansion{Parent: e.Parent, Display: e.Display, Real: e.Real}); ok {
+		if _, ok := f.locate(id, job.Expansion{Parent: e.Parent, Display: e.Display, Real: e.Real}); ok {
 			f.r.Recorder.Preview(id, e.MediaType, e.Image)
 		}
 	case comfyui.ProgressText:
-		if _, ok := f.place(e.Node, job.Expansion{}); ok {
+		if _, ok := f.locate(e.Node, job.Expansion{}); ok {
 			f.r.Recorder.Text(e.Node, e.Text)
 		}
 	case comfyui.Executed:
@@ -113,14 +113,14 @@ func (f *follower) progressState(ctx context.Context, e comfyui.ProgressState) e
 	f.states = make(map[string]string, len(e.Nodes))
 	for id, n := range e.Nodes {
 		f.states[id] = n.State
-		if _, ok := f.place(id, job.Expansion{Parent: n.Parent, Display: n.Display, Real: n.Real}); !ok {
+		if _, ok := f.locate(id, job.Expansion{Parent: n.Parent, Display: n.Display, Real: n.Real}); !ok {
 			continue
 		}
 		if n.State == stateRunning {
 			f.showProgress(id, n.Value, n.Max)
 		}
 		if _, begun := f.since[id]; begun && was[id] == stateRunning && n.State == stateFinished {
-			if err := f.ended(ctx, id); err != nil {
+			if err := f.recordWithoutOutputs(ctx, id); err != nil {
 				return err
 			}
 		}
@@ -134,8 +134,8 @@ const (
 	stateFinished = "finished"
 )
 
-// answered handles the nodes that the server takes from its cache. They count as done; their outputs follow.
-func (f *follower) answered(ctx context.Context, ids []string) error {
+// recordCached handles the nodes that the server takes from its cache. They count as done; their outputs follow.
+func (f *follower) recordCached(ctx context.Context, ids []string) error {
 	var cached []string
 	for _, id := range ids {
 		if f.c.node(id) == nil || f.cached[id] || f.recorded[id] {
@@ -157,7 +157,7 @@ func (f *follower) answered(ctx context.Context, ids []string) error {
 const scale = 1000
 
 func (f *follower) showProgress(id string, value, most float64) {
-	if _, ok := f.place(id, job.Expansion{}); !ok || most <= 0 || value < 0 || value > most {
+	if _, ok := f.locate(id, job.Expansion{}); !ok || most <= 0 || value < 0 || value > most {
 		return
 	}
 	if most < 1 || most > 1<<30 || most != float64(int(most)) {
@@ -172,9 +172,9 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	if e.Prompt != "" && e.Prompt != f.r.Prompt {
 		return nil
 	}
-	within, ok := f.place(e.Node, job.Expansion{Display: e.Display})
+	within, ok := f.locate(e.Node, job.Expansion{Display: e.Display})
 	if f.current != "" && f.current != e.Node && f.states[f.current] != stateRunning && (within == nil || within.Parent != f.current) {
-		if err := f.ended(ctx, f.current); err != nil {
+		if err := f.recordWithoutOutputs(ctx, f.current); err != nil {
 			return err
 		}
 	}
@@ -190,16 +190,16 @@ func (f *follower) executing(ctx context.Context, e comfyui.Executing) error {
 	return f.r.Recorder.Started(ctx, e.Node, within)
 }
 
-// ended records a node without outputs. A node that may have outputs is recorded with them.
-func (f *follower) ended(ctx context.Context, id string) error {
+// recordWithoutOutputs records a node without outputs. A node that may have outputs is recorded with them.
+func (f *follower) recordWithoutOutputs(ctx context.Context, id string) error {
 	if f.recorded[id] || f.c.shows(f.r.Classes, id) {
 		return nil
 	}
-	return f.recordExecuted(ctx, Executed{Node: id, Took: f.took(id)})
+	return f.recordExecuted(ctx, Executed{Node: id, Took: f.nodeDuration(id)})
 }
 
-// took returns how long a node has run.
-func (f *follower) took(id string) time.Duration {
+// nodeDuration returns how long a node has run.
+func (f *follower) nodeDuration(id string) time.Duration {
 	if began, ok := f.since[id]; ok {
 		return time.Since(began)
 	}
@@ -224,14 +224,14 @@ func (f *follower) executed(ctx context.Context, e comfyui.Executed) {
 	if e.Prompt != f.r.Prompt || e.Unsafe { // the outcome will be refused
 		return
 	}
-	_, ok := f.place(id, job.Expansion{Display: e.Display})
+	_, ok := f.locate(id, job.Expansion{Display: e.Display})
 	if !ok {
 		f.values[id] = e.Output
 	}
 	if !ok || f.recorded[id] {
 		return
 	}
-	took := f.took(id)
+	took := f.nodeDuration(id)
 	done := make(chan copied, 1)
 	go func() {
 		ui, files, err := f.d.save(ctx, f.r, f.c, id, e.Output)
@@ -248,7 +248,7 @@ func (f *follower) abandonCopy() {
 }
 
 func (f *follower) collect(ctx context.Context, id string, out comfyui.Output) error {
-	took := f.took(id)
+	took := f.nodeDuration(id)
 	ui, files, err := f.d.save(ctx, f.r, f.c, id, out)
 	if err != nil {
 		return err
@@ -278,7 +278,7 @@ func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) 
 	if outcome == nil {
 		return fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server reports that the prompt is done, but gives no outputs")
 	}
-	if err := f.answered(ctx, outcome.Cached); err != nil {
+	if err := f.recordCached(ctx, outcome.Cached); err != nil {
 		return err
 	}
 	for _, id := range f.all(outcome) {
@@ -289,7 +289,7 @@ func (f *follower) recordOutcome(ctx context.Context, outcome *comfyui.Outcome) 
 		if out, shows := outcome.Outputs[id]; shows {
 			err = f.collect(ctx, id, out)
 		} else if !f.cached[id] {
-			err = f.recordExecuted(ctx, Executed{Node: id, Took: f.took(id)})
+			err = f.recordExecuted(ctx, Executed{Node: id, Took: f.nodeDuration(id)})
 		}
 		if err != nil {
 			return err
@@ -308,7 +308,7 @@ func (f *follower) all(outcome *comfyui.Outcome) []string {
 		}
 	}
 	for id := range outcome.Outputs {
-		if within, ok := f.place(id, job.Expansion{}); ok && within != nil && !slices.Contains(inner, id) {
+		if within, ok := f.locate(id, job.Expansion{}); ok && within != nil && !slices.Contains(inner, id) {
 			inner = append(inner, id)
 		}
 	}

@@ -28,22 +28,22 @@ type promptNode struct {
 // compiled is a segment as the prompt that is sent. Nodes keep their ids. Added nodes have ids whose prefix no node
 // of the segment has; the ids are the same on every attempt.
 type compiled struct {
-	r       *Run
-	d       *Driver
-	nodes   map[string]*graph.PlanNode // nodes of the segment, by id
-	prompt  map[string]promptNode
-	outputs []put          // in the order of graph.Segment.Outputs
-	root    string         // folder of the files that the prompt saves
-	prefix  string         // prefix of the ids of added nodes
-	moved   map[string]any // constants and links that stand for uploaded values, by name and type
-	lists   [][]bool       // by node and slot: the value may be a list
-	owner   string         // the node of the segment for which nodes are being added
-	serves  map[string]string
-	graph   *metadata.Graph // nil = files keep the prompt that was sent
+	r        *Run
+	d        *Driver
+	nodes    map[string]*graph.PlanNode // nodes of the segment, by id
+	prompt   map[string]promptNode
+	outputs  []exportedValue // in the order of graph.Segment.Outputs
+	root     string          // folder of the files that the prompt saves
+	prefix   string          // prefix of the ids of added nodes
+	uploaded map[string]any  // constants and links that stand for uploaded values, by name and type
+	lists    [][]bool        // by node and slot: the value may be a list
+	owner    string          // the node of the segment for which nodes are being added
+	serves   map[string]string
+	graph    *metadata.Graph // nil = files keep the prompt that was sent
 }
 
-// put is an exported value: a value that leaves its server.
-type put struct {
+// exportedValue is an exported value: a value that leaves its server.
+type exportedValue struct {
 	id    string // id of the added node that exports the value
 	sizes string // id of the added node that puts out the number of frames of each picture of a list; "" = none
 	list  bool   // the value may be a list
@@ -58,7 +58,7 @@ const rootFolder = "millrace"
 func (d *Driver) compile(r *Run) (*compiled, error) {
 	c := &compiled{
 		r: r, d: d, nodes: map[string]*graph.PlanNode{}, root: rootFolder + "/" + string(r.Prompt),
-		prompt: map[string]promptNode{}, prefix: "millrace", moved: map[string]any{}, serves: map[string]string{},
+		prompt: map[string]promptNode{}, prefix: "millrace", uploaded: map[string]any{}, serves: map[string]string{},
 	}
 	for i := range r.Segment.Nodes {
 		n := &r.Segment.Nodes[i]
@@ -176,7 +176,7 @@ func (c *compiled) moveFile(ctx context.Context, id, name string) (string, error
 	}
 	defer file.Close()
 	info := file.Info()
-	return c.d.uploaded.put(ctx, c.r, upload{digest: info.Hash, suffix: suffixOf(info.Name), size: info.Size, body: file})
+	return c.d.uploaded.ensure(ctx, c.r, upload{digest: info.Hash, suffix: suffixOf(info.Name), size: info.Size, body: file})
 }
 
 // prefixInput is the input with which classes that save files name them.
@@ -233,10 +233,10 @@ func (c *compiled) inRoot(prefix string) string {
 }
 
 // addOutput adds the nodes that export a value.
-func (c *compiled) addOutput(i int, out graph.SegmentOut) put {
+func (c *compiled) addOutput(i int, out graph.SegmentOut) exportedValue {
 	c.owner = c.r.Segment.Nodes[out.Node].ID
 	from := linkTo(c.owner, out.Slot)
-	p := put{list: out.Slot < len(c.lists[out.Node]) && c.lists[out.Node][out.Slot]}
+	p := exportedValue{list: out.Slot < len(c.lists[out.Node]) && c.lists[out.Node][out.Slot]}
 	if class, ok := lossless[out.Type]; ok && c.lossless(class.save) {
 		p.id = c.add(class.save, map[string]any{class.input: from, prefixInput: fmt.Sprintf("%s/value%d", c.root, i)})
 		return p

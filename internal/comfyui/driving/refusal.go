@@ -6,9 +6,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/comfyui"
 )
 
-// owned returns the refusal of a prompt with nodes of the graph in place of the nodes that were added for them,
+// attributeRefusal returns the refusal of a prompt with nodes of the graph in place of the nodes that were added for them,
 // because clients do not see added nodes. Any other error is returned unchanged.
-func (c *compiled) owned(err error) error {
+func (c *compiled) attributeRefusal(err error) error {
 	var refused *comfyui.Refusal
 	if !errors.As(err, &refused) {
 		return err

@@ -30,7 +30,7 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 			if values[i], err = f.value(ctx, i, out, p, shown, outcome); err != nil {
 				return nil, fmt.Errorf("output %d of node %s: %w", out.Slot, f.r.Segment.Nodes[out.Node].ID, err)
 			}
-		case f.own: // on a server, too, a blocked value keeps its readers from running
+		case f.sentHere: // on a server, too, a blocked value keeps its readers from running
 			values[i] = node.Blocker{}
 		default:
 			return nil, fault.New(fault.Unavailable, fault.CodeServerGarbage, "the server did not return output %d of node %s", out.Slot, f.r.Segment.Nodes[out.Node].ID)
@@ -40,7 +40,7 @@ func (f *follower) outputs(ctx context.Context, outcome *comfyui.Outcome) ([]nod
 }
 
 // value downloads one value.
-func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p put, shown comfyui.Output, outcome *comfyui.Outcome) (node.Value, error) {
+func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p exportedValue, shown comfyui.Output, outcome *comfyui.Outcome) (node.Value, error) {
 	if len(shown.Files) > 0 && shown.Files[0].Kind == losslessKind {
 		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.readTensors(ctx, out.Type, file) })
 	}
@@ -59,14 +59,14 @@ func (f *follower) value(ctx context.Context, i int, out graph.SegmentOut, p put
 	case node.Audio:
 		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.readSound(ctx, file) })
 	case node.Video:
-		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.keepVideo(ctx, i, out, file) })
+		return f.eachFile(ctx, p, shown, func(file comfyui.File) (node.Value, error) { return f.storeVideo(ctx, i, out, file) })
 	default:
 		return texts(out.Type, shown.Texts, p.list)
 	}
 }
 
 // eachFile makes a value of each file: a list if the value may be one.
-func (f *follower) eachFile(ctx context.Context, p put, shown comfyui.Output, read func(comfyui.File) (node.Value, error)) (node.Value, error) {
+func (f *follower) eachFile(ctx context.Context, p exportedValue, shown comfyui.Output, read func(comfyui.File) (node.Value, error)) (node.Value, error) {
 	if !p.list && len(shown.Files) != 1 {
 		return nil, cannotCross("the server returned a batch of %d values in place of one", len(shown.Files))
 	}
@@ -126,7 +126,7 @@ func (d *Driver) pictures(ctx context.Context, r *Run, files []comfyui.File, mas
 		case list && len(sizes) > len(batches):
 			n = min(sizes[len(batches)], len(frames))
 		case !list:
-			for n < len(frames) && alike(frames[0], frames[n]) {
+			for n < len(frames) && sameShape(frames[0], frames[n]) {
 				n++
 			}
 		}
@@ -163,7 +163,7 @@ func (d *Driver) frames(ctx context.Context, r *Run, engine raster.Engine, files
 	return frames, nil
 }
 
-func alike(a, b *codec.Picture) bool {
+func sameShape(a, b *codec.Picture) bool {
 	return a.Image.Width() == b.Image.Width() && a.Image.Height() == b.Image.Height() && (a.Mask == nil) == (b.Mask == nil)
 }
 

@@ -58,22 +58,22 @@ func escaped(text []byte) []byte {
 // maxText bounds the text of a prompt in a file.
 const maxText = 64 << 20
 
-// found is the position of a marked prompt in data.
-type found struct {
+// markedPrompt is the position of a marked prompt in data.
+type markedPrompt struct {
 	start, end int
 	escaped    bool // the prompt is within a JSON string
 }
 
 // find returns the position of the first marked prompt. whole is false if data does not contain its end, and ok is
 // false if data does not contain its begin.
-func (g *Graph) find(data []byte) (f found, whole, ok bool) {
+func (g *Graph) find(data []byte) (f markedPrompt, whole, ok bool) {
 	at := bytes.Index(data, []byte(g.begin))
 	if at < 2 {
-		return found{}, false, false
+		return markedPrompt{}, false, false
 	}
 	f.start = bytes.LastIndexByte(data[max(0, at-3):at], '{')
 	if f.start < 0 {
-		return found{}, false, false
+		return markedPrompt{}, false, false
 	}
 	f.start += max(0, at-3)
 	f.escaped = data[at-2] == '\\'
@@ -96,8 +96,8 @@ func (g *Graph) find(data []byte) (f found, whole, ok bool) {
 	return f, false, true
 }
 
-// put returns data with the graph at a position. With pad, the length does not change.
-func (g *Graph) put(data []byte, f found, pad bool) []byte {
+// insertAt returns data with the graph at a position. With pad, the length does not change.
+func (g *Graph) insertAt(data []byte, f markedPrompt, pad bool) []byte {
 	text := g.fit(f, pad)
 	out := make([]byte, 0, len(data)+len(text))
 	out = append(out, data[:f.start]...)
@@ -106,7 +106,7 @@ func (g *Graph) put(data []byte, f found, pad bool) []byte {
 }
 
 // fit returns the text that replaces the prompt at a position.
-func (g *Graph) fit(f found, pad bool) []byte {
+func (g *Graph) fit(f markedPrompt, pad bool) []byte {
 	text, room := g.text, f.end-f.start
 	if f.escaped {
 		text = escaped(text)
@@ -148,7 +148,7 @@ func (g *Graph) Copy(w io.Writer, r io.Reader) error {
 	head := make([]byte, len(pngSignature))
 	n, err := io.ReadFull(r, head)
 	if err != nil && n == 0 {
-		return ended(err)
+		return truncatedFile(err)
 	}
 	whole := io.MultiReader(bytes.NewReader(head[:n]), r)
 	switch {
@@ -157,11 +157,11 @@ func (g *Graph) Copy(w io.Writer, r io.Reader) error {
 	case bytes.HasPrefix(head[:n], []byte(oggPage)):
 		return g.copyOgg(w, whole)
 	}
-	return g.copyPlain(w, whole)
+	return g.copyPadded(w, whole)
 }
 
-// ended returns the error for a file that ends early: nil, since the rest of the file is copied unchanged.
-func ended(err error) error {
+// truncatedFile returns the error for a file that ends early: nil, since the rest of the file is copied unchanged.
+func truncatedFile(err error) error {
 	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // errors of io.ReadFull
 		return nil
 	}
@@ -171,15 +171,15 @@ func ended(err error) error {
 // window is the number of bytes that are searched at a time.
 const window = 256 << 10
 
-// copyPlain replaces the prompt by a text of the same length, which leaves all other offsets in the file unchanged.
-func (g *Graph) copyPlain(w io.Writer, r io.Reader) error {
+// copyPadded replaces the prompt by a text of the same length, which leaves all other offsets in the file unchanged.
+func (g *Graph) copyPadded(w io.Writer, r io.Reader) error {
 	var data []byte
 	part := make([]byte, window)
 	for {
 		n, err := io.ReadFull(r, part)
 		data = append(data, part[:n]...)
 		if err != nil {
-			if ended(err) != nil {
+			if truncatedFile(err) != nil {
 				return err
 			}
 			_, err = w.Write(g.all(data, true))
@@ -200,7 +200,7 @@ func (g *Graph) flush(w io.Writer, data []byte) ([]byte, error) {
 			sure = f.start
 		}
 		if ok && whole {
-			data = g.put(data, f, true)
+			data = g.insertAt(data, f, true)
 			sure = f.end
 		}
 		if len(data)-sure > maxText {

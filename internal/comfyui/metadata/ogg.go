@@ -51,7 +51,7 @@ func (g *Graph) copyOgg(w io.Writer, r io.Reader) error {
 			if _, err := w.Write(p.head); err != nil {
 				return err
 			}
-			return g.copyPlain(w, r)
+			return g.copyPadded(w, r)
 		}
 		for _, p := range pages {
 			if _, err := w.Write(append(p.head, p.body...)); err != nil {
@@ -59,7 +59,7 @@ func (g *Graph) copyOgg(w io.Writer, r io.Reader) error {
 			}
 		}
 		if err != nil {
-			return ended(err)
+			return truncatedFile(err)
 		}
 	}
 }
@@ -73,7 +73,7 @@ func (g *Graph) replacePages(r io.Reader, pages []page) ([]page, error) {
 	for {
 		f, whole, ok := g.find(text)
 		if ok && whole {
-			return split(pages, g.put(text, f, true)), nil
+			return split(pages, g.insertAt(text, f, true)), nil
 		}
 		if !ok || len(text) > maxText {
 			return pages, nil

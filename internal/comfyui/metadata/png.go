@@ -13,7 +13,7 @@ const pngSignature = "\x89PNG\r\n\x1a\n"
 // copyPNG replaces the prompt in the text chunks of a PNG.
 func (g *Graph) copyPNG(w io.Writer, r io.Reader) error {
 	if _, err := io.CopyN(w, r, int64(len(pngSignature))); err != nil {
-		return ended(err)
+		return truncatedFile(err)
 	}
 	for {
 		var head [8]byte
@@ -22,7 +22,7 @@ func (g *Graph) copyPNG(w io.Writer, r io.Reader) error {
 			if _, err := w.Write(head[:n]); err != nil {
 				return err
 			}
-			return ended(err)
+			return truncatedFile(err)
 		}
 		length, kind := int64(binary.BigEndian.Uint32(head[:])), string(head[4:])
 		if !textChunk(kind) || length > maxText {
@@ -30,7 +30,7 @@ func (g *Graph) copyPNG(w io.Writer, r io.Reader) error {
 				return err
 			}
 			if _, err := io.CopyN(w, r, length+4); err != nil {
-				return ended(err)
+				return truncatedFile(err)
 			}
 			continue
 		}

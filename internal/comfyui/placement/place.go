@@ -13,27 +13,27 @@ import (
 
 // waiter is a waiting segment of this process.
 type waiter struct {
-	wait   server.Wait
-	queued chan error        // capacity 1: nil when the segment is in the queue, or the error
-	given  chan server.Lease // capacity 1
-	tried  chan struct{}     // closed when a round found no server for the segment
+	wait       server.Wait
+	queued     chan error        // capacity 1: nil when the segment is in the queue, or the error
+	lease      chan server.Lease // capacity 1
+	considered chan struct{}     // closed when a round found no server for the segment
 
 	inQueue bool // guarded by Pool.mu, like the closing of tried
 	refused bool
 }
 
 func newWaiter(w server.Wait) *waiter {
-	return &waiter{wait: w, queued: make(chan error, 1), given: make(chan server.Lease, 1), tried: make(chan struct{})}
+	return &waiter{wait: w, queued: make(chan error, 1), lease: make(chan server.Lease, 1), considered: make(chan struct{})}
 }
 
 const (
 	// roundEvery is the time between two rounds of placement while segments wait.
 	roundEvery = 300 * time.Millisecond
-	// roundAgain is the delay before a round is repeated that another process prevented. The other process may have
+	// retryRound is the delay before a round is repeated that another process prevented. The other process may have
 	// read the queue before this process added to it.
-	roundAgain = 10 * time.Millisecond
-	// keepEvery is the time between two heartbeats of the waits of this process.
-	keepEvery = 5 * time.Second
+	retryRound = 10 * time.Millisecond
+	// renewEvery is the time between two heartbeats of the waits of this process.
+	renewEvery = 5 * time.Second
 )
 
 // Serve places the waiting segments of this process until ctx ends.
@@ -59,18 +59,18 @@ func (p *Pool) Serve(ctx context.Context) error {
 			continue
 		}
 		again = nil
-		if prevented := p.round(ctx); prevented {
-			again = time.After(roundAgain)
+		if prevented := p.placeWaiting(ctx); prevented {
+			again = time.After(retryRound)
 		}
-		if keys = p.keys(); len(keys) > 0 && time.Since(kept) >= keepEvery {
+		if keys = p.keys(); len(keys) > 0 && time.Since(kept) >= renewEvery {
 			kept = time.Now()
-			p.keep(ctx, keys)
+			p.renewWaits(ctx, keys)
 		}
 	}
 }
 
-// keep takes leases that another process made unnoticed, and sends heartbeats for the waits of this process.
-func (p *Pool) keep(ctx context.Context, keys []server.Key) {
+// renewWaits takes leases that another process made unnoticed, and sends heartbeats for the waits of this process.
+func (p *Pool) renewWaits(ctx context.Context, keys []server.Key) {
 	p.collect(ctx, keys)
 	if err := p.store.KeepWaiting(ctx, keys); err != nil && ctx.Err() == nil {
 		p.opts.Log.Warn("segment wait renewal failed", "error", err)
@@ -131,7 +131,7 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	p.mu.Lock()
 	p.waiting[w.Key] = me
 	p.mu.Unlock()
-	defer p.forget(me)
+	defer p.removeWaiter(me)
 	p.Freed()
 	select {
 	case <-ctx.Done():
@@ -147,17 +147,17 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	}
 	var tried <-chan struct{}
 	if now {
-		tried = me.tried
+		tried = me.considered
 	}
 	select {
-	case l := <-me.given:
+	case l := <-me.lease:
 		return l, nil
 	case <-ctx.Done():
 		return server.Lease{}, context.Cause(ctx)
 	case <-tried:
-		p.forget(me)
+		p.removeWaiter(me)
 		select {
-		case l := <-me.given: // granted in the meantime
+		case l := <-me.lease: // granted in the meantime
 			return l, nil
 		default:
 			return server.Lease{}, ErrNoneFree
@@ -165,8 +165,8 @@ func (p *Pool) place(ctx context.Context, w server.Wait, queued func() error, no
 	}
 }
 
-// forget removes a waiter, which then gets no lease.
-func (p *Pool) forget(me *waiter) {
+// removeWaiter removes a waiter, which then gets no lease.
+func (p *Pool) removeWaiter(me *waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.waiting[me.wait.Key] == me {
@@ -182,12 +182,12 @@ func (p *Pool) Leave(ctx context.Context, w server.Wait) error {
 	return p.store.StopWaiting(ctx, w)
 }
 
-// round adds the new waits of this process to the queue, frees the vacated slots, and assigns servers to waiting
+// placeWaiting adds the new waits of this process to the queue, frees the vacated slots, and assigns servers to waiting
 // segments of all processes. It reports whether another process prevented the round.
-func (p *Pool) round(ctx context.Context) (prevented bool) {
+func (p *Pool) placeWaiting(ctx context.Context) (prevented bool) {
 	p.inRound.Lock()
 	defer p.inRound.Unlock()
-	r, waiters := p.nextRound()
+	r, waiters := p.collectRound()
 	if len(waiters) == 0 && len(r.Vacated) == 0 {
 		return false
 	}
@@ -206,8 +206,8 @@ func (p *Pool) round(ctx context.Context) (prevented bool) {
 	return err == nil && !mine
 }
 
-// nextRound returns the new waits and the vacated leases of this process, and its waiters.
-func (p *Pool) nextRound() (server.Round, []*waiter) {
+// collectRound returns the new waits and the vacated leases of this process, and its waiters.
+func (p *Pool) collectRound() (server.Round, []*waiter) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := server.Round{Holder: p.holder, Vacated: p.vacated}
@@ -247,7 +247,7 @@ func (p *Pool) try(waiters []*waiter) {
 	for _, w := range waiters {
 		if !w.refused {
 			w.refused = true
-			close(w.tried)
+			close(w.considered)
 		}
 	}
 }
@@ -272,7 +272,7 @@ func (p *Pool) deliver(leases []server.Lease) {
 		}
 		l.Fresh = true
 		select {
-		case w.given <- l:
+		case w.lease <- l:
 		default:
 		}
 	}

@@ -125,8 +125,8 @@ const (
 	idleEvery = 15 * time.Second
 )
 
-// some reports whether servers are registered.
-func (p *Pool) some() bool {
+// hasServers reports whether servers are registered.
+func (p *Pool) hasServers() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.servers) > 0

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	probeTick    = 500 * time.Millisecond
-	probeWithin  = 20 * time.Second
-	sweepEvery   = time.Hour
-	keepLeases   = 72 * time.Hour // as long as values of runs are kept
-	filesEvery   = 15 * time.Second
-	classesEvery = time.Minute
-	expireEvery  = 5 * time.Second
+	probeTick      = 500 * time.Millisecond
+	probeWithin    = 20 * time.Second
+	sweepEvery     = time.Hour
+	leaseRetention = 72 * time.Hour // as long as values of runs are kept
+	filesEvery     = 15 * time.Second
+	classesEvery   = time.Minute
+	expireEvery    = 5 * time.Second
 )
 
 // Watch probes the servers until ctx ends. Several processes share the probes.
@@ -37,8 +37,8 @@ func (p *Pool) Watch(ctx context.Context) error {
 	tick := time.NewTicker(probeTick)
 	defer tick.Stop()
 	for {
-		w.chores(ctx)
-		for _, id := range w.due(ctx) {
+		w.upkeep(ctx)
+		for _, id := range w.claimDue(ctx) {
 			if !p.beginProbe(id) {
 				continue
 			}
@@ -57,9 +57,9 @@ func (p *Pool) Watch(ctx context.Context) error {
 	}
 }
 
-// due returns the servers that this process is to probe now.
-func (w *watcher) due(ctx context.Context) []server.ID {
-	if !w.some() {
+// claimDue returns the servers that this process is to probe now.
+func (w *watcher) claimDue(ctx context.Context) []server.ID {
+	if !w.hasServers() {
 		return nil
 	}
 	due, err := w.store.Claim(ctx, w.opts.Every)
@@ -101,15 +101,15 @@ type seenFiles struct {
 	read   time.Time // when the class definitions were read; a quick restart may have changed them
 }
 
-func (w *watcher) chores(ctx context.Context) {
+func (w *watcher) upkeep(ctx context.Context) {
 	var errs []error
-	if time.Since(w.expired) > expireEvery && w.some() {
+	if time.Since(w.expired) > expireEvery && w.hasServers() {
 		w.expired = time.Now()
 		errs = append(errs, w.store.Expire(ctx))
 	}
 	if time.Since(w.swept) > sweepEvery {
 		w.swept = time.Now()
-		errs = append(errs, w.store.Sweep(ctx, keepLeases), w.store.ForgetClasses(ctx))
+		errs = append(errs, w.store.Sweep(ctx, leaseRetention), w.store.ForgetClasses(ctx))
 	}
 	if err := errors.Join(errs...); err != nil && ctx.Err() == nil {
 		w.opts.Log.Warn("server upkeep failed; it will be retried", "error", err)
@@ -290,8 +290,8 @@ func (p *Pool) cancelOrphans(ctx context.Context, c comfyui.Server, id server.ID
 	return nil
 }
 
-// tellWithin bounds the time for cancelling the prompts of an ended run.
-const tellWithin = 2 * time.Second
+// cancelWithin bounds the time for cancelling the prompts of an ended run.
+const cancelWithin = 2 * time.Second
 
 // GiveUpRun gives up the leases of a run that has ended without success. It cancels the run's prompts in the
 // background; prompts on servers that do not answer are cancelled at a later probe.
@@ -303,7 +303,7 @@ func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
 			continue // removed, or not known to this process yet
 		}
 		go func() {
-			telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), tellWithin)
+			telling, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelWithin)
 			defer cancel()
 			if err := p.cancelOrphans(telling, c, id); err != nil {
 				p.opts.Log.Warn("prompt cancel failed; it will be retried", "server", id, "job_id", ref.Job, "error", err)
@@ -313,8 +313,8 @@ func (p *Pool) GiveUpRun(ctx context.Context, ref job.RunRef) error {
 	return err
 }
 
-// keptClasses is the stored form of class definitions.
-type keptClasses struct {
+// storedClasses is the stored form of class definitions.
+type storedClasses struct {
 	Names       []string                   `json:"names"`
 	Definitions map[string]json.RawMessage `json:"definitions"`
 }
@@ -322,7 +322,7 @@ type keptClasses struct {
 func encodeClasses(c comfyui.Classes) ([]byte, error) {
 	var b bytes.Buffer
 	w := gzip.NewWriter(&b)
-	if err := json.NewEncoder(w).Encode(keptClasses{c.Names, c.Definitions}); err != nil {
+	if err := json.NewEncoder(w).Encode(storedClasses{c.Names, c.Definitions}); err != nil {
 		return nil, fmt.Errorf("encode class definitions: %w", err)
 	}
 	if err := w.Close(); err != nil {
@@ -341,7 +341,7 @@ func DecodeClasses(digest string, body []byte) (*remote.Document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("unpack class definitions: %w", err)
 	}
-	var kept keptClasses
+	var kept storedClasses
 	if err := json.NewDecoder(io.LimitReader(r, maxClasses)).Decode(&kept); err != nil {
 		return nil, fmt.Errorf("read class definitions: %w", err)
 	}

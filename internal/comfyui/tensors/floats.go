@@ -29,7 +29,7 @@ func (t Tensor) Floats() ([]float32, error) {
 	case "F16":
 		size, read = 2, func(b []byte) float32 { return half(binary.LittleEndian.Uint16(b)) }
 	default:
-		return nil, damaged("a tensor has numbers of type %.20q; only floats can be read", t.Type)
+		return nil, errDamaged("a tensor has numbers of type %.20q; only floats can be read", t.Type)
 	}
 	out := make([]float32, len(t.Data)/size)
 	for i := range out {

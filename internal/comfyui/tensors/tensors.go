@@ -43,7 +43,7 @@ var sizes = map[string]int{
 	"I32": 4, "U32": 4, "F32": 4, "I64": 8, "U64": 8, "F64": 8,
 }
 
-func damaged(format string, args ...any) error {
+func errDamaged(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeTensorsDamaged, "the file of tensors is damaged: %s", fmt.Sprintf(format, args...))
 }
 
@@ -97,7 +97,7 @@ func readBody(r io.Reader, n int64) ([]byte, error) {
 // cutOff returns the error for a file that ends too early. Other errors are those of the source.
 func cutOff(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return damaged("it ends too early")
+		return errDamaged("it ends too early")
 	}
 	return err
 }
@@ -109,7 +109,7 @@ func readHeader(r io.Reader) (*File, map[string]entry, error) {
 	}
 	n := binary.LittleEndian.Uint64(length[:])
 	if n > maxHeader {
-		return nil, nil, damaged("its header takes %d bytes", n)
+		return nil, nil, errDamaged("its header takes %d bytes", n)
 	}
 	raw, err := readBody(r, int64(n))
 	if err != nil {
@@ -117,20 +117,20 @@ func readHeader(r io.Reader) (*File, map[string]entry, error) {
 	}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, nil, damaged("its header is not an object")
+		return nil, nil, errDamaged("its header is not an object")
 	}
 	f := &File{Tensors: map[string]Tensor{}}
 	entries := make(map[string]entry, len(members))
 	for name, member := range members {
 		if name == metadataKey {
 			if err := json.Unmarshal(member, &f.Metadata); err != nil {
-				return nil, nil, damaged("its metadata must be texts")
+				return nil, nil, errDamaged("its metadata must be texts")
 			}
 			continue
 		}
 		var e entry
 		if err := json.Unmarshal(member, &e); err != nil || !e.valid() {
-			return nil, nil, damaged("tensor %.100q is described wrongly", name)
+			return nil, nil, errDamaged("tensor %.100q is described wrongly", name)
 		}
 		entries[name] = e
 	}

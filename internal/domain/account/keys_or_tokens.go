@@ -27,11 +27,11 @@ func (e KeysOrTokens) Authenticate(ctx context.Context, secret string) (Identity
 	return e.Keys.Authenticate(ctx, secret)
 }
 
-// foreignLead begins the keys of the hosted service. Its SDKs may send such a key, which is checked as a key and
+// hostedKeyPrefix begins the keys of the hosted service. Its SDKs may send such a key, which is checked as a key and
 // refused.
-const foreignLead = "comfyui-"
+const hostedKeyPrefix = "comfyui-"
 
 // IsKey reports whether a credential begins like an API key.
 func IsKey(secret string) bool {
-	return strings.HasPrefix(secret, foreignLead) || strings.HasPrefix(secret, keyLead)
+	return strings.HasPrefix(secret, hostedKeyPrefix) || strings.HasPrefix(secret, keyLead)
 }

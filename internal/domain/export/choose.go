@@ -70,8 +70,8 @@ type Choice struct {
 // Total returns the number of requested files.
 func (c Choice) Total() int { return len(c.Entries) + len(c.Missing) }
 
-// wanted is a file that a request names by its id or through its job.
-type wanted struct {
+// requestedFile is a file that a request names by its id or through its job.
+type requestedFile struct {
 	id      asset.PublicID
 	job     *job.Job // nil = requested by its id
 	preview bool
@@ -80,7 +80,7 @@ type wanted struct {
 // Choose returns the current files of a request, in its order and without duplicates. Unknown files and files of
 // other accounts are listed as missing. A request without any file is NotFound, a request beyond the limits Invalid.
 func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice, error) {
-	list, gone, err := c.wanted(ctx, account, r)
+	list, gone, err := c.requested(ctx, account, r)
 	if err != nil {
 		return Choice{}, err
 	}
@@ -107,16 +107,16 @@ func (c Chooser) Choose(ctx context.Context, account string, r Request) (Choice,
 		case !there || e.Rejected:
 			choice.Missing = append(choice.Missing, w.missing())
 		default:
-			choice.take(r, w, e, shelf[e.Asset])
+			choice.add(r, w, e, shelf[e.Asset])
 		}
 	}
 	return choice, c.check(choice)
 }
 
-// wanted lists the files that the jobs saved, then the files that the request names. Unknown jobs contribute none.
-func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []wanted, gone []Missing, err error) {
+// requested lists the files that the jobs saved, then the files that the request names. Unknown jobs contribute none.
+func (c Chooser) requested(ctx context.Context, account string, r Request) (list []requestedFile, gone []Missing, err error) {
 	seen := map[asset.PublicID]bool{}
-	add := func(w wanted) {
+	add := func(w requestedFile) {
 		if !seen[w.id] {
 			seen[w.id] = true
 			list = append(list, w)
@@ -136,25 +136,25 @@ func (c Chooser) wanted(ctx context.Context, account string, r Request) (list []
 		}
 	}
 	for _, id := range r.Assets {
-		add(wanted{id: id})
+		add(requestedFile{id: id})
 	}
 	return list, gone, nil
 }
 
 // saved lists the files of a job.
-func saved(j *job.Job, previews bool) (list []wanted) {
+func saved(j *job.Job, previews bool) (list []requestedFile) {
 	for _, out := range j.Outputs {
 		for _, f := range out.Files {
 			preview := f.Folder == asset.LabelTemp
 			if previews || !preview {
-				list = append(list, wanted{id: asset.PublicID(f.Asset), job: j, preview: preview})
+				list = append(list, requestedFile{id: asset.PublicID(f.Asset), job: j, preview: preview})
 			}
 		}
 	}
 	return list
 }
 
-func (w wanted) missing() Missing {
+func (w requestedFile) missing() Missing {
 	m := Missing{Asset: w.id, Error: reasonAbsent}
 	if w.job != nil {
 		m.Job = string(w.job.PublicID())
@@ -162,9 +162,9 @@ func (w wanted) missing() Missing {
 	return m
 }
 
-// take adds a file unless the request's filter for its job excludes it. known is the zero Asset if the shelf does not
+// add adds a file unless the request's filter for its job excludes it. known is the zero Asset if the shelf does not
 // have the file yet.
-func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
+func (c *Choice) add(r Request, w requestedFile, e files.Entry, known asset.Asset) {
 	entry := Entry{
 		Asset: e.Asset, Public: e.Public, Hash: e.Hash, Size: e.Size, ContentType: e.ContentType, CreatedAt: e.CreatedAt,
 		Dir: e.Place.Subfolder, Name: e.Place.Filename, Filename: e.Place.Filename, Preview: w.preview,
@@ -174,7 +174,7 @@ func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	}
 	if w.job != nil {
 		entry.Job, entry.JobTime = string(w.job.PublicID()), w.job.SubmittedAt
-		if names, filtered := r.Names[entry.Job]; filtered && !entry.calledOne(names) {
+		if names, filtered := r.Names[entry.Job]; filtered && !entry.hasName(names) {
 			return
 		}
 	} else if known.Producer != nil {
@@ -183,8 +183,8 @@ func (c *Choice) take(r Request, w wanted, e files.Entry, known asset.Asset) {
 	c.Entries, c.Bytes = append(c.Entries, entry), c.Bytes+entry.Size
 }
 
-// calledOne reports whether one of the names, in any form that clients use, is a name of the file.
-func (e Entry) calledOne(names []string) bool {
+// hasName reports whether one of the names, in any form that clients use, is a name of the file.
+func (e Entry) hasName(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return name == e.Name || name == e.Filename || e.Dir != "" && name == e.Dir+"/"+e.Filename || name == e.Hash.String()
 	})

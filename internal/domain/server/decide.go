@@ -51,7 +51,7 @@ func (p *Pool) Decide(waiting []*Wait) (placed []Placement, held []Unplaced) {
 			held = append(held, Unplaced{Wait: w, Reason: reason, Ahead: len(held)})
 			continue
 		}
-		r.take(s, w)
+		r.assign(s, w)
 		placed = append(placed, Placement{w, s, reason})
 	}
 	return placed, held
@@ -134,8 +134,8 @@ func (q *queue) compare(o *queue) int {
 		q.waits[0].Since.Compare(o.waits[0].Since), cmp.Compare(q.account, o.account))
 }
 
-// take records that a server now runs a segment.
-func (r *round) take(s *Server, w *Wait) {
+// assign records that a server now runs a segment.
+func (r *round) assign(s *Server, w *Wait) {
 	r.busy[s.ID]++
 	if len(w.Models) > 0 {
 		r.loaded[s.ID] = w.Models
@@ -157,7 +157,7 @@ type candidate struct {
 
 // choose returns the server for a segment and the reason, or why it must wait.
 func (r *round) choose(w *Wait) (*Server, string) {
-	able, reason := r.able(w)
+	able, reason := r.candidates(w)
 	if len(able) == 0 {
 		return nil, reason
 	}
@@ -176,15 +176,15 @@ func (r *round) choose(w *Wait) (*Server, string) {
 	}
 	slices.SortStableFunc(free, func(a, b candidate) int { return a.compare(b, len(w.Models) > 0) })
 	for _, c := range free {
-		if reason = r.patience(w, c, warmBusy, ownBusy); reason == "" {
+		if reason = r.reasonToWait(w, c, warmBusy, ownBusy); reason == "" {
 			return c.Server, c.reason(w, free, len(r.Servers))
 		}
 	}
 	return nil, reason
 }
 
-// patience returns why a segment should wait instead of taking a free server, or "" if it should not.
-func (r *round) patience(w *Wait, c candidate, warmBusy, ownBusy bool) string {
+// reasonToWait returns why a segment should wait instead of taking a free server, or "" if it should not.
+func (r *round) reasonToWait(w *Wait, c candidate, warmBusy, ownBusy bool) string {
 	switch {
 	case c.Foreign > 0 && ownBusy:
 		return fmt.Sprintf("server %s has %d foreign prompts in its queue; waits for a server without foreign prompts", c.URL, c.Foreign)
@@ -194,15 +194,15 @@ func (r *round) patience(w *Wait, c candidate, warmBusy, ownBusy bool) string {
 	if wait := r.loading(c.ID, w.Models); r.Now.Sub(w.Since) < wait {
 		return fmt.Sprintf("waits up to %s for a server that has its models loaded", wait)
 	}
-	if r.wanted(c.Server) {
+	if r.needsLoaded(c.Server) {
 		return "waits for a server that has its models loaded; another segment waits for the models of server " + c.URL + ""
 	}
 	return ""
 }
 
-// wanted reports whether a waiting segment has its models loaded on a server. That segment should get the server
+// needsLoaded reports whether a waiting segment has its models loaded on a server. That segment should get the server
 // before a segment with other models, which would be loaded there and then replaced again.
-func (r *round) wanted(s *Server) bool {
+func (r *round) needsLoaded(s *Server) bool {
 	for _, q := range r.queues {
 		for _, w := range q.waits {
 			if len(w.Models) > 0 && contains(r.loaded[s.ID], w.Models) && r.unable(s, w) == "" {
@@ -217,15 +217,15 @@ func (r *round) wanted(s *Server) bool {
 func (c candidate) compare(d candidate, models bool) int {
 	freeC, _ := c.Memory()
 	freeD, _ := d.Memory()
-	order := cmp.Or(first(c.Foreign == 0, d.Foreign == 0), cmp.Compare(c.Foreign, d.Foreign))
+	order := cmp.Or(trueFirst(c.Foreign == 0, d.Foreign == 0), cmp.Compare(c.Foreign, d.Foreign))
 	if models {
-		order = cmp.Or(order, first(c.warm, d.warm), first(c.blank, d.blank))
+		order = cmp.Or(order, trueFirst(c.warm, d.warm), trueFirst(c.blank, d.blank))
 	}
 	return cmp.Or(order, cmp.Compare(c.busy, d.busy), cmp.Compare(freeD, freeC), cmp.Compare(c.ID, d.ID))
 }
 
-// first orders a true value before a false one.
-func first(a, b bool) int {
+// trueFirst orders a true value before a false one.
+func trueFirst(a, b bool) int {
 	switch {
 	case a == b:
 		return 0
@@ -255,18 +255,18 @@ func (c candidate) reason(w *Wait, free []candidate, all int) string {
 	return text
 }
 
-// able returns the servers that satisfy a segment's requirements, or why there is none.
-func (p *Pool) able(w *Wait) (able []*Server, reason string) {
+// candidates returns the servers that satisfy a segment's requirements, or why there is none.
+func (p *Pool) candidates(w *Wait) (able []*Server, reason string) {
 	var avoided []*Server
 	reason, fits := "no server is registered", false
 	for _, s := range p.Servers {
-		if why := p.unfit(s, w); why != "" {
+		if why := p.whyUnfit(s, w); why != "" {
 			if !fits {
 				reason = why
 			}
 			continue
 		}
-		if why := unwilling(s); why != "" { // the reason of the server that comes closest
+		if why := whyUnavailable(s); why != "" { // the reason of the server that comes closest
 			reason, fits = why, true
 			continue
 		}
@@ -287,15 +287,15 @@ func (p *Pool) able(w *Wait) (able []*Server, reason string) {
 
 // CanRun reports whether a server that answers satisfies a segment's requirements.
 func (p *Pool) CanRun(w *Wait) bool {
-	able, _ := p.able(w)
+	able, _ := p.candidates(w)
 	return len(able) > 0
 }
 
 // unable returns why a server cannot run a segment now, or "".
-func (p *Pool) unable(s *Server, w *Wait) string { return cmp.Or(p.unfit(s, w), unwilling(s)) }
+func (p *Pool) unable(s *Server, w *Wait) string { return cmp.Or(p.whyUnfit(s, w), whyUnavailable(s)) }
 
-// unwilling returns why a server accepts no segments now, or "".
-func unwilling(s *Server) string {
+// whyUnavailable returns why a server accepts no segments now, or "".
+func whyUnavailable(s *Server) string {
 	switch {
 	case s.Drained:
 		return "server " + s.URL + " is draining"
@@ -305,8 +305,8 @@ func unwilling(s *Server) string {
 	return ""
 }
 
-// unfit returns why a server can never run a segment, or "".
-func (p *Pool) unfit(s *Server, w *Wait) string {
+// whyUnfit returns why a server can never run a segment, or "".
+func (p *Pool) whyUnfit(s *Server, w *Wait) string {
 	_, total := s.Memory()
 	switch {
 	case slices.Contains(w.Refused, s.ID):

@@ -45,10 +45,10 @@ func parseHost(text string) (string, bool) {
 	return text, valid && !slices.Contains(strings.Split(name, "."), "")
 }
 
-// reaches reports whether a token with these hosts may register a server at an address; from is the sender of the
+// mayRegister reports whether a token with these hosts may register a server at an address; from is the sender of the
 // request. A token without hosts may register the machine that sends the request, by its address. Names are not
 // resolved for this check, because their addresses may change afterwards.
-func reaches(hosts []string, address string, from netip.Addr) bool {
+func mayRegister(hosts []string, address string, from netip.Addr) bool {
 	u, err := url.Parse(address)
 	if err != nil {
 		return false
@@ -71,10 +71,10 @@ func reaches(hosts []string, address string, from netip.Addr) bool {
 	})
 }
 
-// checkReach refuses a registration at an address that the token may not register.
-func (r *Registration) checkReach() error {
+// checkAddress refuses a registration at an address that the token may not register.
+func (r *Registration) checkAddress() error {
 	switch {
-	case reaches(r.Token.Hosts, r.URL, r.From):
+	case mayRegister(r.Token.Hosts, r.URL, r.From):
 		return nil
 	case len(r.Token.Hosts) > 0:
 		return fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the token %s may not register %s: it was made for %s", r.Token.Name, r.URL, strings.Join(r.Token.Hosts, ", "))

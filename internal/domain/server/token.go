@@ -73,19 +73,19 @@ func UnknownToken() error {
 	return fault.New(fault.NotFound, fault.CodeTokenNotFound, "this registration token does not exist; `millrace servers tokens list` lists them")
 }
 
-// Registrations with a token expire: after expiresByDefault if they name no time, and after maxExpiry at the latest.
+// Registrations with a token expire: after defaultExpiry if they name no time, and after maxExpiry at the latest.
 const (
-	expiresByDefault = 5 * time.Minute
-	maxExpiry        = 24 * time.Hour
+	defaultExpiry = 5 * time.Minute
+	maxExpiry     = 24 * time.Hour
 )
 
 // checkToken completes a registration by a token: it sets the expiry, and the token as the actor.
 func (r *Registration) checkToken() error {
-	r.ExpiresIn = cmp.Or(r.ExpiresIn, expiresByDefault)
+	r.ExpiresIn = cmp.Or(r.ExpiresIn, defaultExpiry)
 	if r.ExpiresIn > maxExpiry {
 		return fault.New(fault.Invalid, fault.CodeInvalidServer, "a registration with a token must expire within %s: register again to renew it", maxExpiry)
 	}
-	if err := r.checkReach(); err != nil {
+	if err := r.checkAddress(); err != nil {
 		return err
 	}
 	r.Price = r.Token.Price

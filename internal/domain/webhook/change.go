@@ -43,7 +43,7 @@ func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Req
 		made.Description = w.Description
 	}
 	if w.URL != nil {
-		p, err := s.place(ctx, account, e.ID)
+		p, err := s.secretsOf(ctx, account, e.ID)
 		if err != nil {
 			return c, err
 		}
@@ -58,7 +58,7 @@ func (s *Service) changed(ctx context.Context, account string, e Endpoint, w Req
 		}
 	}
 	if made.Host != nil || made.Events != nil || made.Description != nil {
-		c.Events = oneEvent(TypeChanged, made)
+		c.Events = single(TypeChanged, made)
 	}
 	return c, nil
 }
@@ -72,7 +72,7 @@ func (s *Service) enable(ctx context.Context, account string, id ID, enabled boo
 		if err != nil || e.Disabled == "" {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Enable, Events: oneEvent(TypeEnabled, EnabledV1{Webhook: id})}, nil
+		return Change{Webhook: id, Effect: Enable, Events: single(TypeEnabled, EnabledV1{Webhook: id})}, nil
 	})
 }
 
@@ -83,7 +83,7 @@ func (s *Service) Disable(ctx context.Context, account string, id ID, cause Caus
 		if err != nil || e.Disabled != "" {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Disable, Events: oneEvent(TypeDisabled, DisabledV1{Webhook: id, Cause: cause})}, nil
+		return Change{Webhook: id, Effect: Disable, Events: single(TypeDisabled, DisabledV1{Webhook: id, Cause: cause})}, nil
 	})
 }
 
@@ -93,7 +93,7 @@ func (s *Service) Remove(ctx context.Context, account string, id ID, by By) erro
 		if _, err := b.Endpoint(id); err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Remove, Events: oneEvent(TypeRemoved, RemovedV1{Webhook: id})}, nil
+		return Change{Webhook: id, Effect: Remove, Events: single(TypeRemoved, RemovedV1{Webhook: id})}, nil
 	})
 }
 
@@ -108,12 +108,12 @@ func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap tim
 		if _, err := b.Endpoint(id); err != nil {
 			return Change{}, err
 		}
-		p, err := s.place(ctx, account, id)
+		p, err := s.secretsOf(ctx, account, id)
 		if err != nil {
 			return Change{}, err
 		}
 		secret, oldUntil = newSecret(), time.Now().Add(overlap).UTC().Truncate(time.Second)
-		p = place{URL: p.URL, Secret: secret, Old: p.Secret, OldUntil: oldUntil}
+		p = endpointSecrets{URL: p.URL, Secret: secret, Old: p.Secret, OldUntil: oldUntil}
 		if overlap == 0 {
 			p.Old, p.OldUntil = "", time.Time{}
 		}
@@ -121,7 +121,7 @@ func (s *Service) Rotate(ctx context.Context, account string, id ID, overlap tim
 		if err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: single(TypeSecretRotated, SecretRotatedV1{Webhook: id, OldUntil: oldUntil})}, nil
 	})
 	return secret, oldUntil, err
 }
@@ -147,7 +147,7 @@ func (s *Service) Test(ctx context.Context, account string, id ID, by By) (uuid.
 			return Change{}, err
 		}
 		d := Delivery{ID: delivery, Account: account, Webhook: id, Kind: Test, Subject: "webhook-" + string(id), Body: body}
-		return Change{Webhook: id, Effect: Enqueue, Delivery: d, Events: oneEvent(TypeTested, TestedV1{Webhook: id, Delivery: delivery})}, nil
+		return Change{Webhook: id, Effect: Enqueue, Delivery: d, Events: single(TypeTested, TestedV1{Webhook: id, Delivery: delivery})}, nil
 	})
 	return delivery, err
 }

@@ -68,7 +68,7 @@ const MaxTries = 10
 // Claimed is a delivery that this process has leased, with the result of its attempt.
 type Claimed struct {
 	Delivery
-	answer
+	response
 	Lease    uuid.UUID
 	Sealed   []byte // the encrypted secrets of the endpoint
 	Disabled bool

@@ -40,11 +40,11 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 	d := &Dispatcher{DispatcherDeps: deps, policy: policy}
 	d.runner = queue.NewRunner(queue.Worker[*Claimed]{
 		Claim: func(ctx context.Context, free int, lease time.Duration) ([]*Claimed, error) {
-			return d.Queue.Claim(ctx, free, share, lease)
+			return d.Queue.Claim(ctx, free, attemptLimits, lease)
 		},
 		Tried: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
 	}, d.Log, queue.Options{
-		Name: "webhooks", Parallel: share.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxAsked: maxRetryAfter, Grace: d.Grace,
+		Name: "webhooks", Parallel: attemptLimits.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxAsked: maxRetryAfter, Grace: d.Grace,
 	})
 	return d
 }
@@ -93,9 +93,9 @@ func (d *Dispatcher) attempt(ctx context.Context, c *Claimed) queue.Outcome {
 		c.Try = Try{At: time.Now().UTC(), Error: Off}
 		return queue.Outcome{State: queue.Dead}
 	}
-	p, err := openPlace(d.Sealer, c.Webhook, c.Sealed)
+	p, err := openSecrets(d.Sealer, c.Webhook, c.Sealed)
 	if err == nil {
-		c.answer, err = send(ctx, d.Wire, d.Allow, p, c.Delivery)
+		c.response, err = send(ctx, d.Wire, d.Allow, p, c.Delivery)
 	}
 	if err != nil { // the error is from before the request was sent
 		d.Log.Error("webhook cannot be sent", "webhook", c.Webhook, "delivery", c.ID, "error", err)

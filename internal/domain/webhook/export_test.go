@@ -10,5 +10,5 @@ func CheckAddress(text string, allow ...string) (string, error) { return checkAd
 
 // Sign signs as an endpoint with that key does, and with a former key until a time.
 func Sign(h http.Header, secret, old string, until time.Time, id string, at time.Time, body []byte) error {
-	return place{Secret: secret, Old: old, OldUntil: until}.sign(h, id, at, body)
+	return endpointSecrets{Secret: secret, Old: old, OldUntil: until}.sign(h, id, at, body)
 }

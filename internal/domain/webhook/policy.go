@@ -23,9 +23,9 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// share bounds concurrent attempts: at most four for an endpoint and eight for an account. The bound for a process is
+// attemptLimits bounds concurrent attempts: at most four for an endpoint and eight for an account. The bound for a process is
 // high, because attempts mostly wait.
-var share = Share{Total: 256, Account: 8, Endpoint: 4}
+var attemptLimits = Share{Total: 256, Account: 8, Endpoint: 4}
 
 // maxRetryAfter bounds the Retry-After of an endpoint.
 const maxRetryAfter = time.Hour

@@ -20,38 +20,38 @@ type Wire interface {
 	RoundTrip(req *http.Request, allow []string) (*http.Response, error)
 }
 
-// answerBytes bounds how much of a response body is read. The body is discarded; reading it lets the connection be
+// maxResponse bounds how much of a response body is read. The body is discarded; reading it lets the connection be
 // reused.
-const answerBytes = 4 << 10
+const maxResponse = 4 << 10
 
-// answer is the response of an endpoint to a message.
-type answer struct {
+// response is the response of an endpoint to a message.
+type response struct {
 	Try
 	retryAfter time.Duration
 }
 
-func (a answer) gone() bool { return a.Status == http.StatusGone }
+func (a response) gone() bool { return a.Status == http.StatusGone }
 
 // send makes one attempt.
-func send(ctx context.Context, wire Wire, allow []string, p place, d Delivery) (answer, error) {
+func send(ctx context.Context, wire Wire, allow []string, p endpointSecrets, d Delivery) (response, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, p.URL, bytes.NewReader(d.Body))
 	if err != nil {
-		return answer{}, errors.New("the address of a webhook cannot be asked") // without the address
+		return response{}, errors.New("the address of a webhook cannot be asked") // without the address
 	}
 	began := time.Now()
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("User-Agent", "millrace-webhooks")
 	if err := p.sign(req.Header, d.ID.String(), began, d.Body); err != nil {
-		return answer{}, err
+		return response{}, err
 	}
 	resp, err := wire.RoundTrip(req, allow)
-	a := answer{Try: Try{At: began.UTC(), Millis: time.Since(began).Milliseconds()}}
+	a := response{Try: Try{At: began.UTC(), Millis: time.Since(began).Milliseconds()}}
 	if err != nil {
 		a.Error = problem(err)
 		return a, nil
 	}
 	defer resp.Body.Close()
-	io.CopyN(io.Discard, resp.Body, answerBytes) //nolint:errcheck // the status is the answer
+	io.CopyN(io.Discard, resp.Body, maxResponse) //nolint:errcheck // the status is the answer
 	a.Status = resp.StatusCode
 	switch {
 	case a.Status >= 300 && a.Status < 400:

@@ -154,7 +154,7 @@ func (s *Service) change(ctx context.Context, account string, by By, decide func
 	return err
 }
 
-func oneEvent(eventType string, data any) []eventlog.Event {
+func single(eventType string, data any) []eventlog.Event {
 	return []eventlog.Event{{ID: uuid.New(), Type: eventType, Data: data}}
 }
 
@@ -171,7 +171,7 @@ func (s *Service) Register(ctx context.Context, account string, w Request, by By
 	if err != nil {
 		return EndpointWithURL{}, "", err
 	}
-	id, p := ID(uuid.NewString()), place{URL: *w.URL, Secret: newSecret()}
+	id, p := ID(uuid.NewString()), endpointSecrets{URL: *w.URL, Secret: newSecret()}
 	sealed, err := p.seal(s.Sealer, id)
 	if err != nil {
 		return EndpointWithURL{}, "", err
@@ -187,7 +187,7 @@ func (s *Service) Register(ctx context.Context, account string, w Request, by By
 		if err := s.unused(ctx, account, p.URL, ""); err != nil {
 			return Change{}, err
 		}
-		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: oneEvent(TypeRegistered, made)}, nil
+		return Change{Webhook: id, Effect: Put, Sealed: sealed, Events: single(TypeRegistered, made)}, nil
 	})
 	if err != nil {
 		return EndpointWithURL{}, "", err
@@ -198,7 +198,7 @@ func (s *Service) Register(ctx context.Context, account string, w Request, by By
 
 // unused refuses a URL that another endpoint of the account has.
 func (s *Service) unused(ctx context.Context, account, url string, but ID) error {
-	places, err := s.places(ctx, account)
+	places, err := s.secretsOfAll(ctx, account)
 	if err != nil {
 		return err
 	}
@@ -210,16 +210,16 @@ func (s *Service) unused(ctx context.Context, account, url string, but ID) error
 	return nil
 }
 
-// places returns the decrypted secrets of the endpoints of an account. An endpoint whose secret key is lost is
+// secretsOfAll returns the decrypted secrets of the endpoints of an account. An endpoint whose secret key is lost is
 // absent; its owner can remove it and register it again.
-func (s *Service) places(ctx context.Context, account string) (map[ID]place, error) {
+func (s *Service) secretsOfAll(ctx context.Context, account string) (map[ID]endpointSecrets, error) {
 	sealed, err := s.Store.Sealed(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	places := make(map[ID]place, len(sealed))
+	places := make(map[ID]endpointSecrets, len(sealed))
 	for id, raw := range sealed {
-		if p, err := openPlace(s.Sealer, id, raw); err == nil {
+		if p, err := openSecrets(s.Sealer, id, raw); err == nil {
 			places[id] = p
 		}
 	}
@@ -234,10 +234,10 @@ func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (i
 	}
 	n := 0
 	for id, old := range sealed {
-		if _, err := openPlace(present, id, old); err == nil {
+		if _, err := openSecrets(present, id, old); err == nil {
 			continue
 		}
-		p, err := openPlace(s.Sealer, id, old)
+		p, err := openSecrets(s.Sealer, id, old)
 		if err != nil {
 			continue // encrypted with a lost key
 		}
@@ -253,15 +253,15 @@ func (s *Service) Reseal(ctx context.Context, account string, present Sealer) (i
 	return n, nil
 }
 
-// place returns the decrypted secrets of an existing endpoint.
-func (s *Service) place(ctx context.Context, account string, id ID) (place, error) {
-	places, err := s.places(ctx, account)
+// secretsOf returns the decrypted secrets of an existing endpoint.
+func (s *Service) secretsOf(ctx context.Context, account string, id ID) (endpointSecrets, error) {
+	places, err := s.secretsOfAll(ctx, account)
 	if err != nil {
-		return place{}, err
+		return endpointSecrets{}, err
 	}
 	p, ok := places[id]
 	if !ok {
-		return place{}, ErrNoEndpoint()
+		return endpointSecrets{}, ErrNoEndpoint()
 	}
 	return p, nil
 }
@@ -272,7 +272,7 @@ func (s *Service) Endpoints(ctx context.Context, account string) ([]EndpointWith
 	if err != nil || len(book.Endpoints) == 0 {
 		return nil, err
 	}
-	places, err := s.places(ctx, account)
+	places, err := s.secretsOfAll(ctx, account)
 	if err != nil {
 		return nil, err
 	}

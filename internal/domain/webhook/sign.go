@@ -33,8 +33,8 @@ func newSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(raw[:])
 }
 
-// place holds the secrets of an endpoint: its URL and its signing keys. It is stored encrypted and bound to the endpoint.
-type place struct {
+// endpointSecrets holds the secrets of an endpoint: its URL and its signing keys. It is stored encrypted and bound to the endpoint.
+type endpointSecrets struct {
 	URL      string    `json:"url"`
 	Secret   string    `json:"secret"`
 	Old      string    `json:"old,omitempty"` // the previous key, with which messages are also signed until it expires
@@ -50,7 +50,7 @@ type Sealer interface {
 // owner returns the owner that the encrypted secrets of an endpoint are bound to.
 func owner(id ID) string { return "webhook/" + string(id) }
 
-func (p place) seal(s Sealer, id ID) ([]byte, error) {
+func (p endpointSecrets) seal(s Sealer, id ID) ([]byte, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return nil, fmt.Errorf("encode the URL of webhook %s: %w", id, err)
@@ -58,7 +58,7 @@ func (p place) seal(s Sealer, id ID) ([]byte, error) {
 	return s.Seal(owner(id), string(raw)), nil
 }
 
-func openPlace(s Sealer, id ID, sealed []byte) (p place, err error) {
+func openSecrets(s Sealer, id ID, sealed []byte) (p endpointSecrets, err error) {
 	raw, err := s.Open(owner(id), sealed)
 	if err != nil {
 		return p, fmt.Errorf("open the URL of webhook %s: %w", id, err)
@@ -70,7 +70,7 @@ func openPlace(s Sealer, id ID, sealed []byte) (p place, err error) {
 }
 
 // sign sets the signature headers of a message sent at the given time.
-func (p place) sign(h http.Header, id string, at time.Time, body []byte) error {
+func (p endpointSecrets) sign(h http.Header, id string, at time.Time, body []byte) error {
 	stamp := strconv.FormatInt(at.Unix(), 10)
 	signatures, err := p.signatures(id, stamp, at, body)
 	if err != nil {
@@ -83,7 +83,7 @@ func (p place) sign(h http.Header, id string, at time.Time, body []byte) error {
 }
 
 // signatures returns one signature for each valid key, separated by spaces. A receiver accepts any of them.
-func (p place) signatures(id, stamp string, at time.Time, body []byte) (string, error) {
+func (p endpointSecrets) signatures(id, stamp string, at time.Time, body []byte) (string, error) {
 	keys := []string{p.Secret}
 	if p.Old != "" && at.Before(p.OldUntil) {
 		keys = append(keys, p.Old)
