@@ -21,7 +21,7 @@ type Type struct {
 	accepts func(any) bool
 	upcast  Upcaster
 	next    string
-	says    string
+	meaning string
 }
 
 // TypeOf describes the event type with a name and data of type T.
@@ -43,7 +43,7 @@ func TypeOf[T any](name string) Type {
 // Says returns t with the meaning of its events, in one line for operators. docs/events.md has the same text, which a
 // test compares.
 func (t Type) Says(meaning string) Type {
-	t.says = meaning
+	t.meaning = meaning
 	return t
 }
 
@@ -80,7 +80,7 @@ func (r *Registry) Names() []string {
 }
 
 // Says returns the meaning of events of that type, or "" for an unknown type.
-func (r *Registry) Says(typeName string) string { return r.types[typeName].says }
+func (r *Registry) Says(typeName string) string { return r.types[typeName].meaning }
 
 // Knows reports whether the type is registered.
 func (r *Registry) Knows(typeName string) bool {

@@ -244,7 +244,7 @@ const (
 
 // next reads the next events. It returns none if none arrived within restAfter and the checkpoint is behind.
 func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
-	if err := s.linger(ctx); err != nil {
+	if err := s.waitForBatch(ctx); err != nil {
 		return nil, err
 	}
 	if !s.opts.HandlerSaves || s.position == s.saved {
@@ -263,8 +263,8 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 // in a second.
 const lingerPerEvent = 4 * time.Millisecond
 
-// linger waits until the next message may be sent. After a quiet time, and after a full message, that is at once.
-func (s *subscription) linger(ctx context.Context) error {
+// waitForBatch waits until the next message may be sent. After a quiet time, and after a full message, that is at once.
+func (s *subscription) waitForBatch(ctx context.Context) error {
 	least := max(s.opts.Linger, min(time.Duration(s.count)*lingerPerEvent, s.opts.MostLinger))
 	left := least - time.Since(s.sent)
 	if left <= 0 {
@@ -280,8 +280,8 @@ func (s *subscription) linger(ctx context.Context) error {
 	}
 }
 
-// due reports whether to deliver a batch without events, so that the handler saves the checkpoint.
-func (s *subscription) due(read int, upTo int64) bool {
+// checkpointDue reports whether to deliver a batch without events, so that the handler saves the checkpoint.
+func (s *subscription) checkpointDue(read int, upTo int64) bool {
 	return s.opts.HandlerSaves && (read == 0 || upTo-s.saved >= saveEvery || time.Since(s.savedAt) >= saveAfter)
 }
 
@@ -305,7 +305,7 @@ func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry)
 	if held != nil {
 		read = appendMarks(s.unsaved, events) // in place: a batch that is not acknowledged is read again
 	}
-	deliver := len(wanted) > 0 || s.due(len(events), upTo)
+	deliver := len(wanted) > 0 || s.checkpointDue(len(events), upTo)
 	if deliver {
 		acked, err := s.deliver(ctx, Batch{After: s.saved, UpTo: upTo, Events: wanted, Read: read})
 		if err != nil {

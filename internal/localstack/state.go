@@ -46,8 +46,8 @@ type state struct {
 
 // The default addresses of Temporal on one machine.
 const (
-	usualTemporal = "127.0.0.1:7233"
-	usualUI       = "127.0.0.1:8233"
+	defaultTemporal = "127.0.0.1:7233"
+	defaultUI       = "127.0.0.1:8233"
 )
 
 const stateFile = "state.json"
@@ -78,13 +78,13 @@ func (s state) save(dir string) error {
 // chooseAddresses keeps the saved addresses that are free, and replaces the others.
 func (s *state) chooseAddresses(ui string) (err error) {
 	if s.Temporal == "" {
-		s.Temporal = usualTemporal
+		s.Temporal = defaultTemporal
 	}
 	if ui != "" {
 		s.UI = ui
 	}
 	if s.UI == "" {
-		s.UI = usualUI
+		s.UI = defaultUI
 	}
 	if s.Temporal, err = temporal.FreeAddress(s.Temporal); err != nil {
 		return err

@@ -30,14 +30,14 @@ type server interface {
 // supervise restarts the started children whenever they exit, until Close.
 func (s *Stack) supervise(ctx context.Context) {
 	ctx, s.cancel = context.WithCancel(ctx)
-	s.group.Go(func() { s.keep(ctx, "PostgreSQL", s.cluster, s.restartPostgres) })
+	s.group.Go(func() { s.keepRunning(ctx, "PostgreSQL", s.cluster, s.restartPostgres) })
 	if s.temporal != nil {
-		s.group.Go(func() { s.keep(ctx, "Temporal", s.temporal, s.restartTemporal) })
+		s.group.Go(func() { s.keepRunning(ctx, "Temporal", s.temporal, s.restartTemporal) })
 	}
 }
 
-// keep restarts a server whenever it exits, until ctx ends or too many restarts have failed.
-func (s *Stack) keep(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
+// keepRunning restarts a server whenever it exits, until ctx ends or too many restarts have failed.
+func (s *Stack) keepRunning(ctx context.Context, name string, running server, restart func(context.Context) (server, error)) {
 	failures, delays := 0, newDelays()
 	for {
 		began := time.Now()
@@ -53,7 +53,7 @@ func (s *Stack) keep(ctx context.Context, name string, running server, restart f
 		}
 		for again := false; !again; {
 			if failures++; failures > maxFailures {
-				s.giveUp(fmt.Errorf("%s does not keep running: %w", name, err))
+				s.fail(fmt.Errorf("%s does not keep running: %w", name, err))
 				return
 			}
 			s.opts.Log.Warn("server exited; restarting it", "server", name, "error", err, "attempt", failures)
@@ -109,7 +109,7 @@ func (s *Stack) awaitPostgres(ctx context.Context) error {
 	}
 }
 
-func (s *Stack) giveUp(err error) {
+func (s *Stack) fail(err error) {
 	select {
 	case s.failed <- err:
 	default: // the first error is enough to end the process

@@ -60,7 +60,7 @@ func (c *Client) Fetch(ctx context.Context, address string, b Bounds, allow []st
 	resp, err := c.follow(allow).Do(req)
 	if err != nil {
 		watch.Stop()
-		return nil, classified(watch.Cause(without(err)))
+		return nil, classified(watch.Cause(withoutAddress(err)))
 	}
 	if problem := unusable(resp, b); problem != nil {
 		resp.Body.Close() // the answer is refused

@@ -53,7 +53,7 @@ func New(opts Options) *Client {
 	timeout = cmp.Or(timeout, dialTimeout)
 	agent := opts.UserAgent
 	agent = cmp.Or(agent, "millrace")
-	guarded := &net.Dialer{Timeout: timeout, Resolver: opts.Resolver, ControlContext: guard}
+	guarded := &net.Dialer{Timeout: timeout, Resolver: opts.Resolver, ControlContext: checkAddress}
 	plain := &net.Dialer{Timeout: timeout, Resolver: opts.Resolver}
 	return &Client{public: transport(guarded), open: transport(plain), agent: agent}
 }
@@ -77,8 +77,8 @@ func (c *Client) Close() {
 	c.open.CloseIdleConnections()
 }
 
-// guard checks every address that is dialled, after name resolution and before the connection is opened.
-func guard(_ context.Context, network, address string, _ syscall.RawConn) error {
+// checkAddress checks every address that is dialled, after name resolution and before the connection is opened.
+func checkAddress(_ context.Context, network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return refused(address)
 	}
@@ -209,8 +209,8 @@ type roundTripper func(*http.Request) (*http.Response, error)
 // RoundTrip implements http.RoundTripper.
 func (f roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return f(req) }
 
-// without strips the address from an error of net/http, because addresses may contain signatures.
-func without(err error) error {
+// withoutAddress strips the address from an error of net/http, because addresses may contain signatures.
+func withoutAddress(err error) error {
 	var withAddress *url.Error
 	if errors.As(err, &withAddress) {
 		return withAddress.Err

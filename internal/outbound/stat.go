@@ -45,18 +45,18 @@ func (c *Client) Stat(ctx context.Context, address string, allow []string) (Reso
 	}
 	ctx, watch := Watch(ctx, statTime, statTime)
 	defer watch.Stop()
-	about, err := c.ask(ctx, http.MethodHead, address, allow)
+	about, err := c.request(ctx, http.MethodHead, address, allow)
 	var refused StatusError
 	if errors.As(err, &refused) && refused != http.StatusTooManyRequests {
-		about, err = c.ask(ctx, http.MethodGet, address, allow)
+		about, err = c.request(ctx, http.MethodGet, address, allow)
 	}
 	if err != nil {
-		return Resource{}, classified(watch.Cause(without(err)))
+		return Resource{}, classified(watch.Cause(withoutAddress(err)))
 	}
 	return about, nil
 }
 
-func (c *Client) ask(ctx context.Context, method, address string, allow []string) (Resource, error) {
+func (c *Client) request(ctx context.Context, method, address string, allow []string) (Resource, error) {
 	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
 		return Resource{}, fault.New(fault.Denied, fault.CodeAddressNotAllowed, "the address cannot be fetched: it is not a URL with a host and without credentials")

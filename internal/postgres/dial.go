@@ -22,9 +22,9 @@ const (
 	keepAliveCount = 2 // idle and every probe: deadPeer
 )
 
-// noticeDeadPeers lets both ends of cfg's connections detect that the other one is lost. A read that waits for longer
+// detectDeadPeers lets both ends of cfg's connections detect that the other one is lost. A read that waits for longer
 // than silence fails with a timeout; 0 = no bound.
-func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
+func detectDeadPeers(cfg *pgconn.Config, silence time.Duration) {
 	dialer := &net.Dialer{
 		Timeout: cfg.ConnectTimeout, Control: boundUnacknowledged,
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: keepAliveIdle, Interval: keepAliveEvery, Count: keepAliveCount},
@@ -34,22 +34,22 @@ func noticeDeadPeers(cfg *pgconn.Config, silence time.Duration) {
 		if err != nil || silence <= 0 {
 			return conn, err
 		}
-		return &deadlineConn{Conn: conn, silence: silence}, nil
+		return &deadlineConn{Conn: conn, timeout: silence}, nil
 	}
 }
 
-// serverKeepsAlive are the keep-alive settings of the server. It ignores them on a Unix socket.
-var serverKeepsAlive = map[string]string{
+// serverKeepAlive are the keep-alive settings of the server. It ignores them on a Unix socket.
+var serverKeepAlive = map[string]string{
 	"tcp_keepalives_idle": "10", "tcp_keepalives_interval": "5", "tcp_keepalives_count": "2", "tcp_user_timeout": "20000",
 }
 
 // deadlineConn is a connection whose reads have a deadline even if the caller sets none.
 type deadlineConn struct {
 	net.Conn
-	silence time.Duration
+	timeout time.Duration
 
-	mu    sync.Mutex
-	given bool // the user has set a deadline for reads
+	mu          sync.Mutex
+	hasDeadline bool // the user has set a deadline for reads
 }
 
 // Read implements net.Conn.
@@ -63,10 +63,10 @@ func (c *deadlineConn) Read(p []byte) (int, error) {
 func (c *deadlineConn) arm() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.given {
+	if c.hasDeadline {
 		return nil
 	}
-	return c.Conn.SetReadDeadline(time.Now().Add(c.silence))
+	return c.Conn.SetReadDeadline(time.Now().Add(c.timeout))
 }
 
 // SetDeadline implements net.Conn. It limits the deadline to silence: the driver sends a last message on a connection
@@ -74,36 +74,36 @@ func (c *deadlineConn) arm() error {
 func (c *deadlineConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.given = !t.IsZero()
-	return c.Conn.SetDeadline(c.atMost(t))
+	c.hasDeadline = !t.IsZero()
+	return c.Conn.SetDeadline(c.clamp(t))
 }
 
 // SetReadDeadline implements net.Conn, under the rule of SetDeadline.
 func (c *deadlineConn) SetReadDeadline(t time.Time) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.given = !t.IsZero()
-	return c.Conn.SetReadDeadline(c.atMost(t))
+	c.hasDeadline = !t.IsZero()
+	return c.Conn.SetReadDeadline(c.clamp(t))
 }
 
-func (c *deadlineConn) atMost(t time.Time) time.Time {
-	if latest := time.Now().Add(c.silence); t.After(latest) {
+func (c *deadlineConn) clamp(t time.Time) time.Time {
+	if latest := time.Now().Add(c.timeout); t.After(latest) {
 		return latest
 	}
 	return t
 }
 
-// A connection of a pool that was idle for pingUnsure is tried before it is used, as the driver does by default: a peer
+// A connection of a pool that was idle for pingIdle is tried before it is used, as the driver does by default: a peer
 // elsewhere may be gone without a word. One over a Unix socket is tried after pingLocal only, since the end of its server
 // shows at once; of a service with little to do, every statement would be two.
 const (
-	pingUnsure = time.Second
-	pingLocal  = time.Minute
+	pingIdle  = time.Second
+	pingLocal = time.Minute
 )
 
-// doubtful reports whether a connection must be tried before it is used.
-func doubtful(_ context.Context, idle pgxpool.ShouldPingParams) bool {
-	if idle.IdleDuration < pingUnsure || idle.IdleDuration > pingLocal {
+// shouldPing reports whether a connection must be tried before it is used.
+func shouldPing(_ context.Context, idle pgxpool.ShouldPingParams) bool {
+	if idle.IdleDuration < pingIdle || idle.IdleDuration > pingLocal {
 		return idle.IdleDuration > pingLocal
 	}
 	conn := idle.Conn.PgConn().Conn()
@@ -111,11 +111,11 @@ func doubtful(_ context.Context, idle pgxpool.ShouldPingParams) bool {
 		conn = bounded.Conn
 	}
 	local, ok := conn.(*net.UnixConn)
-	return !ok || !silent(local)
+	return !ok || !noPendingInput(local)
 }
 
-// silent reports whether a connection is open and has nothing to read, as one between two statements has.
-func silent(conn *net.UnixConn) (silent bool) {
+// noPendingInput reports whether a connection is open and has nothing to read, as one between two statements has.
+func noPendingInput(conn *net.UnixConn) (silent bool) {
 	raw, err := conn.SyscallConn()
 	if err != nil {
 		return false

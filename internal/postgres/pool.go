@@ -55,10 +55,10 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	}
 	opts = opts.withDefaults()
 	cfg.MaxConns = opts.MaxConns
-	cfg.ShouldPing, cfg.PingTimeout = doubtful, opts.ConnectTimeout
+	cfg.ShouldPing, cfg.PingTimeout = shouldPing, opts.ConnectTimeout
 	cfg.ConnConfig.ConnectTimeout = opts.ConnectTimeout
-	noticeDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
-	setDefaults(cfg.ConnConfig, serverKeepsAlive)
+	detectDeadPeers(&cfg.ConnConfig.Config, opts.Silence)
+	setDefaults(cfg.ConnConfig, serverKeepAlive)
 	setDefaults(cfg.ConnConfig, opts.session())
 	if opts.Statements != nil {
 		cfg.ConnConfig.Tracer = statementCounter{opts.Statements}
@@ -148,8 +148,8 @@ func Connect(ctx context.Context, dsn, name string, silence time.Duration, param
 		return nil, fault.Wrap(err, fault.Invalid, "", "the database URL is not valid")
 	}
 	cfg.ConnectTimeout = 5 * time.Second
-	noticeDeadPeers(&cfg.Config, silence)
-	setDefaults(cfg, serverKeepsAlive)
+	detectDeadPeers(&cfg.Config, silence)
+	setDefaults(cfg, serverKeepAlive)
 	setDefaults(cfg, map[string]string{
 		"application_name": "millrace " + name, "lock_timeout": "0", "idle_in_transaction_session_timeout": "0", // overrides the settings of the role
 	})

@@ -29,7 +29,7 @@ func usePooler(cfg *pgxpool.Config, dsn string, opts PoolOptions) error {
 		return fault.New(fault.Invalid, "", "search_path in DATABASE_URL does not pass a pooler: leave it out, and set it for the role (alter role … set search_path)")
 	}
 	pooled.ConnectTimeout = opts.ConnectTimeout
-	noticeDeadPeers(&pooled.Config, opts.Silence)
+	detectDeadPeers(&pooled.Config, opts.Silence)
 	setDefaults(pooled, map[string]string{"application_name": opts.Name, "timezone": "UTC"}) // poolers accept these
 	pooled.DefaultQueryExecMode = pgx.QueryExecModeCacheDescribe
 	cfg.BeforeConnect = func(_ context.Context, c *pgx.ConnConfig) error {

@@ -35,11 +35,11 @@ func membersOf(object []byte) ([]member, error) {
 	return members, nil
 }
 
-// fewMembers is the largest number of members whose names are compared pair by pair.
-const fewMembers = 8
+// pairwiseMembers is the largest number of members whose names are compared pair by pair.
+const pairwiseMembers = 8
 
 func repeated(members []member) (string, bool) {
-	if len(members) <= fewMembers {
+	if len(members) <= pairwiseMembers {
 		for i, m := range members {
 			for _, other := range members[:i] {
 				if other.key == m.key {

@@ -110,7 +110,7 @@ func (v *Validator) PlanExpansion(ctx context.Context, g *Expansion, files node.
 	if err != nil {
 		return nil, err
 	}
-	if err := v.checkExpansion(ctx, expanded, files, v.wanted(expanded, g)); err != nil {
+	if err := v.checkExpansion(ctx, expanded, files, v.requiredNodes(expanded, g)); err != nil {
 		return nil, err
 	}
 	return v.planExpansion(expanded, g, pixels)
@@ -125,15 +125,15 @@ func (v *Validator) ReplanExpansion(g *Expansion, pixels FilePixels) (*Expansion
 	return v.planExpansion(expanded, g, pixels)
 }
 
-// wanted returns the nodes that an expansion must run: its output nodes, and the sources of the expanded node's
+// requiredNodes returns the nodes that an expansion must run: its output nodes, and the sources of the expanded node's
 // outputs.
-func (v *Validator) wanted(expanded *Graph, g *Expansion) []string {
+func (v *Validator) requiredNodes(expanded *Graph, g *Expansion) []string {
 	return slices.Concat(v.outputs(expanded, nil), g.sources())
 }
 
 func (v *Validator) planExpansion(expanded *Graph, g *Expansion, pixels FilePixels) (*ExpansionPlan, error) {
 	b := &builder{g: expanded, classes: v.Classes, pixels: pixels, units: map[string]int{}, open: map[string]*draft{}}
-	if err := b.visitAll(v.wanted(expanded, g)); err != nil {
+	if err := b.visitAll(v.requiredNodes(expanded, g)); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeExpansionInvalid, "the expansion cannot be planned: %s", err)
 	}
 	for _, id := range v.outputs(expanded, nil) {
@@ -205,7 +205,7 @@ func (v *Validator) checkExpansion(ctx context.Context, g *Graph, files node.Fil
 		if g.byID[id] == nil {
 			return badExpansion("an output comes from node %.64q, which does not exist", id)
 		}
-		if w.output(id) || w.broken != nil {
+		if w.output(id) || w.failed != nil {
 			continue
 		}
 		for _, e := range w.errors([]string{id}) {
@@ -213,5 +213,5 @@ func (v *Validator) checkExpansion(ctx context.Context, g *Graph, files node.Fil
 		}
 		return badExpansion("node %s cannot run", id)
 	}
-	return w.broken
+	return w.failed
 }

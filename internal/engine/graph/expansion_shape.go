@@ -41,10 +41,10 @@ func (s *Scheduler) extend(g ExpandedUnit) {
 		s.units = append(s.units, shifted(u, first))
 		state := unitState{}
 		if u.Given {
-			state = unitState{status: done, kept: true}
+			state = unitState{status: done, stored: true}
 		}
 		s.states, s.consumers = append(s.states, state), append(s.consumers, nil)
-		s.enlist(first + i)
+		s.addConsumer(first + i)
 	}
 	for _, cached := range g.Cached {
 		s.MarkCached(first+cached.Unit, len(cached.Values) > 0)
@@ -53,7 +53,7 @@ func (s *Scheduler) extend(g ExpandedUnit) {
 	parent := &s.units[g.Unit]
 	*parent = shifted(Unit{Deps: g.Reads, Output: parent.Output}, first)
 	s.states[g.Unit].status = waiting
-	s.enlist(g.Unit)
+	s.addConsumer(g.Unit)
 	s.expansions = append(s.expansions, g)
 }
 

@@ -10,17 +10,17 @@ import (
 // each lookup is a query. It is not safe for concurrent use.
 type seen struct {
 	node.Files
-	infos map[string]looked[node.Info]
-	lists map[node.Folder]looked[[]string]
+	infos map[string]lookupResult[node.Info]
+	lists map[node.Folder]lookupResult[[]string]
 }
 
-type looked[T any] struct {
+type lookupResult[T any] struct {
 	found T
 	err   error
 }
 
 func remember(files node.Files) *seen {
-	return &seen{Files: files, infos: map[string]looked[node.Info]{}, lists: map[node.Folder]looked[[]string]{}}
+	return &seen{Files: files, infos: map[string]lookupResult[node.Info]{}, lists: map[node.Folder]lookupResult[[]string]{}}
 }
 
 // Stat implements node.Files.

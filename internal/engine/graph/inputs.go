@@ -247,7 +247,7 @@ func (w *walk) options(in node.Input) []string {
 	}
 	names, err := w.files.List(w.ctx, in.Folder, listLimit)
 	if err != nil {
-		w.broken = fmt.Errorf("list the files of folder %s: %w", in.Folder, err)
+		w.failed = fmt.Errorf("list the files of folder %s: %w", in.Folder, err)
 		return nil
 	}
 	return append(slices.Clone(in.Options), names...)

@@ -162,7 +162,7 @@ func (b *builder) visit(id string) error {
 		if err != nil {
 			return err
 		}
-		next, err := b.unplanned(d)
+		next, err := b.nextUnplanned(d)
 		switch {
 		case err != nil:
 			return err
@@ -197,7 +197,7 @@ func (b *builder) draft(id string) (*draft, error) {
 	if err := d.fill(n, b.pixels); err != nil {
 		return nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidWorkflow, "node %q does not fit its class", id)
 	}
-	d.settleLazy()
+	d.dropUnneededLazy()
 	b.open[id] = d
 	return d, nil
 }
@@ -248,9 +248,9 @@ func (d *draft) fillRemote(n *Node) {
 	}
 }
 
-// settleLazy drops lazy inputs that are not needed, if only constants decide this. Nodes that are read only by
+// dropUnneededLazy drops lazy inputs that are not needed, if only constants decide this. Nodes that are read only by
 // dropped inputs are then not planned.
-func (d *draft) settleLazy() {
+func (d *draft) dropUnneededLazy() {
 	linked := func(l linkedInput) bool { return !l.lazy }
 	if d.class.LazyNeeds == nil || d.class.InputIsList || slices.ContainsFunc(d.links, linked) {
 		return
@@ -262,8 +262,8 @@ func (d *draft) settleLazy() {
 	}
 }
 
-// unplanned returns the first needed node that is not in the plan yet, or "".
-func (b *builder) unplanned(d *draft) (string, error) {
+// nextUnplanned returns the first needed node that is not in the plan yet, or "".
+func (b *builder) nextUnplanned(d *draft) (string, error) {
 	for ; d.next < len(d.links); d.next++ {
 		from := d.links[d.next].from.node
 		if _, done := b.units[from]; done {

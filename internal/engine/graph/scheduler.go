@@ -15,8 +15,8 @@ const (
 	maxRunning = 64
 	// maxRepeats bounds how often a unit runs again because its values were lost.
 	maxRepeats = 8
-	// maxStuck bounds the consecutive batches that end without progress.
-	maxStuck = 16
+	// maxFruitless bounds the consecutive batches that end without progress.
+	maxFruitless = 16
 	// shortMillis is the longest estimate of a batch that runs among the short ones, which never wait for long ones.
 	shortMillis = 5000
 	// chainMillis bounds the estimate of a chain. All of a chain is repeated when its worker dies.
@@ -58,7 +58,7 @@ type Batch struct {
 // unitState is the state of a unit.
 type unitState struct {
 	status unitStatus
-	kept   bool   // the values are stored
+	stored bool   // the values are stored
 	asked  []bool // by index in Unit.Lazy: the class has asked for the input
 	runs   int    // number of times the unit ended as Done
 }
@@ -85,7 +85,7 @@ type Scheduler struct {
 	batches    []Batch
 	inFlight   int
 	local      bool // a fused batch is running
-	stuck      int  // batches in a row without progress
+	fruitless  int  // batches in a row without progress
 }
 
 // NewScheduler returns the scheduler of a fresh run.
@@ -95,13 +95,13 @@ func NewScheduler(shape Shape) *Scheduler {
 	}
 	for u := range shape.Units {
 		s.order = append(s.order, u)
-		s.enlist(u)
+		s.addConsumer(u)
 	}
 	return s
 }
 
-// enlist adds a unit to the consumers of the units that it reads.
-func (s *Scheduler) enlist(u int) {
+// addConsumer adds a unit to the consumers of the units that it reads.
+func (s *Scheduler) addConsumer(u int) {
 	unit := s.units[u]
 	s.states[u].asked = make([]bool, len(unit.Lazy))
 	for _, d := range unit.Deps {
@@ -115,7 +115,7 @@ func (s *Scheduler) enlist(u int) {
 // MarkCached marks a unit as done, because the run uses the result of an earlier job. kept reports whether the unit's
 // values can be read.
 func (s *Scheduler) MarkCached(unit int, kept bool) {
-	s.states[unit].status, s.states[unit].kept = done, kept
+	s.states[unit].status, s.states[unit].stored = done, kept
 }
 
 // StartSole returns the first batch if no other batch can start and the batch is fused or a segment. The activity
@@ -129,10 +129,10 @@ func (s *Scheduler) StartSole() (Batch, bool) {
 
 // Next returns the batches that can start now. A batch is running until it is passed to Done or Abandon.
 func (s *Scheduler) Next() []Batch {
-	if s.stuck >= maxStuck {
+	if s.fruitless >= maxFruitless {
 		return nil
 	}
-	needed := s.needed()
+	needed := s.neededUnits()
 	var out []Batch
 	for _, u := range s.order {
 		if s.inFlight < maxRunning && !s.cheap(u) && s.ready(u, needed, nil) {
@@ -153,8 +153,8 @@ func (s *Scheduler) SavesOutputs(b Batch) bool {
 	return b.Local || !slices.ContainsFunc(b.Units, func(u int) bool { return !s.units[u].Output || s.units[u].Segment })
 }
 
-// needed marks the units that must run or are running.
-func (s *Scheduler) needed() []bool {
+// neededUnits marks the units that must run or are running.
+func (s *Scheduler) neededUnits() []bool {
 	needed := make([]bool, len(s.units))
 	for _, u := range slices.Backward(s.order) { // consumers come after the units that they read
 		needed[u] = needed[u] || s.units[u].Output && s.states[u].status != done
@@ -179,17 +179,17 @@ func (s *Scheduler) eachInput(u int, f func(int)) {
 }
 
 func (s *Scheduler) cheap(u int) bool {
-	return s.units[u].Millis <= cheapMillis && !s.alone(u)
+	return s.units[u].Millis <= cheapMillis && !s.ownBatch(u)
 }
 
-// alone reports whether a unit has a batch of its own, because it waits for another machine.
-func (s *Scheduler) alone(u int) bool { return s.units[u].Segment || s.units[u].Waits }
+// ownBatch reports whether a unit has a batch of its own, because it waits for another machine.
+func (s *Scheduler) ownBatch(u int) bool { return s.units[u].Segment || s.units[u].Waits }
 
 // stored reports whether the values of a unit can be read by a later batch.
-func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].kept }
+func (s *Scheduler) stored(u int) bool { return s.states[u].status == done && s.states[u].stored }
 
-// undecided reports whether a unit may still ask for lazy inputs before it makes values.
-func (s *Scheduler) undecided(u int) bool {
+// mayStillAsk reports whether a unit may still ask for lazy inputs before it makes values.
+func (s *Scheduler) mayStillAsk(u int) bool {
 	return len(s.units[u].Lazy) > 0 && !slices.Contains(s.states[u].asked, true)
 }
 
@@ -200,7 +200,7 @@ func (s *Scheduler) ready(u int, needed []bool, batch map[int]bool) bool {
 		return false
 	}
 	ok := true
-	s.eachInput(u, func(d int) { ok = ok && (s.stored(d) || batch[d] && !s.undecided(d)) })
+	s.eachInput(u, func(d int) { ok = ok && (s.stored(d) || batch[d] && !s.mayStillAsk(d)) })
 	return ok
 }
 
@@ -230,12 +230,12 @@ func (s *Scheduler) chain(u int, needed []bool) []int {
 	units, batch, millis := []int{u}, map[int]bool{u: true}, s.units[u].Millis
 	for {
 		readers := s.consumers[u]
-		if len(readers) != 1 || s.alone(u) {
+		if len(readers) != 1 || s.ownBatch(u) {
 			return units
 		}
 		u = readers[0]
 		millis += s.units[u].Millis
-		if millis > chainMillis || s.alone(u) || !s.ready(u, needed, batch) {
+		if millis > chainMillis || s.ownBatch(u) || !s.ready(u, needed, batch) {
 			return units
 		}
 		batch[u] = true
@@ -253,7 +253,7 @@ func (s *Scheduler) start(units []int, local bool) Batch {
 	b.Waits = !b.Local && s.units[units[0]].Waits
 	b.Short = !b.Local && !b.Remote && !b.Waits && s.millis(units) <= shortMillis
 	for _, u := range units {
-		if s.readLater(u, in) {
+		if s.readAfterwards(u, in) {
 			b.Keep = append(b.Keep, u)
 		}
 		s.eachInput(u, func(d int) {
@@ -277,16 +277,16 @@ func (s *Scheduler) millis(units []int) (sum int64) {
 	return sum
 }
 
-// readLater reports whether the values of u may be read after the batch: by a unit outside the batch, or by a unit of
+// readAfterwards reports whether the values of u may be read after the batch: by a unit outside the batch, or by a unit of
 // the batch that may first wait for lazy inputs.
-func (s *Scheduler) readLater(u int, batch map[int]bool) bool {
+func (s *Scheduler) readAfterwards(u int, batch map[int]bool) bool {
 	return slices.ContainsFunc(s.consumers[u], func(c int) bool { return !batch[c] || len(s.units[c].Lazy) > 0 })
 }
 
 // Done takes the results of a batch. Units without a result become waiting again.
 func (s *Scheduler) Done(batch int, results []UnitResult) {
-	b := s.settle(batch)
-	s.stuck++
+	b := s.requeue(batch)
+	s.fruitless++
 	for _, r := range results {
 		if !slices.Contains(b.Units, r.Unit) {
 			continue
@@ -295,31 +295,31 @@ func (s *Scheduler) Done(batch int, results []UnitResult) {
 		switch r.Status {
 		case Done:
 			// A batch that was cut short has also stored the values that its remaining units would have read in memory.
-			st.status, st.kept = done, slices.Contains(b.Keep, r.Unit) || len(r.Values) > 0
-			s.stuck = 0
+			st.status, st.stored = done, slices.Contains(b.Keep, r.Unit) || len(r.Values) > 0
+			s.fruitless = 0
 			if st.runs++; st.runs > maxRepeats {
 				st.status = failed
 			}
 		case NeedsInputs:
-			if s.ask(r.Unit, r.Needs) {
-				s.stuck = 0 // asking again is not progress: the input may have had to wait
+			if s.markNeeded(r.Unit, r.Needs) {
+				s.fruitless = 0 // asking again is not progress: the input may have had to wait
 			}
 		case Failed:
 			st.status = failed
 		case Expanded:
 			if r.Expansion != nil {
 				s.extend(ExpandedUnit{Unit: r.Unit, ExpansionShape: *r.Expansion})
-				s.stuck = 0
+				s.fruitless = 0
 			}
 		}
 	}
 }
 
 // Abandon ends a batch without a result: its units become waiting again.
-func (s *Scheduler) Abandon(batch int) { s.settle(batch) }
+func (s *Scheduler) Abandon(batch int) { s.requeue(batch) }
 
-// settle makes the units of a batch wait again.
-func (s *Scheduler) settle(batch int) Batch {
+// requeue makes the units of a batch wait again.
+func (s *Scheduler) requeue(batch int) Batch {
 	b := s.batches[batch]
 	if b.Local {
 		s.local = false
@@ -333,9 +333,9 @@ func (s *Scheduler) settle(batch int) Batch {
 	return b
 }
 
-// ask marks the units of lazy inputs as needed. It reports whether the class asks for any of these inputs for the
+// markNeeded marks the units of lazy inputs as needed. It reports whether the class asks for any of these inputs for the
 // first time.
-func (s *Scheduler) ask(unit int, inputs []string) bool {
+func (s *Scheduler) markNeeded(unit int, inputs []string) bool {
 	news := false
 	for i, l := range s.units[unit].Lazy {
 		if slices.Contains(inputs, l.Input) && !s.states[unit].asked[i] {
@@ -348,9 +348,9 @@ func (s *Scheduler) ask(unit int, inputs []string) bool {
 
 // Lost records that the stored values of a unit no longer exist. The unit runs again if its values are still needed.
 func (s *Scheduler) Lost(unit int) {
-	if s.states[unit].kept {
-		s.states[unit].kept = false
-		s.stuck = 0
+	if s.states[unit].stored {
+		s.states[unit].stored = false
+		s.fruitless = 0
 	}
 }
 
@@ -390,7 +390,7 @@ func (s *Scheduler) State() State {
 		if s.states[u].status == done {
 			st.Done[u/8] |= 1 << (u % 8)
 		}
-		if s.states[u].kept {
+		if s.states[u].stored {
 			st.Kept[u/8] |= 1 << (u % 8)
 		}
 		for i, asked := range s.states[u].asked {
@@ -414,9 +414,9 @@ func RestoreScheduler(shape Shape, st State) *Scheduler {
 	for u := range s.units {
 		switch {
 		case has(st.Done, u):
-			s.states[u].status, s.states[u].kept = done, has(st.Kept, u)
+			s.states[u].status, s.states[u].stored = done, has(st.Kept, u)
 		case !s.units[u].Given: // including a cached unit that had to run after all
-			s.states[u].status, s.states[u].kept = waiting, false
+			s.states[u].status, s.states[u].stored = waiting, false
 		}
 	}
 	for _, a := range st.Asked {

@@ -34,8 +34,8 @@ func (v *Validator) Validate(ctx context.Context, g *Graph, files node.Files, ta
 			bad = append(bad, id)
 		}
 	}
-	if w.broken != nil {
-		return nil, w.broken
+	if w.failed != nil {
+		return nil, w.failed
 	}
 	errs := w.errors(bad)
 	if len(good) == 0 {
@@ -91,7 +91,7 @@ type walk struct {
 	stack   []*frame
 	places  map[string]int // index on the stack, by node
 	cyclic  int            // nodes in the reported cycles
-	broken  error          // error of a check that could not be made; it replaces the verdict
+	failed  error          // error of a check that could not be made; it replaces the verdict
 }
 
 // frame is a node on the path from an output.
@@ -263,7 +263,7 @@ func (w *walk) custom(f *frame) {
 	}
 	var public *fault.Error
 	if k := fault.KindOf(err); !errors.As(err, &public) || k == fault.Internal || k == fault.Unavailable || k == fault.Canceled {
-		w.broken = fmt.Errorf("check node %s: %w", f.node.ID, err)
+		w.failed = fmt.Errorf("check node %s: %w", f.node.ID, err)
 		return
 	}
 	for _, name := range f.checked() {
@@ -317,7 +317,7 @@ func (w *walk) errors(bad []string) NodeErrors {
 func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	needs := make(map[string][]string, len(w.order))
 	for _, id := range w.order {
-		needs[id] = w.needs(id)
+		needs[id] = w.dependencies(id)
 	}
 	out := make(map[string][]string, len(w.order))
 	for _, output := range bad {
@@ -335,8 +335,8 @@ func (w *walk) dependents(bad []string, limit int) map[string][]string {
 	return out
 }
 
-// needs returns the nodes that a node reads.
-func (w *walk) needs(id string) []string {
+// dependencies returns the nodes that a node reads.
+func (w *walk) dependencies(id string) []string {
 	n, ok := w.g.byID[id]
 	if !ok {
 		return nil
@@ -360,7 +360,7 @@ func (w *walk) reachable(ids []string) map[string]bool {
 		pending = pending[:len(pending)-1]
 		if _, ok := w.g.byID[id]; ok && !seen[id] {
 			seen[id] = true
-			pending = append(pending, w.needs(id)...)
+			pending = append(pending, w.dependencies(id)...)
 		}
 	}
 	return seen

@@ -29,7 +29,7 @@ func (r *Reader) Has(name string) bool {
 }
 
 // Image returns an image argument.
-func (r *Reader) Image(name string) *raster.Image { return take[*raster.Image](r, name) }
+func (r *Reader) Image(name string) *raster.Image { return argument[*raster.Image](r, name) }
 
 // Mask returns a mask argument. A mask without pixels is fault.Invalid with code empty_image.
 func (r *Reader) Mask(name string) *raster.Mask {
@@ -41,29 +41,29 @@ func (r *Reader) Mask(name string) *raster.Mask {
 }
 
 // AnyMask returns a mask argument, which may have no pixels.
-func (r *Reader) AnyMask(name string) *raster.Mask { return take[*raster.Mask](r, name) }
+func (r *Reader) AnyMask(name string) *raster.Mask { return argument[*raster.Mask](r, name) }
 
 // Sound returns an audio argument.
-func (r *Reader) Sound(name string) *media.Sound { return take[*media.Sound](r, name) }
+func (r *Reader) Sound(name string) *media.Sound { return argument[*media.Sound](r, name) }
 
 // Video returns a video argument.
-func (r *Reader) Video(name string) *media.Video { return take[*media.Video](r, name) }
+func (r *Reader) Video(name string) *media.Video { return argument[*media.Video](r, name) }
 
 // Layers returns a layers argument.
-func (r *Reader) Layers(name string) *layers.Stack { return take[*layers.Stack](r, name) }
+func (r *Reader) Layers(name string) *layers.Stack { return argument[*layers.Stack](r, name) }
 
 // String returns a string argument.
-func (r *Reader) String(name string) string { return take[string](r, name) }
+func (r *Reader) String(name string) string { return argument[string](r, name) }
 
 // Bool returns a boolean argument.
-func (r *Reader) Bool(name string) bool { return take[bool](r, name) }
+func (r *Reader) Bool(name string) bool { return argument[bool](r, name) }
 
 // Int returns an integer argument; a whole float is accepted.
 func (r *Reader) Int(name string) int {
 	if f, ok := r.args[name].(float64); ok && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return int(f)
 	}
-	return int(take[int64](r, name))
+	return int(argument[int64](r, name))
 }
 
 // Float returns a float argument; an integer is accepted.
@@ -71,10 +71,10 @@ func (r *Reader) Float(name string) float64 {
 	if i, ok := r.args[name].(int64); ok {
 		return float64(i)
 	}
-	return take[float64](r, name)
+	return argument[float64](r, name)
 }
 
-func take[T any](r *Reader, name string) T {
+func argument[T any](r *Reader, name string) T {
 	v, ok := r.args[name].(T)
 	if !ok && r.err == nil {
 		r.err = fault.New(fault.Invalid, fault.CodeInputType, "input %s is missing or has the wrong type", name)

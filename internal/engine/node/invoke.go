@@ -74,7 +74,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		if err != nil {
 			return Result{}, err
 		}
-		if err := (&weight{most: call.MaxPixels}).add(res); err != nil {
+		if err := (&weight{maxPixels: call.MaxPixels}).add(res); err != nil {
 			return Result{}, err
 		}
 		return inv.end([]Result{res}), nil
@@ -83,7 +83,7 @@ func (inv Invocation) Run(ctx context.Context, call Call) (Result, error) {
 		return Result{}, fault.New(fault.Exhausted, fault.CodeListTooLong, "a list has %d elements; at most %d are allowed", n, maxMapped)
 	}
 	var results []Result
-	total := &weight{most: call.MaxPixels}
+	total := &weight{maxPixels: call.MaxPixels}
 	if inv.mapped() && call.Files != nil {
 		call.Files = &renumbered{Files: call.Files}
 	}

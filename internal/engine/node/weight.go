@@ -15,8 +15,8 @@ const bytesPerPixel = 16
 // weight adds up the memory of the results of one node's calls. A list of thousands of values, each within its own
 // bound, could exhaust any machine, so all values together have the bound of one value.
 type weight struct {
-	most  int64 // bound on pixels, as in Call.MaxPixels
-	bytes int64
+	maxPixels int64 // bound on pixels, as in Call.MaxPixels
+	bytes     int64
 }
 
 // add counts a result. It returns an error when the bound is exceeded.
@@ -24,7 +24,7 @@ func (w *weight) add(res Result) error {
 	for _, value := range res.Outputs {
 		w.bytes += bytesOf(value)
 	}
-	most := w.most
+	most := w.maxPixels
 	if most <= 0 {
 		most = raster.DefaultMaxPixels
 	}

@@ -141,8 +141,8 @@ func (e Engine) fitLayer(ctx context.Context, l Layer, n, w, h int) (Layer, erro
 	return Layer{im, &Mask{mask.grid}}, nil
 }
 
-// leastAlpha is the alpha up to which a colour becomes black instead of being divided by its alpha.
-const leastAlpha = 1e-5
+// minAlpha is the alpha up to which a colour becomes black instead of being divided by its alpha.
+const minAlpha = 1e-5
 
 func (e Engine) compose(ctx context.Context, src, dst Layer, color func(sample) float32, alpha func(sa, da float32) float32) (*Image, *Mask, error) {
 	out, mask := dst.Image.like(), dst.Mask.like()
@@ -159,7 +159,7 @@ func (e Engine) compose(ctx context.Context, src, dst Layer, color func(sample) 
 				sa, da := 1-ms[x], 1-md[x]
 				a := alpha(sa, da)
 				cover[x] = 1 - a
-				for j := x * c; a > leastAlpha && j < (x+1)*c; j++ {
+				for j := x * c; a > minAlpha && j < (x+1)*c; j++ {
 					row[j] = clamp(color(sample{s[j] * sa, d[j] * da, sa, da}) / a)
 				}
 			}

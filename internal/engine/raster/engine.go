@@ -80,9 +80,9 @@ func (t *task) spans(ctx context.Context, n, grain int, fn func(lo, hi int)) err
 	var wg sync.WaitGroup
 	var failed panicBox
 	for range min(runtime.GOMAXPROCS(0), (n+grain-1)/grain) - 1 {
-		wg.Go(func() { defer failed.keep(); loop(false) })
+		wg.Go(func() { defer failed.capture(); loop(false) })
 	}
-	func() { defer failed.keep(); loop(true) }()
+	func() { defer failed.capture(); loop(true) }()
 	wg.Wait()
 	failed.raise()
 	return ctx.Err()
@@ -102,7 +102,7 @@ type panicBox struct {
 	value any
 }
 
-func (p *panicBox) keep() {
+func (p *panicBox) capture() {
 	if v := recover(); v != nil {
 		p.once.Do(func() {
 			stack := make([]byte, 8<<10)

@@ -124,9 +124,9 @@ var maskModes = []struct {
 	{"multiply", func(d, s float32) float32 { return d * s }},
 	{"add", func(d, s float32) float32 { return d + s }},
 	{"subtract", func(d, s float32) float32 { return d - s }},
-	{"and", func(d, s float32) float32 { return truth(roundsToNonZero(d) && roundsToNonZero(s)) }},
-	{"or", func(d, s float32) float32 { return truth(roundsToNonZero(d) || roundsToNonZero(s)) }},
-	{"xor", func(d, s float32) float32 { return truth(roundsToNonZero(d) != roundsToNonZero(s)) }},
+	{"and", func(d, s float32) float32 { return oneOrZero(roundsToNonZero(d) && roundsToNonZero(s)) }},
+	{"or", func(d, s float32) float32 { return oneOrZero(roundsToNonZero(d) || roundsToNonZero(s)) }},
+	{"xor", func(d, s float32) float32 { return oneOrZero(roundsToNonZero(d) != roundsToNonZero(s)) }},
 }
 
 // MaskModes returns the names that CombineMasks knows.
@@ -141,7 +141,7 @@ func MaskModes() []string {
 // roundsToNonZero reports whether a sample rounds (half to even) to something other than zero.
 func roundsToNonZero(v float32) bool { return math.RoundToEven(float64(v)) != 0 }
 
-func truth(b bool) float32 {
+func oneOrZero(b bool) float32 {
 	if b {
 		return 1
 	}

@@ -37,9 +37,9 @@ func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int
 	case "gradient":
 		g, err = e.minus(ctx, src, dilate, erode)
 	case "bottom_hat":
-		g, err = e.minus(ctx, src, func(g grid) (grid, error) { return chain(g, dilate, erode) }, same)
+		g, err = e.minus(ctx, src, func(g grid) (grid, error) { return chain(g, dilate, erode) }, unchanged)
 	case "top_hat":
-		g, err = e.minus(ctx, src, same, func(g grid) (grid, error) { return chain(g, erode, dilate) })
+		g, err = e.minus(ctx, src, unchanged, func(g grid) (grid, error) { return chain(g, erode, dilate) })
 	default:
 		err = fault.New(fault.Invalid, fault.CodeUnknownOperation, "unknown operation %q", operation)
 	}
@@ -49,7 +49,7 @@ func (e Engine) Morph(ctx context.Context, im *Image, operation string, size int
 	return &Image{g}, nil
 }
 
-func same(g grid) (grid, error) { return g, nil }
+func unchanged(g grid) (grid, error) { return g, nil }
 
 func chain(g grid, first, second func(grid) (grid, error)) (grid, error) {
 	g, err := first(g)

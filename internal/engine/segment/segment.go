@@ -80,7 +80,7 @@ type cutter struct {
 	plan     *graph.Plan
 	side     []Side // by unit; Either is decided by mark
 	in, out  [][]edge
-	types    *typer
+	types    *typeFinder
 	onServer []bool
 }
 
@@ -88,7 +88,7 @@ func newCutter(plan *graph.Plan, classes *node.Registry, side func(string) Side)
 	n := len(plan.Nodes)
 	c := &cutter{
 		plan: plan, side: make([]Side, n), in: make([][]edge, n), out: make([][]edge, n), onServer: make([]bool, n),
-		types: &typer{plan: plan, classes: classes, known: map[graph.Link]node.Type{}},
+		types: &typeFinder{plan: plan, classes: classes, known: map[graph.Link]node.Type{}},
 	}
 	for u := range plan.Nodes {
 		pn := &plan.Nodes[u]
@@ -125,7 +125,7 @@ func (c *cutter) refuse(e edge) error {
 // mark decides where each unit runs. A unit of Either that exchanges values that cannot cross with a local class is
 // local; of the remaining ones, those that exchange such values with a class of servers run on the server.
 func (c *cutter) mark() error {
-	if err := c.keepLocal(); err != nil {
+	if err := c.spreadLocal(); err != nil {
 		return err
 	}
 	var pending []int
@@ -152,8 +152,8 @@ func (c *cutter) mark() error {
 	return nil
 }
 
-// keepLocal marks as local all units that exchange values that cannot cross with a local class.
-func (c *cutter) keepLocal() error {
+// spreadLocal marks as local all units that exchange values that cannot cross with a local class.
+func (c *cutter) spreadLocal() error {
 	var pending []int
 	for u, s := range c.side {
 		if s == Here {

@@ -11,8 +11,8 @@ import (
 // link.
 const matchType node.Type = "COMFY_MATCHTYPE_V3"
 
-// typer finds the types of values, including those of outputs declared as any type.
-type typer struct {
+// typeFinder finds the types of values, including those of outputs declared as any type.
+type typeFinder struct {
 	plan    *graph.Plan
 	classes *node.Registry
 	known   map[graph.Link]node.Type // of outputs; "" while one is looked at
@@ -24,7 +24,7 @@ func concrete(t node.Type) bool {
 
 // ofEdge returns the type of the value on a link: the type of the output or, if that is not known, the type that the
 // reader declares.
-func (t *typer) ofEdge(reader int, input string, link graph.Link) node.Type {
+func (t *typeFinder) ofEdge(reader int, input string, link graph.Link) node.Type {
 	kind := t.ofOutput(link)
 	if concrete(kind) {
 		return kind
@@ -42,7 +42,7 @@ func (t *typer) ofEdge(reader int, input string, link graph.Link) node.Type {
 
 // ofOutput returns the declared type of an output. An output that takes the type of an input gets the type of the
 // value that this input reads.
-func (t *typer) ofOutput(link graph.Link) node.Type {
+func (t *typeFinder) ofOutput(link graph.Link) node.Type {
 	if kind, ok := t.known[link]; ok {
 		return kind
 	}
@@ -52,7 +52,7 @@ func (t *typer) ofOutput(link graph.Link) node.Type {
 	return kind
 }
 
-func (t *typer) lookUp(link graph.Link) node.Type {
+func (t *typeFinder) lookUp(link graph.Link) node.Type {
 	pn := &t.plan.Nodes[link.Unit]
 	class, ok := t.classes.Lookup(pn.Class)
 	if !ok || link.Slot >= len(class.Outputs) {
@@ -79,7 +79,7 @@ func declaredType(class *node.Class, pn *graph.PlanNode, name string) node.Type 
 	if in, ok := class.Input(name); ok {
 		return in.Type
 	}
-	for _, in := range class.Declared(givenBy(pn)) {
+	for _, in := range class.Declared(inputValues(pn)) {
 		if in.Name == name {
 			return in.Type
 		}
@@ -87,8 +87,8 @@ func declaredType(class *node.Class, pn *graph.PlanNode, name string) node.Type 
 	return ""
 }
 
-// givenBy returns the values that a node of a plan gives to its inputs. The value of a link is nil.
-func givenBy(pn *graph.PlanNode) func(name string) (any, bool) {
+// inputValues returns the values that a node of a plan gives to its inputs. The value of a link is nil.
+func inputValues(pn *graph.PlanNode) func(name string) (any, bool) {
 	return func(name string) (any, bool) {
 		if value, ok := pn.Constants[name]; ok {
 			return value, true

@@ -39,8 +39,8 @@ const (
 )
 
 const (
-	mostUnfolded = 20_000 // nodes, including those of unfolded subgraphs: a few nested subgraphs can contain very many
-	deepest      = 32     // levels of nested subgraphs
+	maxUnfolded = 20_000 // nodes, including those of unfolded subgraphs: a few nested subgraphs can contain very many
+	maxNesting  = 32     // levels of nested subgraphs
 )
 
 // unfolder puts the nodes of subgraphs in place of the nodes that stand for them, as the editor does when it queues a
@@ -60,14 +60,14 @@ func unfold(w workflow) (workflow, error) {
 			u.definitions[s.ID] = s
 		}
 	}
-	err := u.graph("", w.Nodes, w.Links, deepest)
+	err := u.graph("", w.Nodes, w.Links, maxNesting)
 	return u.flat, err
 }
 
 // graph adds the nodes and links of a graph. path is the prefix of the nodes' ids.
 func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth int) error {
 	if depth < 0 {
-		return invalid("The workflow nests subgraphs deeper than %d levels.", deepest)
+		return invalid("The workflow nests subgraphs deeper than %d levels.", maxNesting)
 	}
 	ids := map[int64]int64{}
 	for _, l := range links {
@@ -79,8 +79,8 @@ func (u *unfolder) graph(path string, nodes []*savedNode, links []link, depth in
 		if n == nil {
 			continue
 		}
-		if u.nodes++; u.nodes > mostUnfolded {
-			return invalid("The workflow has more than %d nodes in its subgraphs.", mostUnfolded)
+		if u.nodes++; u.nodes > maxUnfolded {
+			return invalid("The workflow has more than %d nodes in its subgraphs.", maxUnfolded)
 		}
 		made := placed(n, path, ids)
 		within := u.definitions[n.Type]
@@ -134,7 +134,7 @@ func (u *unfolder) reroute(id string, in *int64) {
 // inside adds the nodes of a subgraph in place of outer, the node that stands for it.
 func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 	path := outer.ID.String() + ":"
-	nodes, err := given(outer, s)
+	nodes, err := withOuterValues(outer, s)
 	if err != nil {
 		return err
 	}
@@ -151,9 +151,9 @@ func (u *unfolder) inside(outer *savedNode, s *subgraph, depth int) error {
 	return u.graph(path, nodes, s.Links, depth)
 }
 
-// given returns the nodes of a subgraph with the values that outer, the node that stands for the subgraph, shows as
+// withOuterValues returns the nodes of a subgraph with the values that outer, the node that stands for the subgraph, shows as
 // its own fields. If outer saves no values, the nodes keep theirs.
-func given(outer *savedNode, s *subgraph) ([]*savedNode, error) {
+func withOuterValues(outer *savedNode, s *subgraph) ([]*savedNode, error) {
 	listed, err := shownValues(outer, s)
 	for name, value := range outer.set { // a subgraph around outer shows the field as its own
 		if slot := s.slot(outer, name); slot >= 0 {

@@ -42,9 +42,9 @@ func size(name string) (int64, error) {
 // tailBytes is the number of bytes at the end of a file that are searched for the reason of the server's exit.
 const tailBytes = 16 << 10
 
-// complaint returns the reason that the server gave for its exit, or "": its last output, or the
+// exitReason returns the reason that the server gave for its exit, or "": its last output, or the
 // fatal line of its log after the offset.
-func complaint(log string, begin int64) string {
+func exitReason(log string, begin int64) string {
 	last := ""
 	for line := range bytes.Lines(tail(outputFile(log), 0)) {
 		if own, ok := strings.CutPrefix(strings.TrimSpace(string(line)), Name+": "); ok {

@@ -57,9 +57,9 @@ const stopWait = 15 * time.Second
 
 // Server is a running Temporal server.
 type Server struct {
-	process *child.Process
-	log     string
-	begin   int64 // offset of this run's lines in the log
+	process   *child.Process
+	log       string
+	logOffset int64 // offset of this run's lines in the log
 }
 
 // Start returns when the server answers and its namespace can be used.
@@ -84,7 +84,7 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 	if err := errors.Join(err, in.Close()); err != nil {
 		return nil, errors.Join(err, out.Close())
 	}
-	s := &Server{process: process, log: opts.LogFile, begin: begin}
+	s := &Server{process: process, log: opts.LogFile, logOffset: begin}
 	if err := s.awaitReady(ctx, out); err != nil {
 		return nil, errors.Join(err, s.Stop(context.WithoutCancel(ctx)))
 	}
@@ -159,7 +159,7 @@ func (s *Server) Err() error {
 	if err == nil {
 		err = errors.New("exit status 0")
 	}
-	if why := complaint(s.log, s.begin); why != "" {
+	if why := exitReason(s.log, s.logOffset); why != "" {
 		return fmt.Errorf("the Temporal server ended with %w: %s (log: %s)", err, why, s.log)
 	}
 	return fmt.Errorf("the Temporal server ended with %w; its log is %s", err, s.log)

@@ -26,7 +26,7 @@ type Options struct {
 
 // New returns the guarded UI.
 func New(opts Options) http.Handler {
-	g := &guard{opts: opts, password: sha256.Sum256([]byte(opts.Password))}
+	g := &accessGuard{opts: opts, password: sha256.Sum256([]byte(opts.Password))}
 	g.proxy = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", r.In.Host
@@ -46,14 +46,14 @@ func New(opts Options) http.Handler {
 	return g
 }
 
-type guard struct {
+type accessGuard struct {
 	opts     Options
 	password [sha256.Size]byte
 	proxy    http.Handler
 }
 
 // ServeHTTP implements http.Handler.
-func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (g *accessGuard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !isLoopback(r.Host):
 		http.Error(w, "this page is served under the names of this machine only, such as localhost", http.StatusMisdirectedRequest)
@@ -91,7 +91,7 @@ func isForeign(r *http.Request) bool {
 	return false
 }
 
-func (g *guard) signedIn(r *http.Request) bool {
+func (g *accessGuard) signedIn(r *http.Request) bool {
 	if g.opts.Password == "" {
 		return true
 	}

@@ -84,11 +84,11 @@ func (a *Alternate) Request(body []byte) (translated []byte, dropped []string, e
 	if translated, err = encode(out); err != nil {
 		return nil, nil, fmt.Errorf("write the body for %s: %w", a.Server, err)
 	}
-	return translated, a.lost(scope), nil
+	return translated, a.untranslated(scope), nil
 }
 
-// lost returns the fields that have a value and are not fully translated.
-func (a *Alternate) lost(s Scope) []string {
+// untranslated returns the fields that have a value and are not fully translated.
+func (a *Alternate) untranslated(s Scope) []string {
 	lost := map[string]bool{}
 	object, _ := s.Input.(map[string]any)
 	for name, value := range object {
@@ -184,7 +184,7 @@ func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 		}
 		ast.Walk(&tree.Node, &found)
 	}
-	if found.whole > found.members {
+	if found.wholes > found.members {
 		return nil, nil
 	}
 	return found.fields, nil
@@ -193,8 +193,8 @@ func inputsOf(expressions map[string]Expr) (map[string]bool, error) {
 // inputs collects the members of "input" that an expression reads. Every member access mentions "input" once; more
 // mentions than member accesses mean that the expression reads the whole input.
 type inputs struct {
-	fields         map[string]bool
-	members, whole int
+	fields          map[string]bool
+	members, wholes int
 }
 
 // Visit implements ast.Visitor.
@@ -202,7 +202,7 @@ func (i *inputs) Visit(node *ast.Node) {
 	switch n := (*node).(type) {
 	case *ast.IdentifierNode:
 		if n.Value == "input" {
-			i.whole++
+			i.wholes++
 		}
 	case *ast.MemberNode:
 		of, named := n.Node.(*ast.IdentifierNode)
@@ -229,7 +229,7 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 		case a.Model == m:
 			problem = "a model cannot be an alternate of itself"
 		default:
-			problem = a.tried(m)
+			problem = a.checkExample(m)
 		}
 		seen[a.Server] = true
 		if problem != "" {
@@ -239,8 +239,8 @@ func (m *Model) joinAlternates(models map[string]*Model) []error {
 	return problems
 }
 
-// tried translates the model's example and returns the reason why the alternate would refuse the result, or "".
-func (a *Alternate) tried(m *Model) string {
+// checkExample translates the model's example and returns the reason why the alternate would refuse the result, or "".
+func (a *Alternate) checkExample(m *Model) string {
 	if m.Example == nil {
 		return ""
 	}

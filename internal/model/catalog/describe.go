@@ -41,7 +41,7 @@ func chosen(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	fitting := 0
 	for _, cause := range e.Causes {
 		branch := innermost(cause)
-		if slices.ContainsFunc(branch, func(b *jsonschema.ValidationError) bool { return wrongKind(b, e) }) {
+		if slices.ContainsFunc(branch, func(b *jsonschema.ValidationError) bool { return otherAlternative(b, e) }) {
 			continue
 		}
 		best, fitting = branch, fitting+1
@@ -52,9 +52,9 @@ func chosen(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	return []*jsonschema.ValidationError{e}
 }
 
-// wrongKind reports whether the caller did not mean the alternative, because the value has another type or is another
+// otherAlternative reports whether the caller did not mean the alternative, because the value has another type or is another
 // constant.
-func wrongKind(leaf, of *jsonschema.ValidationError) bool {
+func otherAlternative(leaf, of *jsonschema.ValidationError) bool {
 	if len(leaf.InstanceLocation) > len(of.InstanceLocation)+1 {
 		return false
 	}

@@ -166,13 +166,13 @@ func readModels(f source, opts Options) ([]*Model, error) {
 		return models, nil
 	}
 	var all []error
-	for _, each := range unjoin(err) {
+	for _, each := range unwrapJoined(err) {
 		all = append(all, located(f.name, root.Content[0], each))
 	}
 	return nil, errors.Join(all...)
 }
 
-func unjoin(err error) []error {
+func unwrapJoined(err error) []error {
 	if joined, ok := err.(interface{ Unwrap() []error }); ok { // only errors that this package has joined
 		return joined.Unwrap()
 	}

@@ -44,7 +44,7 @@ func (w *schemaWriter) schema(n *yaml.Node) error {
 	}
 	defer func() { w.depth-- }()
 	if n.Kind != yaml.MappingNode {
-		return w.plain(n) // true, false
+		return w.writeOrdered(n) // true, false
 	}
 	w.out.WriteByte('{')
 	w.first = true
@@ -80,7 +80,7 @@ func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 	case "const":
 		w.name("enum")
 		w.out.WriteByte('[')
-		err := w.plain(p.value)
+		err := w.writeOrdered(p.value)
 		w.out.WriteByte(']')
 		return err
 	case "exclusiveMinimum", "exclusiveMaximum":
@@ -90,7 +90,7 @@ func (w *schemaWriter) keyword(p pair, parent *yaml.Node) error {
 			return nil
 		}
 		w.name("example")
-		return w.plain(p.value.Content[0])
+		return w.writeOrdered(p.value.Content[0])
 	default:
 		w.name(key)
 		return w.value(key, p.value)
@@ -120,7 +120,7 @@ func (w *schemaWriter) value(key string, n *yaml.Node) error {
 		w.out.WriteByte(']')
 		return nil
 	default:
-		return w.plain(n)
+		return w.writeOrdered(n)
 	}
 }
 
@@ -143,7 +143,7 @@ func (w *schemaWriter) typed(n *yaml.Node) error {
 	n = followed(n)
 	if n.Kind != yaml.SequenceNode {
 		w.name("type")
-		return w.plain(n)
+		return w.writeOrdered(n)
 	}
 	var types []*yaml.Node
 	nullable := false
@@ -158,7 +158,7 @@ func (w *schemaWriter) typed(n *yaml.Node) error {
 		return &problem{n, "OpenAPI 3.0 allows one type (and null) for a value; use anyOf for several"}
 	}
 	w.name("type")
-	if err := w.plain(types[0]); err != nil {
+	if err := w.writeOrdered(types[0]); err != nil {
 		return err
 	}
 	if nullable {
@@ -174,7 +174,7 @@ func (w *schemaWriter) exclusive(key string, n, parent *yaml.Node) error {
 		return &problem{n, fmt.Sprintf("a schema may have %s or %s, not both", inclusive, key)}
 	}
 	w.name(inclusive)
-	if err := w.plain(n); err != nil {
+	if err := w.writeOrdered(n); err != nil {
 		return err
 	}
 	w.name(key)
@@ -194,7 +194,7 @@ func (w *schemaWriter) name(s string) {
 	w.out.WriteByte(':')
 }
 
-func (w *schemaWriter) plain(n *yaml.Node) error {
+func (w *schemaWriter) writeOrdered(n *yaml.Node) error {
 	raw, err := ordered(n)
 	w.out.Write(raw)
 	return err

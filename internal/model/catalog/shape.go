@@ -65,7 +65,7 @@ func checkShape(root *yaml.Node) error {
 		return err
 	}
 	var problems []error
-	for _, leaf := range leaves(invalid) {
+	for _, leaf := range innermostErrors(invalid) {
 		problems = append(problems, &problem{nodeOf(root, leaf), explain(root, leaf)})
 	}
 	return errors.Join(problems...)
@@ -86,14 +86,14 @@ func nodeOf(root *yaml.Node, e *jsonschema.ValidationError) *yaml.Node {
 	return n
 }
 
-// leaves returns the innermost errors, which are the causes.
-func leaves(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
+// innermostErrors returns the innermost errors, which are the causes.
+func innermostErrors(e *jsonschema.ValidationError) []*jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		return []*jsonschema.ValidationError{e}
 	}
 	var all []*jsonschema.ValidationError
 	for _, cause := range e.Causes {
-		all = append(all, leaves(cause)...)
+		all = append(all, innermostErrors(cause)...)
 	}
 	return all
 }
@@ -104,7 +104,7 @@ func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
 	case *kind.Required:
 		return "needs " + strings.Join(k.Missing, ", ")
 	case *kind.AdditionalProperties:
-		return fmt.Sprintf("has no field %s", strings.Join(k.Properties, ", ")) + nearField(k.Properties)
+		return fmt.Sprintf("has no field %s", strings.Join(k.Properties, ", ")) + suggestField(k.Properties)
 	case *kind.Enum:
 		allowed := make([]string, len(k.Want))
 		for i, v := range k.Want {
@@ -122,8 +122,8 @@ func explain(root *yaml.Node, e *jsonschema.ValidationError) string {
 	}
 }
 
-// nearField suggests the field that the author probably meant.
-func nearField(unknown []string) string {
+// suggestField suggests the field that the author probably meant.
+func suggestField(unknown []string) string {
 	for _, name := range unknown {
 		for _, known := range entryFields() {
 			if distance(name, known) <= 2 {

@@ -88,7 +88,7 @@ func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	}
 	var near []candidate
 	for _, m := range s.models {
-		if d, ok := closeness(id, m); ok && m.Variant == "" && visible(m) {
+		if d, ok := idDistance(id, m); ok && m.Variant == "" && visible(m) {
 			near = append(near, candidate{m.ID, d})
 		}
 	}
@@ -100,9 +100,9 @@ func (s *Snapshot) Suggest(id string, visible func(*Model) bool) []string {
 	return ids
 }
 
-// closeness returns the edit distance between an unknown id and a model's id, or the distance of their second
+// idDistance returns the edit distance between an unknown id and a model's id, or the distance of their second
 // segments plus one. ok reports whether the distance is small for the length of the ids.
-func closeness(id string, m *Model) (int, bool) {
+func idDistance(id string, m *Model) (int, bool) {
 	whole := levenshtein.ComputeDistance(id, m.ID)
 	_, name, found := strings.Cut(id, "/")
 	if !found {

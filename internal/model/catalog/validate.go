@@ -90,7 +90,7 @@ func (s *schema) violations(body []byte) []violation {
 	return found
 }
 
-func (m *Model) brokenRules(body []byte) []violation { return holding(m.rules, body) }
+func (m *Model) brokenRules(body []byte) []violation { return violationsOf(m.rules, body) }
 
 // Violations for fields that the price does not cover.
 const (
@@ -102,15 +102,15 @@ const (
 // one for the whole body if the price cannot be computed from it. A call with such a body would cost more than the
 // amount reserved for it.
 func (m *Model) Unpriced(body []byte) []Violation {
-	found := holding(m.unpriced, body)
+	found := violationsOf(m.unpriced, body)
 	if len(found) == 0 && m.Priced() && m.Price(body).Source == PriceUnknown {
 		return []Violation{{Loc: []any{"body"}, Type: unpricedKind, Msg: "The price of this call cannot be computed from its body; check the fields that the model's price depends on."}}
 	}
 	return render(body, found)
 }
 
-// holding returns a violation for every rule that refuses the body.
-func holding(rules []inputRule, body []byte) []violation {
+// violationsOf returns a violation for every rule that refuses the body.
+func violationsOf(rules []inputRule, body []byte) []violation {
 	if len(rules) == 0 {
 		return nil
 	}

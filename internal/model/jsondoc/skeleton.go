@@ -98,7 +98,7 @@ func (d reader) value(depth int) (any, error) {
 	case '[':
 		return d.array(depth)
 	case '"':
-		return d.short(token.String()), nil
+		return d.truncate(token.String()), nil
 	case '0':
 		return number(token.String()), nil
 	case 't', 'f':
@@ -115,7 +115,7 @@ func (d reader) object(depth int) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		key := d.short(name.String())
+		key := d.truncate(name.String())
 		if object[key], err = d.value(depth + 1); err != nil {
 			return nil, err
 		}
@@ -137,7 +137,7 @@ func (d reader) array(depth int) (any, error) {
 	return array, err
 }
 
-func (d reader) short(s string) string {
+func (d reader) truncate(s string) string {
 	if len(s) <= d.cut {
 		return s
 	}

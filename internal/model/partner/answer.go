@@ -83,7 +83,7 @@ func (r *reading) unusable(format string, args ...any) error {
 }
 
 func (r *reading) output(ctx context.Context, o catalog.NodeOutput, needed bool) (node.Value, error) {
-	found := r.found(o)
+	found := r.outputValues(o)
 	switch o.Type {
 	case catalog.NodeImage:
 		return r.images(ctx, o, found)
@@ -94,8 +94,8 @@ func (r *reading) output(ctx context.Context, o catalog.NodeOutput, needed bool)
 	return r.texts(o, found), nil
 }
 
-// found returns the values at the output's pointers. A nil value stands for the whole of a bytes answer.
-func (r *reading) found(o catalog.NodeOutput) []any {
+// outputValues returns the values at the output's pointers. A nil value stands for the whole of a bytes answer.
+func (r *reading) outputValues(o catalog.NodeOutput) []any {
 	if len(o.From) == 0 {
 		return []any{r.document}
 	}

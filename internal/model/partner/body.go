@@ -18,7 +18,7 @@ import (
 // body writes the model's request. Equal arguments give equal bytes, which identify a repeated run.
 func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
 	if len(p.fields) == 0 {
-		return wholeBody(args)
+		return bodyArgument(args)
 	}
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -49,7 +49,7 @@ func (p *model) body(ctx context.Context, args node.Args) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-func wholeBody(args node.Args) ([]byte, error) {
+func bodyArgument(args node.Args) ([]byte, error) {
 	text, ok := args[bodyInput].(string)
 	raw := []byte(strings.TrimSpace(text))
 	if !ok || len(raw) == 0 || raw[0] != '{' || !json.Valid(raw) {

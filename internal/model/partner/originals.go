@@ -258,7 +258,7 @@ func (p *model) values(
 		var err error
 		switch from := o.Texts[out.Name]; {
 		case from != nil:
-			values[i] = r.joined(r.found(catalog.NodeOutput{From: from}))
+			values[i] = r.joined(r.outputValues(catalog.NodeOutput{From: from}))
 		case slices.Contains(o.Blank, out.Name):
 			values[i], err = raster.Engine{}.Solid(ctx, 1, blankSide, blankSide, []uint8{0, 0, 0})
 		default:
@@ -284,7 +284,7 @@ func (r *reading) original(ctx context.Context, output node.Type) (node.Value, e
 	if !ok {
 		return nil, r.unusable("%s has no output %s", r.model.entry.ID, want)
 	}
-	found := r.found(o)
+	found := r.outputValues(o)
 	if output == node.Image {
 		return r.images(ctx, o, found)
 	}

@@ -147,7 +147,7 @@ func (f *field) typed(p property) {
 		f.input.Multiline = f.input.Name == "prompt" || strings.HasSuffix(f.input.Name, "_prompt") || p.MaxLength != nil && *p.MaxLength > longText
 	case "integer":
 		f.input.Type, f.wire = node.Int, asNumber
-		f.input.Min, f.input.Max, f.input.Step = whole(p.Minimum), whole(p.Maximum), whole(p.MultipleOf)
+		f.input.Min, f.input.Max, f.input.Step = integerOf(p.Minimum), integerOf(p.Maximum), integerOf(p.MultipleOf)
 		if f.input.Name == "seed" {
 			f.input.Control = true
 			f.input.Default = orNil(0, f.input.Min)
@@ -235,7 +235,7 @@ func defaultOf(p property, wire wireType) any {
 	case asNumber:
 		n := json.Number(p.Default)
 		if p.kind() == "integer" {
-			return whole(&n)
+			return integerOf(&n)
 		}
 		return broken(&n)
 	case asBool:
@@ -249,7 +249,7 @@ func defaultOf(p property, wire wireType) any {
 	return nil
 }
 
-func whole(n *json.Number) any {
+func integerOf(n *json.Number) any {
 	if n == nil {
 		return nil
 	}

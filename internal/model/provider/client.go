@@ -58,14 +58,14 @@ func (c *Client) Dispatch(ctx context.Context, r Request, sink io.Writer) (Outco
 	switch {
 	case m.Protocol == catalog.Bytes && !answer.json():
 		return c.bytes(m, answer, scope, sink)
-	case m.Protocol == catalog.Sync && answer.foreign():
+	case m.Protocol == catalog.Sync && answer.otherContent():
 		return answer.stream(sink)
 	}
 	return c.read(m, answer, scope, sink)
 }
 
 // bytes copies an answer of bytes to sink, unless its headers show that it is not a result.
-func (c *Client) bytes(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+func (c *Client) bytes(m *catalog.Model, a *response, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	if scope = a.scope(scope, nil); m.Done.Set() && !m.Done.Holds(scope) {
 		return c.refused(m, a, scope, &spool{}), nil
 	}
@@ -129,7 +129,7 @@ func (c *Client) settings(m *catalog.Model) map[string]string {
 }
 
 // read reads the JSON answer to a dispatch: the result of a synchronous model, or the handle of a submission.
-func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.Writer) (Outcome, error) {
+func (c *Client) read(m *catalog.Model, a *response, scope catalog.Scope, sink io.Writer) (Outcome, error) {
 	spool := &spool{sink: sink}
 	document, err := a.document(spool)
 	if err != nil {
@@ -148,7 +148,7 @@ func (c *Client) read(m *catalog.Model, a *answer, scope catalog.Scope, sink io.
 	return Outcome{Phase: Answered, Status: a.status, ContentType: a.contentType, Size: spool.size, Headers: a.headers, Document: document}, nil
 }
 
-func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
+func (c *Client) accepted(m *catalog.Model, a *response, scope catalog.Scope, s *spool) Outcome {
 	if m.Accepted.Set() && !m.Accepted.Holds(scope) {
 		return c.refused(m, a, scope, s)
 	}
@@ -157,7 +157,7 @@ func (c *Client) accepted(m *catalog.Model, a *answer, scope catalog.Scope, s *s
 		return c.refused(m, a, scope, s)
 	}
 	if err := storable(m, scope, handle); err != nil {
-		return astray(err)
+		return unreadableStatus(err)
 	}
 	return Outcome{
 		Phase: Accepted, Status: a.status, ContentType: a.contentType, Handle: handle,
@@ -183,8 +183,8 @@ func storable(m *catalog.Model, scope catalog.Scope, handle string) error {
 }
 
 // refused classifies an answer that has a successful status but is not a result.
-func (c *Client) refused(m *catalog.Model, a *answer, scope catalog.Scope, s *spool) Outcome {
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.kept(), a.retryAfter), Headers: a.headers, Document: scope.Body}
+func (c *Client) refused(m *catalog.Model, a *response, scope catalog.Scope, s *spool) Outcome {
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.inMemory(), a.retryAfter), Headers: a.headers, Document: scope.Body}
 }
 
 // ErrCannotCancel reports that a provider has no way to cancel, or refused to cancel.
@@ -198,7 +198,7 @@ func (c *Client) Cancel(ctx context.Context, m *catalog.Model, handle string) er
 		return ErrCannotCancel
 	}
 	scope := catalog.Scope{Handle: handle, Settings: c.settings(m)}
-	a, err := c.exchange(ctx, m, message{endpoint: m.Cancel, scope: scope, again: true})
+	a, err := c.exchange(ctx, m, message{endpoint: m.Cancel, scope: scope, repeatable: true})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type message struct {
 	body        payload
 	scope       catalog.Scope
 	idempotency string // value of the provider's idempotency header; "" = none
-	again       bool   // the request changes nothing at the provider, so it may be repeated
+	repeatable  bool   // the request changes nothing at the provider, so it may be repeated
 }
 
 // maxSilence bounds the time without a byte of the answer to a status, result or cancel request. Such a request
@@ -45,7 +45,7 @@ const maxSilence = 30 * time.Second
 // exchange sends a message and returns the answer up to its headers. Errors wrap ErrNotSent or ErrUnknown, and also
 // the cause if it was a time bound. Its span contains the model and the status, but neither address nor bodies, since
 // both may contain content of a client.
-func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
+func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*response, error) {
 	traced, span := telemetry.Begin(ctx, "provider "+msg.endpoint.Method, trace.SpanKindClient,
 		attribute.String("http.request.method", msg.endpoint.Method), attribute.String("millrace.model", m.ID))
 	a, err := c.send(traced, m, msg)
@@ -65,9 +65,9 @@ func (c *Client) exchange(ctx context.Context, m *catalog.Model, msg message) (*
 	return a, err
 }
 
-func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answer, error) {
+func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*response, error) {
 	stall := m.Limits.Stall
-	if msg.again {
+	if msg.repeatable {
 		stall = min(stall, maxSilence)
 	}
 	ctx, watch := outbound.Watch(ctx, m.Limits.Answer, stall)
@@ -88,7 +88,7 @@ func (c *Client) send(ctx context.Context, m *catalog.Model, msg message) (*answ
 		}
 		return nil, fmt.Errorf("%w: %w", ErrNotSent, err)
 	}
-	return newAnswer(resp, watch, m.Limits.Bytes, secrets), nil
+	return newResponse(resp, watch, m.Limits.Bytes, secrets), nil
 }
 
 // request builds the HTTP request. The credential goes only to the provider's own hosts.

@@ -50,7 +50,7 @@ func timedOut(err error) *Failure {
 }
 
 // failed reads an answer with an error status and classifies it.
-func (a *answer) failed(c *Client, m *catalog.Model) Outcome {
+func (a *response) failed(c *Client, m *catalog.Model) Outcome {
 	raw, err := io.ReadAll(io.LimitReader(a, maxErrorBody))
 	if err != nil {
 		raw = nil // without a document, the status alone determines the class

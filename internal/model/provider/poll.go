@@ -17,9 +17,9 @@ import (
 // answered: poll again. The caller bounds the time of all polls by Limits.Total.
 func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink io.Writer) (Outcome, error) {
 	scope := catalog.Scope{Handle: handle, Settings: c.settings(m)}
-	a, err := c.exchange(ctx, m, message{endpoint: m.Poll, scope: scope, again: true})
+	a, err := c.exchange(ctx, m, message{endpoint: m.Poll, scope: scope, repeatable: true})
 	if err != nil {
-		return lost(err)
+		return endUnreachable(err)
 	}
 	defer a.close()
 	if !a.ok() {
@@ -48,18 +48,18 @@ func (c *Client) Poll(ctx context.Context, m *catalog.Model, handle string, sink
 	}
 }
 
-// lost ends a generation whose status address can never be requested, which would otherwise be polled for ever. It
+// endUnreachable ends a generation whose status address can never be requested, which would otherwise be polled for ever. It
 // returns any other error.
-func lost(err error) (Outcome, error) {
+func endUnreachable(err error) (Outcome, error) {
 	if errors.Is(err, errForeignHost) || errors.Is(err, errUserInfo) || errors.Is(err, errNoAddress) {
-		return astray(err), nil
+		return unreadableStatus(err), nil
 	}
 	return Outcome{}, err
 }
 
-// astray returns the failure of a generation on which the provider works but whose status cannot be read. It is
+// unreadableStatus returns the failure of a generation on which the provider works but whose status cannot be read. It is
 // unknown whether it is charged.
-func astray(cause error) Outcome {
+func unreadableStatus(cause error) Outcome {
 	failure := failureOf("provider_error", catalog.ChargesUnknown)
 	failure.Detail, failure.Cause = "The provider returned an address for the result that must not be used.", cause.Error()
 	return Outcome{Phase: Failed, Failure: failure}
@@ -73,7 +73,7 @@ func (errTooLong) Write([]byte) (int, error) {
 	return 0, fmt.Errorf("a status answer has more than %d bytes", maxBuffered)
 }
 
-func finished(a *answer, kept *spool, document any) (Outcome, error) {
+func finished(a *response, kept *spool, document any) (Outcome, error) {
 	if err := kept.flush(); err != nil {
 		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, err)
 	}
@@ -86,7 +86,7 @@ const refusedPause = 30 * time.Second
 
 // pollRefused classifies a status answer with an error status. An error that may be transient is Pending, because the
 // generation continues regardless of the status route.
-func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
+func (c *Client) pollRefused(m *catalog.Model, a *response) Outcome {
 	pending := Outcome{Phase: Pending, Status: a.status, PollAfter: max(m.Limits.PollEvery, a.retryAfter)}
 	switch {
 	case a.status == http.StatusUnauthorized, a.status == http.StatusForbidden:
@@ -107,7 +107,7 @@ func (c *Client) pollRefused(m *catalog.Model, a *answer) Outcome {
 
 // pollUnreadable returns the outcome for a status answer that cannot be read: Pending, unless it is too large, which
 // a repetition would not change.
-func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err error) (Outcome, error) {
+func (c *Client) pollUnreadable(m *catalog.Model, a *response, kept *spool, err error) (Outcome, error) {
 	passes := timedOut(a.problem) == nil || errors.Is(a.problem, outbound.ErrStalled)
 	if kept.err == nil && !errors.Is(a.problem, errTooLarge) && passes {
 		c.log.Warn("status answer cannot be read", "provider", m.Provider, "model", m.ID, "error", err)
@@ -119,9 +119,9 @@ func (c *Client) pollUnreadable(m *catalog.Model, a *answer, kept *spool, err er
 // result fetches the finished document from the address of the result. The document may be an error, which is then
 // the final outcome of the generation.
 func (c *Client) result(ctx context.Context, m *catalog.Model, scope catalog.Scope, sink io.Writer) (Outcome, error) {
-	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, again: true})
+	a, err := c.exchange(ctx, m, message{endpoint: m.Result, scope: scope, repeatable: true})
 	if err != nil {
-		return lost(err)
+		return endUnreachable(err)
 	}
 	defer a.close()
 	switch {

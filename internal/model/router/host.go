@@ -169,12 +169,12 @@ func (h *Hosting) withHeartbeat(ctx context.Context, r io.Reader) io.Reader {
 
 type heartbeats struct {
 	io.Reader
-	beat func()
+	heartbeat func()
 }
 
 func (h heartbeats) Read(p []byte) (int, error) {
 	n, err := h.Reader.Read(p)
-	h.beat()
+	h.heartbeat()
 	return n, err
 }
 
@@ -190,7 +190,7 @@ func mediaType(contentType string) string {
 func filename(address string, index int, contentType string) string {
 	u, err := url.Parse(address)
 	if err == nil {
-		if name := path.Base(u.Path); plain(name) {
+		if name := path.Base(u.Path); plainName(name) {
 			return fmt.Sprintf("%d-%s", index, name)
 		}
 	}
@@ -201,8 +201,8 @@ func filename(address string, index int, contentType string) string {
 	return fmt.Sprintf("%d%s", index, extension)
 }
 
-// plain reports whether name is short and made of letters, digits, dots, dashes and underscores.
-func plain(name string) bool {
+// plainName reports whether name is short and made of letters, digits, dots, dashes and underscores.
+func plainName(name string) bool {
 	const most = 100
 	if name == "" || len(name) > most || name[0] == '.' || name == "/" {
 		return false

@@ -94,7 +94,7 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 	x := call.Exchange{ContentType: out.ContentType, Handle: out.Handle, PollAfter: out.PollAfter}
 	switch out.Phase {
 	case provider.Answered:
-		return p.answered(w, c, out, answer, sink, x)
+		return p.settleAnswer(w, c, out, answer, sink, x)
 	case provider.Accepted:
 		x.Phase = call.PhaseAccepted
 		x.Price = p.quoted(w, c, out)
@@ -108,12 +108,12 @@ func (p *Provider) exchange(w wire, c call.Conversation, out provider.Outcome, a
 	return x, nil
 }
 
-func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
+func (p *Provider) settleAnswer(w wire, c call.Conversation, out provider.Outcome, answer, sink io.Writer, x call.Exchange) (call.Exchange, error) {
 	if a, err := settlement(w, c, out); err != nil {
 		p.Log.Error("call settled at the reserved amount: request read failed", "call_id", c.Call, "error", err)
 		x.Price = c.Held
 	} else {
-		x.Price = settled(w.entry, a, c.Held)
+		x.Price = settledPrice(w.entry, a, c.Held)
 	}
 	x.Phase, x.Host = call.PhaseAnswered, w.result().Hosted()
 	written, err := w.deliver(c, answer, sink)
@@ -131,9 +131,9 @@ func (p *Provider) answered(w wire, c call.Conversation, out provider.Outcome, a
 	return x, nil
 }
 
-// settled returns the price of an answered call. It is the reserved amount if the price list does not cover the body
+// settledPrice returns the price of an answered call. It is the reserved amount if the price list does not cover the body
 // and neither the answer nor the provider's quote states a price.
-func settled(m *catalog.Model, a catalog.Answer, held int64) int64 {
+func settledPrice(m *catalog.Model, a catalog.Answer, held int64) int64 {
 	if _, stated := m.Stated(a); !stated && a.Quoted <= 0 && len(m.Unpriced(a.Body)) > 0 {
 		return held
 	}

@@ -84,7 +84,7 @@ func checkpointAhead(p projections.Projection, ahead int64) Finding {
 	return f
 }
 
-func (d databaseDoctor) halted(ctx context.Context) (Finding, error) {
+func (d databaseDoctor) haltedStreams(ctx context.Context) (Finding, error) {
 	list, err := projections.ListHalted(ctx, d.pool, "")
 	if err != nil {
 		return Finding{}, err
@@ -131,9 +131,9 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 	}, nil
 }
 
-// workforce checks the heartbeats of workers. A stopped worker is noticed within seconds, while Temporal remembers it
+// workers checks the heartbeats of workers. A stopped worker is noticed within seconds, while Temporal remembers it
 // for minutes.
-func (d databaseDoctor) workforce(ctx context.Context) (Finding, error) {
+func (d databaseDoctor) workers(ctx context.Context) (Finding, error) {
 	force, err := livestore.NewWorkers(d.pool).Workforce(ctx)
 	if err != nil {
 		return Finding{}, err

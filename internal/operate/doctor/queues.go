@@ -80,19 +80,19 @@ func ownerName(account string, names map[string]string) string {
 	return inspect.Clean(account)
 }
 
-// stuckAfter is the time for which a running job may record no event. The longest native nodes take minutes, and the
+// silentAfter is the time for which a running job may record no event. The longest native nodes take minutes, and the
 // deadline of a model call is far shorter.
-const stuckAfter = 30 * time.Minute
+const silentAfter = 30 * time.Minute
 
-// stuck finds running jobs that have recorded no event for stuckAfter. A node's heartbeats go to Temporal; when they
+// silentJobs finds running jobs that have recorded no event for silentAfter. A node's heartbeats go to Temporal; when they
 // stop, Temporal runs the node on another worker, which records an event.
-func (d databaseDoctor) stuck(ctx context.Context) (Finding, error) {
-	found, err := operatestore.New(d.pool).SilentJobs(ctx, stuckAfter, MaxQueues)
+func (d databaseDoctor) silentJobs(ctx context.Context) (Finding, error) {
+	found, err := operatestore.New(d.pool).SilentJobs(ctx, silentAfter, MaxQueues)
 	if err != nil {
 		return Finding{}, err
 	}
 	if len(found) == 0 {
-		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + inspect.Span(stuckAfter)}, nil
+		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + inspect.Span(silentAfter)}, nil
 	}
 	first := found[0]
 	last := "no event"
@@ -132,7 +132,7 @@ type orphans struct {
 	bytes    int64
 }
 
-func (o *orphans) take(ctx context.Context, e blob.Entry) error {
+func (o *orphans) examine(ctx context.Context, e blob.Entry) error {
 	if o.seen == maxWalked || ctx.Err() != nil {
 		return errStopWalk
 	}
@@ -143,10 +143,10 @@ func (o *orphans) take(ctx context.Context, e blob.Entry) error {
 	if o.batch = append(o.batch, e); len(o.batch) < orphanBatch {
 		return nil
 	}
-	return o.ask(ctx)
+	return o.checkBatch(ctx)
 }
 
-func (o *orphans) ask(ctx context.Context) error {
+func (o *orphans) checkBatch(ctx context.Context) error {
 	refs := make([]blob.Ref, len(o.batch))
 	for i, e := range o.batch {
 		refs[i] = e.Ref
@@ -180,19 +180,19 @@ func (d blobDoctor) orphans(ctx context.Context) (Finding, error) {
 	}
 	walk, stop := context.WithTimeout(ctx, doctorTimeout/2)
 	defer stop()
-	err = store.Walk(walk, func(e blob.Entry) error { return o.take(ctx, e) })
+	err = store.Walk(walk, func(e blob.Entry) error { return o.examine(ctx, e) })
 	if err != nil && !errors.Is(err, errStopWalk) && walk.Err() == nil {
 		return Finding{}, err
 	}
 	if len(o.batch) > 0 {
-		if err := o.ask(ctx); err != nil {
+		if err := o.checkBatch(ctx); err != nil {
 			return Finding{}, err
 		}
 	}
-	return o.found(err != nil), nil
+	return o.finding(err != nil), nil
 }
 
-func (o *orphans) found(cut bool) Finding {
+func (o *orphans) finding(cut bool) Finding {
 	looked := fmt.Sprintf("%d blobs", o.seen)
 	if cut {
 		looked = fmt.Sprintf("the first %d blobs", o.seen)

@@ -29,7 +29,7 @@ type Servers interface {
 func ServerChecks(servers Servers) []Check {
 	d := serverDoctor{servers}
 	return []Check{
-		{"servers", "check the database's log", d.away},
+		{"servers", "check the database's log", d.unreachable},
 		{"refused servers", "check the database's log", d.refused},
 		{"server classes", "check the database's log", d.classes},
 		{"server queue", "check the database's log", d.queue},
@@ -50,8 +50,8 @@ func list(texts []string) string {
 	return strings.Join(texts, "; ")
 }
 
-// away finds servers that do not answer. The check fails only if no server answers.
-func (d serverDoctor) away(ctx context.Context) (Finding, error) {
+// unreachable finds servers that do not answer. The check fails only if no server answers.
+func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 	all, err := d.Servers.Servers(ctx)
 	if err != nil {
 		return Finding{}, err
@@ -64,7 +64,7 @@ func (d serverDoctor) away(ctx context.Context) (Finding, error) {
 	for _, s := range all {
 		counts[s.State()]++
 		if s.Health == server.Absent {
-			away = append(away, inspect.Clean(s.URL)+awayFor(s)+": "+inspect.Clean(s.Problem))
+			away = append(away, inspect.Clean(s.URL)+unreachableSince(s)+": "+inspect.Clean(s.Problem))
 		}
 	}
 	var words []string
@@ -78,7 +78,7 @@ func (d serverDoctor) away(ctx context.Context) (Finding, error) {
 	return f.with("start it, or check that workers reach its address; if it no longer exists: millrace servers remove URL --reason WHY"), nil
 }
 
-func awayFor(s *server.Server) string {
+func unreachableSince(s *server.Server) string {
 	if s.SeenAt == nil {
 		return ", never seen"
 	}

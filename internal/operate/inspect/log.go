@@ -67,8 +67,8 @@ type LogPrinter struct {
 	*Printer
 	Names map[string]string // of accounts, by id
 
-	widths    []int
-	day, said string
+	widths        []int
+	day, lastText string
 }
 
 // The columns of a LogPrinter and their minimum widths. Rows that arrive later are rarely wider.
@@ -118,8 +118,8 @@ func (l *LogPrinter) rows(e Entry) [][]Cell {
 		{Text: clip(Clean(shortType(e.Type)), maxColumn), Style: Bold},
 		{Text: e.Words()},
 	})
-	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.provenance(); said != l.said {
-		l.said = said
+	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.provenance(); said != l.lastText {
+		l.lastText = said
 		rows = append(rows, []Cell{{Text: strings.Repeat(" ", 8) + "└ " + said, Style: Faint}})
 	}
 	return rows

@@ -26,7 +26,7 @@ func (p *Printer) Jobs(jobs []job.Job, names map[string]string, now time.Time) {
 			{Text: string(j.State), Style: styleOf(string(j.State))},
 			{Text: clip(Clean(name), 14)},
 			{Text: j.SubmittedAt.UTC().Format("01-02 15:04:05")},
-			{Text: took(j, now), Right: true},
+			{Text: runTime(j, now), Right: true},
 			{Text: fmt.Sprintf("%d/%d", j.NodesDone, j.NodesTotal), Right: true},
 			{Text: strings.TrimSpace(publicID(j) + " " + remark(j))},
 		}
@@ -42,8 +42,8 @@ func publicID(j job.Job) string {
 	return "public id " + string(j.Chosen)
 }
 
-// took returns the time from the start of a job to its end or to now, or its wait so far in brackets.
-func took(j job.Job, now time.Time) string {
+// runTime returns the time from the start of a job to its end or to now, or its wait so far in brackets.
+func runTime(j job.Job, now time.Time) string {
 	switch {
 	case j.StartedAt != nil && j.EndedAt != nil:
 		return Span(j.EndedAt.Sub(*j.StartedAt))
@@ -81,9 +81,9 @@ func (p *Printer) State(h History, of int) {
 	p.Field("surface", string(j.Surface), Plain)
 	p.Field("number", fmt.Sprintf("%g", j.Number), Plain)
 	p.Field("submitted", stamp(j.SubmittedAt), Plain)
-	p.moment("admitted", j.AdmittedAt, j.SubmittedAt)
-	p.moment("started", j.StartedAt, j.SubmittedAt)
-	p.moment("ended", j.EndedAt, j.SubmittedAt)
+	p.timeField("admitted", j.AdmittedAt, j.SubmittedAt)
+	p.timeField("started", j.StartedAt, j.SubmittedAt)
+	p.timeField("ended", j.EndedAt, j.SubmittedAt)
 	if j.Run > 0 {
 		p.Field("run", strings.TrimSpace(fmt.Sprintf("%d %s", j.Run, j.Execution)), Plain)
 	}
@@ -103,7 +103,7 @@ func (p *Printer) State(h History, of int) {
 	p.failed(j)
 }
 
-func (p *Printer) moment(name string, at *time.Time, from time.Time) {
+func (p *Printer) timeField(name string, at *time.Time, from time.Time) {
 	if at != nil {
 		p.Field(name, fmt.Sprintf("%s  +%s", stamp(*at), Span(at.Sub(from))), Plain)
 	}

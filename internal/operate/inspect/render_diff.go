@@ -33,11 +33,11 @@ func (p *Printer) divergence(at *Divergence) {
 	}
 	p.Line("", Plain)
 	p.Line(fmt.Sprintf("histories differ from version %d on", at.Version), Bold)
-	p.Field("  a", orEnd(at.A), Plain)
-	p.Field("  b", orEnd(at.B), Plain)
+	p.Field("  a", eventOrEnd(at.A), Plain)
+	p.Field("  b", eventOrEnd(at.B), Plain)
 }
 
-func orEnd(event string) string {
+func eventOrEnd(event string) string {
 	if event == "" {
 		return "(ends before)"
 	}

@@ -201,8 +201,8 @@ func (p Phases) spans() map[string]string {
 	return out
 }
 
-// ownFields differ between any two aggregates and are not compared.
-var ownFields = map[string]bool{"id": true, "version": true, "position": true, "token": true}
+// uncomparedFields differ between any two aggregates and are not compared.
+var uncomparedFields = map[string]bool{"id": true, "version": true, "position": true, "token": true}
 
 // fields returns the leaves of a state by their paths, without secrets.
 func fields(state any) (map[string]string, error) {
@@ -216,17 +216,17 @@ func fields(state any) (map[string]string, error) {
 	}
 	out := map[string]string{}
 	for key, value := range tree {
-		if !ownFields[key] && !strings.HasSuffix(key, "_at") {
-			leaves(out, key, value)
+		if !uncomparedFields[key] && !strings.HasSuffix(key, "_at") {
+			flatten(out, key, value)
 		}
 	}
 	return out, nil
 }
 
-func leaves(out map[string]string, path string, value any) {
+func flatten(out map[string]string, path string, value any) {
 	if tree, ok := value.(map[string]any); ok {
 		for key, below := range tree {
-			leaves(out, path+"."+key, below)
+			flatten(out, path+"."+key, below)
 		}
 		return
 	}

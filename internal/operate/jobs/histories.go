@@ -107,9 +107,9 @@ func (t Histories) At(ctx context.Context, text, at string) (then, whole inspect
 	return then, whole, err
 }
 
-// side adds the submission to a history. A large submission is a blob; if the blob store is on another machine,
+// withSubmission adds the submission to a history. A large submission is a blob; if the blob store is on another machine,
 // graphs are not compared.
-func (t Histories) side(ctx context.Context, h inspect.History) (inspect.Side, error) {
+func (t Histories) withSubmission(ctx context.Context, h inspect.History) (inspect.Side, error) {
 	side := inspect.Side{History: h}
 	doc, ok := h.Document()
 	if !ok {
@@ -146,7 +146,7 @@ func (t Histories) Measure(ctx context.Context, text string) (inspect.Timeline, 
 		return inspect.Timeline{}, err
 	}
 	line := h.Timeline(now)
-	side, err := t.side(ctx, h)
+	side, err := t.withSubmission(ctx, h)
 	if err != nil {
 		return inspect.Timeline{}, err
 	}
@@ -161,7 +161,7 @@ func (t Histories) Compare(ctx context.Context, a, b string) (inspect.Comparison
 		if err != nil {
 			return inspect.Comparison{}, err
 		}
-		if sides[i], err = t.side(ctx, h); err != nil {
+		if sides[i], err = t.withSubmission(ctx, h); err != nil {
 			return inspect.Comparison{}, err
 		}
 	}

@@ -18,18 +18,18 @@ import (
 // MaxListed bounds one listing.
 const MaxListed = 10_000
 
-// viewPatience bounds the wait for the view of jobs to catch up with the log.
-const viewPatience = 3 * time.Second
+// viewTimeout bounds the wait for the view of jobs to catch up with the log.
+const viewTimeout = 3 * time.Second
 
-// caughtUp waits until the view of jobs includes the latest changes. It does not wait for a view that is halted or
+// waitForView waits until the view of jobs includes the latest changes. It does not wait for a view that is halted or
 // far behind.
-func caughtUp(ctx context.Context, pool *postgres.Pool) error {
+func waitForView(ctx context.Context, pool *postgres.Pool) error {
 	store := operatestore.New(pool)
 	head, err := store.Head(ctx)
 	if err != nil {
 		return err
 	}
-	patience := time.NewTimer(viewPatience)
+	patience := time.NewTimer(viewTimeout)
 	defer patience.Stop()
 	for tick := time.Tick(10 * time.Millisecond); ; {
 		behind, err := store.JobsBehind(ctx, jobs.Name, head)
@@ -59,7 +59,7 @@ func Search(ctx context.Context, pool *postgres.Pool, names map[string]string, n
 	if err != nil {
 		return nil, err
 	}
-	if err := caughtUp(ctx, pool); err != nil {
+	if err := waitForView(ctx, pool); err != nil {
 		return nil, err
 	}
 	from, err := eventstore.PositionAt(ctx, pool, since)

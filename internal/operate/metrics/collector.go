@@ -190,7 +190,7 @@ func (c *collector) read() (Snapshot, error) {
 func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.keep(all, now)
+	c.chooseNamed(all, now)
 	out := []Depth{}
 	rest := map[string]*Depth{}
 	for _, d := range all {
@@ -211,8 +211,8 @@ func (c *collector) bounded(all []Depth, now time.Time) []Depth {
 	return out
 }
 
-// keep decides which accounts have series of their own. The caller must hold mu.
-func (c *collector) keep(all []Depth, now time.Time) {
+// chooseNamed decides which accounts have series of their own. The caller must hold mu.
+func (c *collector) chooseNamed(all []Depth, now time.Time) {
 	if c.named == nil {
 		c.named = map[string]time.Time{}
 	}

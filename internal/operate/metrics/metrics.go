@@ -24,7 +24,7 @@ type Metrics struct {
 	registry *prometheus.Registry
 
 	mu      sync.Mutex
-	begun   map[string]time.Time // job or call stream → when its run, or its dispatch, began
+	started map[string]time.Time // job or call stream → when its run, or its dispatch, began
 	offered map[string]offer     // call stream → its provider and model
 
 	events        *prometheus.CounterVec
@@ -38,7 +38,7 @@ type Metrics struct {
 	segments      *prometheus.CounterVec // segments of graphs that ComfyUI servers ran
 	serverSeconds *prometheus.CounterVec // seconds for which these segments occupied servers
 	shareSeconds  *prometheus.CounterVec // the same seconds by account and server
-	shares        map[share]bool         // pairs of account and server with a counter
+	shares        map[serverUse]bool     // pairs of account and server with a counter
 	known         map[string]bool        // values of labels with series
 }
 
@@ -55,7 +55,7 @@ const (
 // New returns a registry with the metrics of the Go runtime and the process.
 func New() *Metrics {
 	m := &Metrics{
-		registry: prometheus.NewRegistry(), begun: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{}, shares: map[share]bool{},
+		registry: prometheus.NewRegistry(), started: map[string]time.Time{}, offered: map[string]offer{}, known: map[string]bool{}, shares: map[serverUse]bool{},
 		events: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "millrace_events_total", Help: "Events recorded, by type."}, []string{"type"}),
 		jobs: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "millrace_job_duration_seconds", Help: "Time from the start of a run to its end, by outcome.", Buckets: longBuckets,
@@ -145,13 +145,13 @@ func (m *Metrics) See(events []eventlog.Recorded, decode func(eventlog.Recorded)
 func (m *Metrics) job(rec eventlog.Recorded, data any) {
 	switch e := data.(type) {
 	case job.SubmittedV1:
-		m.begin(rec.Stream, rec.RecordedAt)
+		m.runStarted(rec.Stream, rec.RecordedAt)
 	case job.AdmittedV1:
 		if since, ok := m.since(rec); ok {
 			m.waits.Observe(since.Seconds())
 		}
 	case job.StartedV1:
-		m.begin(rec.Stream, rec.RecordedAt)
+		m.runStarted(rec.Stream, rec.RecordedAt)
 	case job.NodesCachedV1:
 		m.cached.WithLabelValues("cache").Add(float64(len(e.Nodes)))
 	case job.NodeExecutedV1:
@@ -159,14 +159,14 @@ func (m *Metrics) job(rec eventlog.Recorded, data any) {
 	case job.SegmentEndedV1:
 		m.segment(rec, e)
 	case job.SucceededV1:
-		m.end(rec, "succeeded")
+		m.jobEnded(rec, "succeeded")
 	case job.FailedV1:
 		m.failures.WithLabelValues(m.label(string(e.Failure.Code))).Inc()
-		m.end(rec, "failed")
+		m.jobEnded(rec, "failed")
 	case job.CanceledV1:
-		m.end(rec, "canceled")
+		m.jobEnded(rec, "canceled")
 	case job.ExpiredV1:
-		delete(m.begun, rec.Stream)
+		delete(m.started, rec.Stream)
 	}
 }
 
@@ -188,20 +188,20 @@ func (m *Metrics) call(rec eventlog.Recorded, data any) {
 			m.offered[rec.Stream] = offer{m.label(e.Provider), m.label(e.Model)}
 		}
 	case call.DispatchingV1:
-		m.begin(rec.Stream, rec.RecordedAt)
+		m.runStarted(rec.Stream, rec.RecordedAt)
 	case call.SucceededV1:
-		m.settle(rec, "succeeded", e.Charged)
+		m.callEnded(rec, "succeeded", e.Charged)
 	case call.FailedV1:
-		m.settle(rec, "failed", e.Charged)
+		m.callEnded(rec, "failed", e.Charged)
 	case call.CanceledV1:
-		m.settle(rec, "canceled", e.Charged)
+		m.callEnded(rec, "canceled", e.Charged)
 	case call.OutcomeUnknownV1:
-		m.settle(rec, "unknown", 0)
+		m.callEnded(rec, "unknown", 0)
 	}
 }
 
-// settle observes the end of a call.
-func (m *Metrics) settle(rec eventlog.Recorded, outcome string, micros int64) {
+// callEnded observes the end of a call.
+func (m *Metrics) callEnded(rec eventlog.Recorded, outcome string, micros int64) {
 	o, ok := m.offered[rec.Stream]
 	if !ok {
 		o = offer{"unknown", "unknown"} // the call was accepted before this process began
@@ -211,25 +211,25 @@ func (m *Metrics) settle(rec eventlog.Recorded, outcome string, micros int64) {
 	if since, ok := m.since(rec); ok {
 		m.provider.WithLabelValues(o.provider, o.model, outcome).Observe(since.Seconds())
 	}
-	delete(m.begun, rec.Stream)
+	delete(m.started, rec.Stream)
 }
 
-func (m *Metrics) begin(stream string, at time.Time) {
-	if _, ok := m.begun[stream]; ok || len(m.begun) < maxOpen {
-		m.begun[stream] = at
+func (m *Metrics) runStarted(stream string, at time.Time) {
+	if _, ok := m.started[stream]; ok || len(m.started) < maxOpen {
+		m.started[stream] = at
 	}
 }
 
 func (m *Metrics) since(rec eventlog.Recorded) (time.Duration, bool) {
-	at, ok := m.begun[rec.Stream]
+	at, ok := m.started[rec.Stream]
 	return max(0, rec.RecordedAt.Sub(at)), ok
 }
 
-func (m *Metrics) end(rec eventlog.Recorded, outcome string) {
+func (m *Metrics) jobEnded(rec eventlog.Recorded, outcome string) {
 	if since, ok := m.since(rec); ok {
 		m.jobs.WithLabelValues(outcome).Observe(since.Seconds())
 	}
-	delete(m.begun, rec.Stream)
+	delete(m.started, rec.Stream)
 }
 
 // label returns value, or "other" once maxLabels values have series of their own.

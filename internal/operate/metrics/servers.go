@@ -73,18 +73,18 @@ func (s *serverSums) send(gauge func(d *prometheus.Desc, v float64, labels ...st
 // maxShares bounds the pairs of account and server that have a counter of their own.
 const maxShares = 1000
 
-// share is the use of one server by one account.
-type share struct{ account, server string }
+// serverUse is the use of one server by one account.
+type serverUse struct{ account, server string }
 
 // segment counts a segment that ended on a server.
 func (m *Metrics) segment(rec eventlog.Recorded, e job.SegmentEndedV1) {
 	seconds := float64(e.Millis) / 1000
 	m.segments.WithLabelValues(m.label(e.Outcome)).Inc()
 	m.serverSeconds.WithLabelValues(m.label(e.Outcome)).Add(seconds)
-	key := share{rec.Account, e.URL}
+	key := serverUse{rec.Account, e.URL}
 	if !m.shares[key] {
 		if len(m.shares) >= maxShares {
-			key = share{"other", "other"}
+			key = serverUse{"other", "other"}
 		}
 		m.shares[key] = true
 	}

@@ -25,8 +25,8 @@ const (
 	unknown = "unknown"
 )
 
-// own are the statuses of workflows that ended by themselves, after the end of their job was recorded.
-var own = []string{"Completed", "Failed", "Canceled"}
+// ownEnds are the statuses of workflows that ended by themselves, after the end of their job was recorded.
+var ownEnds = []string{"Completed", "Failed", "Canceled"}
 
 // engine returns the state of a workflow in Temporal.
 func (r Reconciler) engine(ctx context.Context, workflow string) (string, error) {
@@ -56,9 +56,9 @@ func withoutWorkflow(what, state string) string {
 	return what + ", but its workflow has ended: " + state
 }
 
-// lostCalls returns calls in flight without a running workflow. Each continues in a new workflow, which reads the
+// repairCalls returns calls in flight without a running workflow. Each continues in a new workflow, which reads the
 // call's progress from the log: a request that was sent is not sent again.
-func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
+func (r Reconciler) repairCalls(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := call.ID(""); ; {
 		page, err := r.Calls.RunningAfter(ctx, after, 0, reconcilePage)
@@ -72,7 +72,7 @@ func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
 				return nil, err
 			}
 			if state != running {
-				all = append(all, r.lostCall(run, state))
+				all = append(all, r.repairCall(run, state))
 			}
 		}
 		if len(page) < reconcilePage {
@@ -81,7 +81,7 @@ func (r Reconciler) lostCalls(ctx context.Context) ([]Repair, error) {
 	}
 }
 
-func (r Reconciler) lostCall(run call.Run, state string) Repair {
+func (r Reconciler) repairCall(run call.Run, state string) Repair {
 	return Repair{
 		Kind: "call", ID: string(run.Call), Finding: withoutWorkflow("in flight", state), Action: "continue it; no request is sent twice",
 		Do: func(ctx context.Context) error {
@@ -91,8 +91,8 @@ func (r Reconciler) lostCall(run call.Run, state string) Repair {
 	}
 }
 
-// lostIngestions returns assets without a running workflow whose bytes are not yet verified or scanned.
-func (r Reconciler) lostIngestions(ctx context.Context) ([]Repair, error) {
+// repairIngestions returns assets without a running workflow whose bytes are not yet verified or scanned.
+func (r Reconciler) repairIngestions(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := asset.ID(""); ; {
 		page, err := r.Assets.Uningested(ctx, after, 0, reconcilePage)

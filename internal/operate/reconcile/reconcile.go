@@ -45,7 +45,7 @@ type Reconciler struct {
 func (r Reconciler) Compare(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	known := map[string]bool{}
-	for _, look := range []func(context.Context) ([]Repair, error){r.orphanedRows, r.forgotten, r.unstarted, r.lostCalls, r.lostIngestions, r.orphans} {
+	for _, look := range []func(context.Context) ([]Repair, error){r.orphanedRows, r.repairForgotten, r.unstarted, r.repairCalls, r.repairIngestions, r.orphans} {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -79,8 +79,8 @@ func (r Reconciler) orphanedRows(ctx context.Context) ([]Repair, error) {
 // reconcilePage is the number of rows that one query reads.
 const reconcilePage = 500
 
-// forgotten returns accepted jobs that have neither a queue entry nor a slot.
-func (r Reconciler) forgotten(ctx context.Context) ([]Repair, error) {
+// repairForgotten returns accepted jobs that have neither a queue entry nor a slot.
+func (r Reconciler) repairForgotten(ctx context.Context) ([]Repair, error) {
 	var all []Repair
 	for after := job.ID(""); ; {
 		page, err := r.Ops.Jobs.Unplaced(ctx, after, reconcilePage)
@@ -133,7 +133,7 @@ func (r Reconciler) slot(ctx context.Context, ref job.RunRef) ([]Repair, error) 
 	switch state, err := r.engine(ctx, ref.Job.WorkflowID(ref.Run)); {
 	case err != nil || state == running:
 		return nil, err
-	case state == unknown, slices.Contains(own, state): // the workflow recorded an end that the database has lost
+	case state == unknown, slices.Contains(ownEnds, state): // the workflow recorded an end that the database has lost
 		return []Repair{{
 			Kind: "job", ID: string(ref.Job), Finding: withoutWorkflow("runs", state), Action: "start it again",
 			Do: func(ctx context.Context) error {

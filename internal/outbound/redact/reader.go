@@ -58,12 +58,12 @@ func (r *reader) fill() int {
 	r.raw, r.err = r.raw[:left+n], err
 	r.out = append(r.out, r.raw[left:]...)
 	r.secrets.overwrite(r.raw, r.out)
-	r.settle()
+	r.updateReady()
 	return n
 }
 
-// settle sets how many of the bytes that have arrived may be read.
-func (r *reader) settle() {
+// updateReady sets how many of the bytes that have arrived may be read.
+func (r *reader) updateReady() {
 	begun := r.secrets.unfinished(r.raw)
 	r.ready = len(r.out)
 	if r.err == nil {

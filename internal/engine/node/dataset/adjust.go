@@ -10,7 +10,7 @@ import (
 
 // NormalizeImages moves values by a mean and stretches them by a deviation.
 func NormalizeImages() *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: "NormalizeImages", DisplayName: "Normalize Image Colors", Category: "image/color",
 		Description: "Subtracts a mean from every value and divides by a deviation.", SearchAliases: []string{"normalize"},
 		Inputs: []node.Input{
@@ -25,7 +25,7 @@ func NormalizeImages() *node.Class {
 
 // AdjustBrightness multiplies values.
 func AdjustBrightness() *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: "AdjustBrightness", DisplayName: "Adjust Brightness", Category: "image/adjustments",
 		Description: "Multiplies every value by a factor.", SearchAliases: []string{"brightness"},
 		Inputs: []node.Input{declare.Number("factor", 1, 0, 2, "Above 1 is brighter, below 1 darker.")},
@@ -37,7 +37,7 @@ func AdjustBrightness() *node.Class {
 
 // AdjustContrast moves values away from the middle or towards it.
 func AdjustContrast() *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: "AdjustContrast", DisplayName: "Adjust Contrast", Category: "image/adjustments",
 		Description: "Multiplies the distance of every value from the middle by a factor.", SearchAliases: []string{"contrast"},
 		Inputs: []node.Input{declare.Number("factor", 1, 0, 2, "Above 1 is more contrast, below 1 less.")},

@@ -35,8 +35,8 @@ func TextClasses() []*node.Class {
 	}
 }
 
-// each completes a class that changes images one by one.
-func each(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error)) *node.Class {
+// perImage completes a class that changes images one by one.
+func perImage(c node.Class, change func(ctx context.Context, e raster.Engine, im *raster.Image, in *node.Reader) (*raster.Image, error)) *node.Class {
 	c.Module, c.Experimental = module, true
 	c.Inputs = append([]node.Input{declare.Image("images", "The images to change.")}, c.Inputs...)
 	c.Outputs = declare.Images("images")

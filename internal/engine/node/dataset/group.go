@@ -158,12 +158,12 @@ func runGrid(ctx context.Context, call *node.Call) (node.Result, error) {
 	if len(frames) == 0 || g.columns < 1 || g.width < 1 || g.height < 1 || g.gap < 0 { // linked values are not checked against the input's range
 		return node.Result{}, fault.New(fault.Invalid, fault.CodeEmptyBatch, "a grid needs at least one image, one column, and cells of at least one pixel")
 	}
-	return declare.One(g.make(ctx, declare.Engine(call), frames))
+	return declare.One(g.compose(ctx, declare.Engine(call), frames))
 }
 
 type grid struct{ columns, width, height, gap int }
 
-func (g grid) make(ctx context.Context, e raster.Engine, frames []*raster.Image) (*raster.Image, error) {
+func (g grid) compose(ctx context.Context, e raster.Engine, frames []*raster.Image) (*raster.Image, error) {
 	const most = 1 << 20 // so that sums do not overflow
 	if g.columns > most || g.width > most || g.height > most || g.gap > most {
 		return nil, fault.New(fault.Exhausted, fault.CodePixelLimit, "the grid is too large")

@@ -30,7 +30,7 @@ func ResizeImagesByLongerEdge() *node.Class {
 
 // byEdge is a class that resizes one side to a length; across reports whether this side is the width.
 func byEdge(name, display, input string, def int, across func(w, h int) bool) *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: name, DisplayName: display, Category: "image/transform", Deprecated: true,
 		Description: "Resizes images so that one side has the given length, and keeps the aspect ratio.",
 		Inputs:      []node.Input{declare.Count(input, def, 1, maxEdge, "The length of that side.")},
@@ -66,7 +66,7 @@ func cropInputs() []node.Input {
 
 // CenterCropImages cuts a rectangle out of the middle of images.
 func CenterCropImages() *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: "CenterCropImages", DisplayName: "Crop Image (Center)", Category: "image/transform",
 		Description: "Cuts a rectangle out of the middle of images.", SearchAliases: []string{"crop", "trim"},
 		Inputs: cropInputs(),
@@ -82,7 +82,7 @@ func CenterCropImages() *node.Class {
 // RandomCropImages cuts a rectangle out of images at a position that a seed chooses. All images of a batch are cut at
 // the same position.
 func RandomCropImages() *node.Class {
-	return each(node.Class{
+	return perImage(node.Class{
 		Name: "RandomCropImages", DisplayName: "Crop Image (Random)", Category: "image/transform",
 		Description: "Cuts a rectangle out of images at a place that the seed chooses.", SearchAliases: []string{"crop", "trim"},
 		Inputs: append(cropInputs(), seed()),

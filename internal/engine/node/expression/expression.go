@@ -39,7 +39,7 @@ func Eval(source string, variables map[string]any) (any, error) {
 	}
 	env := make(environment, len(variables))
 	for name, value := range variables {
-		if env[name], err = known(value); err != nil {
+		if env[name], err = convert(value); err != nil {
 			return nil, err
 		}
 	}
@@ -52,8 +52,8 @@ type environment map[string]any
 // term is a parsed expression.
 type term func(environment) (any, error)
 
-// known converts a variable to a value of this package.
-func known(value any) (any, error) {
+// convert converts a variable to a value of this package.
+func convert(value any) (any, error) {
 	switch v := value.(type) {
 	case bool, float64, *big.Int:
 		return v, nil
@@ -63,7 +63,7 @@ func known(value any) (any, error) {
 		list := make([]any, len(v))
 		for i := range v {
 			var err error
-			if list[i], err = known(v[i]); err != nil {
+			if list[i], err = convert(v[i]); err != nil {
 				return nil, err
 			}
 		}

@@ -14,16 +14,16 @@ var functions = map[string]func([]any) (any, error){
 	"pow": func(args []any) (any, error) {
 		return two(args, func(a, b any) (any, error) { return calculate("**", a, b) })
 	},
-	"float": func(args []any) (any, error) { return one(args, func(v any) (any, error) { return asAny(Float(v)) }) },
-	"ceil":  func(args []any) (any, error) { return whole(args, math.Ceil) },
-	"floor": func(args []any) (any, error) { return whole(args, math.Floor) },
-	"sqrt":  real(math.Sqrt), "log": logarithm, "log2": real(math.Log2), "log10": real(math.Log10),
-	"sin": real(math.Sin), "cos": real(math.Cos), "tan": real(math.Tan),
+	"float": func(args []any) (any, error) { return unary(args, func(v any) (any, error) { return asAny(Float(v)) }) },
+	"ceil":  func(args []any) (any, error) { return toInteger(args, math.Ceil) },
+	"floor": func(args []any) (any, error) { return toInteger(args, math.Floor) },
+	"sqrt":  floatFunction(math.Sqrt), "log": logarithm, "log2": floatFunction(math.Log2), "log10": floatFunction(math.Log10),
+	"sin": floatFunction(math.Sin), "cos": floatFunction(math.Cos), "tan": floatFunction(math.Tan),
 }
 
 func asAny(f float64, err error) (any, error) { return f, err }
 
-func one(args []any, f func(any) (any, error)) (any, error) {
+func unary(args []any, f func(any) (any, error)) (any, error) {
 	if len(args) != 1 {
 		return nil, invalid("a function takes one argument, not %d", len(args))
 	}
@@ -37,10 +37,10 @@ func two(args []any, f func(a, b any) (any, error)) (any, error) {
 	return f(args[0], args[1])
 }
 
-// real makes a function of one float. A result that is not defined is an error.
-func real(f func(float64) float64) func([]any) (any, error) {
+// floatFunction makes a function of one float. A result that is not defined is an error.
+func floatFunction(f func(float64) float64) func([]any) (any, error) {
 	return func(args []any) (any, error) {
-		return one(args, func(v any) (any, error) {
+		return unary(args, func(v any) (any, error) {
 			x, err := Float(v)
 			if err != nil {
 				return nil, err
@@ -55,7 +55,7 @@ func real(f func(float64) float64) func([]any) (any, error) {
 }
 
 func logarithm(args []any) (any, error) {
-	natural := real(math.Log)
+	natural := floatFunction(math.Log)
 	if len(args) != 2 {
 		return natural(args)
 	}
@@ -71,7 +71,7 @@ func logarithm(args []any) (any, error) {
 }
 
 func sum(args []any) (any, error) {
-	return one(args, func(v any) (any, error) {
+	return unary(args, func(v any) (any, error) {
 		list, ok := v.([]any)
 		if !ok {
 			return nil, invalid("sum takes a list")
@@ -113,7 +113,7 @@ func extreme(better string, args []any) (any, error) {
 }
 
 func absolute(args []any) (any, error) {
-	return one(args, func(v any) (any, error) {
+	return unary(args, func(v any) (any, error) {
 		if n, ok := integer(v); ok {
 			return new(big.Int).Abs(n), nil
 		}
@@ -126,12 +126,12 @@ func truncate(args []any) (any, error) {
 	if len(args) == 0 {
 		return new(big.Int), nil
 	}
-	return whole(args, math.Trunc)
+	return toInteger(args, math.Trunc)
 }
 
-// whole rounds a number to an integer.
-func whole(args []any, f func(float64) float64) (any, error) {
-	return one(args, func(v any) (any, error) {
+// toInteger rounds a number to an integer.
+func toInteger(args []any, f func(float64) float64) (any, error) {
+	return unary(args, func(v any) (any, error) {
 		if n, ok := integer(v); ok {
 			return n, nil
 		}
@@ -159,7 +159,7 @@ const maxDigits = 400
 func round(args []any) (any, error) {
 	switch len(args) {
 	case 1:
-		return whole(args, math.RoundToEven)
+		return toInteger(args, math.RoundToEven)
 	case 2:
 	default:
 		return nil, invalid("round takes one or two arguments")

@@ -75,13 +75,13 @@ func (p *parser) expression() (term, error) {
 }
 
 // or: and ('or' and)*
-func (p *parser) or() (term, error) { return p.short("or", true, p.and) }
+func (p *parser) or() (term, error) { return p.shortCircuit("or", true, p.and) }
 
 // and: not ('and' not)*
-func (p *parser) and() (term, error) { return p.short("and", false, p.not) }
+func (p *parser) and() (term, error) { return p.shortCircuit("and", false, p.not) }
 
-// short reads operands, which are evaluated until one has the truth value that decides the result.
-func (p *parser) short(word string, settles bool, operand func() (term, error)) (term, error) {
+// shortCircuit reads operands, which are evaluated until one has the truth value that decides the result.
+func (p *parser) shortCircuit(word string, settles bool, operand func() (term, error)) (term, error) {
 	left, err := operand()
 	if err != nil {
 		return nil, err

@@ -74,8 +74,8 @@ func colors() map[string][3]float32 {
 	}
 }
 
-// ground returns a colour for an image of that many channels.
-func ground(color string, channels int, alpha float32) []float32 {
+// fillColor returns a colour for an image of that many channels.
+func fillColor(color string, channels int, alpha float32) []float32 {
 	c := colors()[color]
 	return []float32{c[0], c[1], c[2], alpha}[:channels]
 }
@@ -208,7 +208,7 @@ func (s stitch) bar(ctx context.Context, e raster.Engine, like *raster.Image) (*
 		width, height = like.Width(), gap
 	}
 	pixel := make([]uint8, like.Channels())
-	for i, v := range ground(s.color, like.Channels(), 1) {
+	for i, v := range fillColor(s.color, like.Channels(), 1) {
 		pixel[i] = uint8(v * 255)
 	}
 	return e.Solid(ctx, like.Frames(), height, width, pixel)

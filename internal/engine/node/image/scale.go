@@ -234,7 +234,7 @@ func runResizeAndPad(ctx context.Context, call *node.Call) (node.Result, error) 
 	}
 	by := min(float64(width)/float64(im.Width()), float64(height)/float64(im.Height()))
 	w, h := int(float64(im.Width())*by), int(float64(im.Height())*by)
-	fill := ground(color, im.Channels(), colors()[color][0])
+	fill := fillColor(color, im.Channels(), colors()[color][0])
 	if m == raster.Area && (w == 0 || h == 0) { // there are no pixels to average: the frame stays empty
 		return declare.One(engine(call).Solid(ctx, im.Frames(), height, width, bytesOf(fill)))
 	}

@@ -19,10 +19,10 @@ func LayersFromBoundingBoxes() *node.Class {
 			declare.Image("image", "The images."),
 			{Name: "bboxes", Type: "BOUNDING_BOX,ARRAY,STRING", Tooltip: "A box for each image: boxes in pixels, elements with a bbox in thousandths of the canvas, or either as JSON."},
 			declare.Optional(declare.Mask("mask", "Where it is 1 the layer is transparent: one for all images, or one for each.")),
-			below(),
+			layersInput(),
 			flag("crop_to_content", true, "Cuts an image to the content_rect that its box names."),
-			side("canvas_width", "The width of the canvas; 0 is what the layers take."),
-			side("canvas_height", "The height of the canvas; 0 is what the layers take."),
+			sideInput("canvas_width", "The width of the canvas; 0 is what the layers take."),
+			sideInput("canvas_height", "The height of the canvas; 0 is what the layers take."),
 		},
 		Outputs: stacked(),
 		Cost:    declare.PerPixel(20),
@@ -44,8 +44,8 @@ func runFromBoxes(ctx context.Context, call *node.Call) (node.Result, error) {
 	if in.Has("mask") {
 		f.mask = in.Mask("mask")
 	}
-	before := in.before()
-	canvas := layers.Size{Width: in.whole("canvas_width"), Height: in.whole("canvas_height")}
+	before := in.stack()
+	canvas := layers.Size{Width: in.integer("canvas_width"), Height: in.integer("canvas_height")}
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
@@ -90,7 +90,7 @@ func (f fromBoxes) layer(ctx context.Context, i int, b box, z int) (layers.Layer
 	if l.Mask, err = layers.MaskFrame(ctx, f.mask, i); err != nil {
 		return l, err
 	}
-	if l.Z, err = whole(b.about["z_index"], z); err != nil {
+	if l.Z, err = truncated(b.about["z_index"], z); err != nil {
 		return l, err
 	}
 	if l.Name, _ = b.about["name"].(string); l.Name == "" {
@@ -127,7 +127,7 @@ func (f fromBoxes) content(b box) (*rectangle, error) {
 	var n [4]int
 	for i, v := range list {
 		var err error
-		if n[i], err = whole(v, 0); err != nil {
+		if n[i], err = truncated(v, 0); err != nil {
 			return nil, err
 		}
 	}

@@ -137,7 +137,7 @@ func pixelBoxes(list []any) ([]box, error) {
 		var b box
 		for key, to := range map[string]*int{"x": &b.x, "y": &b.y, "width": &b.width, "height": &b.height} {
 			var err error
-			if *to, err = whole(object[key], 0); err != nil {
+			if *to, err = truncated(object[key], 0); err != nil {
 				return nil, err
 			}
 		}
@@ -177,8 +177,8 @@ func elementBoxes(list []any, canvas layers.Size) ([]box, error) {
 	return boxes, nil
 }
 
-// whole returns the whole part of a number, or the value or for anything else.
-func whole(value any, or int) (int, error) {
+// truncated returns the whole part of a number, or the value or for anything else.
+func truncated(value any, or int) (int, error) {
 	f := float64(or)
 	switch v := value.(type) {
 	case int64:

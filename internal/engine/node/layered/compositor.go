@@ -22,8 +22,8 @@ import (
 // file.
 const layerCost = 800
 
-// usualSide is the largest side of a canvas that estimates assume; larger ones are rare.
-const usualSide = 4096
+// assumedSide is the largest side of a canvas that estimates assume; larger ones are rare.
+const assumedSide = 4096
 
 // ImageCompositor composes layers to one picture.
 func ImageCompositor() *node.Class {
@@ -41,7 +41,7 @@ func ImageCompositor() *node.Class {
 			{Type: node.Mask, Tooltip: "Where the picture is transparent."},
 		},
 		Cost:   declare.PerPixel(layerCost * layers.MaxLayers),
-		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, usualSide*usualSide) },
+		Pixels: func(_ node.Args, upstream int64) int64 { return max(upstream, assumedSide*assumedSide) },
 		Run:    runCompositor,
 	}
 }
@@ -88,7 +88,7 @@ func runCompositor(ctx context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{}, err
 	}
 	ui := map[string][]any{
-		"images": shown, "animated": {false}, "compositor_layers": files, "compositor_inputs": asAny(fingerprints), "compositor_bboxes": shownPlaces(pictures),
+		"images": shown, "animated": {false}, "compositor_layers": files, "compositor_inputs": asAny(fingerprints), "compositor_bboxes": shownPositions(pictures),
 	}
 	if !usable && provided(call.Args["compositor"]) {
 		ui["compositor_state_stale"] = []any{true}
@@ -194,7 +194,7 @@ const emptySide = 64
 
 // composed returns the picture and its transparency as a mask.
 func composed(ctx context.Context, e raster.Engine, s *saved, pictures []picture) (im *raster.Image, mask *raster.Mask, err error) {
-	c := layers.Composition{Width: s.width, Height: s.height, Ground: s.ground}
+	c := layers.Composition{Width: s.width, Height: s.height, Ground: s.background}
 	order := s.order
 	if order == nil {
 		for i := range pictures {
@@ -219,8 +219,8 @@ func composed(ctx context.Context, e raster.Engine, s *saved, pictures []picture
 	return im, mask, err
 }
 
-// shownPlaces returns the positions of the layers for the editor.
-func shownPlaces(pictures []picture) []any {
+// shownPositions returns the positions of the layers for the editor.
+func shownPositions(pictures []picture) []any {
 	places := make([]any, len(pictures))
 	for i, p := range pictures {
 		var name any

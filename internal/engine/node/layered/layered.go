@@ -21,13 +21,13 @@ func Classes() []*node.Class {
 	return []*node.Class{ImageCompositor(), AddLayer(), LayersFromBoundingBoxes()}
 }
 
-func below() node.Input {
+func layersInput() node.Input {
 	return node.Input{Name: "layers", Type: node.Layers, Section: node.Optional, Tooltip: "The layers before; none begin a new stack."}
 }
 
 func stacked() []node.Output { return []node.Output{{Type: node.Layers, Tooltip: "The layers."}} }
 
-func side(name, tooltip string) node.Input {
+func sideInput(name, tooltip string) node.Input {
 	return declare.Optional(declare.Count(name, 0, 0, layers.MaxSide, tooltip))
 }
 
@@ -44,14 +44,14 @@ func AddLayer() *node.Class {
 		Name: "AddLayer", DisplayName: "Add Layer", Category: "image", Module: module, Experimental: true,
 		Description: "Puts pictures on a stack of layers, with their place, their size, their turn and their way of mixing.",
 		Inputs: []node.Input{
-			below(), declare.Image("image", "The pictures; each is a layer of its own."),
+			layersInput(), declare.Image("image", "The pictures; each is a layer of its own."),
 			declare.Optional(declare.Mask("mask", "Where it is 1 the layer is transparent.")),
 			declare.Optional(declare.Preset(declare.Text("name", "What the layer is called."), "")),
 			place("x", "How far to the right the layer begins."), place("y", "How far down the layer begins."),
 			declare.Optional(declare.Stepped(declare.Number("opacity", 1, 0, 1, "0 hides the layer, 1 shows it whole."), 0.01)),
 			declare.Optional(declare.Preset(declare.Choice("blend_mode", layers.Modes(), "How the layer is mixed with those below it."), "normal")),
 			declare.Optional(declare.Stepped(declare.Number("rotation", 0, -360, 360, "By how many degrees the layer is turned clockwise."), 1.0)),
-			side("width", "The width; 0 is the picture's."), side("height", "The height; 0 is the picture's."),
+			sideInput("width", "The width; 0 is the picture's."), sideInput("height", "The height; 0 is the picture's."),
 			declare.Optional(declare.Count("z_index", 0, -1000, 1000, "Layers of a lower number lie below those of a higher one.")),
 			flag("flip_h", false, "Mirrors the layer left to right."), flag("flip_v", false, "Turns the layer upside down."),
 		},
@@ -63,15 +63,15 @@ func AddLayer() *node.Class {
 func runAdd(_ context.Context, call *node.Call) (node.Result, error) {
 	in := defaults{call.Args.Reader()}
 	layer := layers.Layer{
-		Image: in.Image("image"), Name: in.text("name", ""), X: in.whole("x"), Y: in.whole("y"),
-		Width: max(0, in.whole("width")), Height: max(0, in.whole("height")), Z: in.whole("z_index"),
+		Image: in.Image("image"), Name: in.text("name", ""), X: in.integer("x"), Y: in.integer("y"),
+		Width: max(0, in.integer("width")), Height: max(0, in.integer("height")), Z: in.integer("z_index"),
 		Rotation: in.float("rotation", 0) * (math.Pi / 180), Opacity: in.float("opacity", 1),
 		Mode: in.text("blend_mode", "normal"), FlipH: in.flag("flip_h", false), FlipV: in.flag("flip_v", false),
 	}
 	if in.Has("mask") {
 		layer.Mask = in.Mask("mask")
 	}
-	before := in.before()
+	before := in.stack()
 	if err := in.Err(); err != nil {
 		return node.Result{}, err
 	}
@@ -96,7 +96,7 @@ func (d defaults) text(name, or string) string {
 	return d.String(name)
 }
 
-func (d defaults) whole(name string) int {
+func (d defaults) integer(name string) int {
 	if !d.Has(name) {
 		return 0
 	}
@@ -117,8 +117,8 @@ func (d defaults) flag(name string, or bool) bool {
 	return d.Bool(name)
 }
 
-// before returns the stack to extend, or nil.
-func (d defaults) before() *layers.Stack {
+// stack returns the stack to extend, or nil.
+func (d defaults) stack() *layers.Stack {
 	if !d.Has("layers") {
 		return nil
 	}

@@ -17,7 +17,7 @@ type saved struct {
 	width, height float64
 	entries       []any
 	fingerprints  []any
-	ground        *layers.Ground
+	background    *layers.Ground
 	order         []int
 }
 
@@ -44,7 +44,7 @@ func parseSaved(value node.Value) (*saved, error) {
 		}
 	}
 	canvas, _ := object["canvas"].(map[string]any)
-	s := &saved{ground: groundOf(object["background"])}
+	s := &saved{background: backgroundOf(object["background"])}
 	s.entries, _ = object["layers"].([]any)
 	s.fingerprints, _ = object["inputs"].([]any)
 	w, wide := float(canvas["w"])
@@ -101,8 +101,8 @@ func orderOf(value any, n int) []int {
 	return order
 }
 
-// groundOf returns the colour below all layers, or nil.
-func groundOf(value any) *layers.Ground {
+// backgroundOf returns the colour below all layers, or nil.
+func backgroundOf(value any) *layers.Ground {
 	object, ok := value.(map[string]any)
 	if !ok || !truth(object, "visible", true) {
 		return nil

@@ -31,7 +31,7 @@ func EmptyAudio() *node.Class {
 			if !(samples >= 0) || samples*4*float64(channels) > float64(maxSound(call)) {
 				return node.Result{}, fault.New(fault.Exhausted, fault.CodeSoundTooLong, "a sound of %g seconds at %d Hz is too large", duration, rate)
 			}
-			return one(media.Silence(rate, channels, int(samples)))
+			return single(media.Silence(rate, channels, int(samples)))
 		},
 	}
 }
@@ -61,7 +61,7 @@ func TrimAudioDuration() *node.Class {
 			if start < 0 {
 				from = max(0, sound.Samples()+from)
 			}
-			return one(sound.Cut(from, from+samplesOf(length, sound.Rate())))
+			return single(sound.Cut(from, from+samplesOf(length, sound.Rate())))
 		},
 	}
 }
@@ -111,7 +111,7 @@ func JoinAudioChannels() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(media.Join(ctx, left, right, maxSound(call)))
+			return single(media.Join(ctx, left, right, maxSound(call)))
 		},
 	}
 }
@@ -136,7 +136,7 @@ func AudioConcat() *node.Class {
 			if direction == "before" {
 				a, b = b, a
 			}
-			return one(media.Concat(ctx, a, b, maxSound(call)))
+			return single(media.Concat(ctx, a, b, maxSound(call)))
 		},
 	}
 }
@@ -170,7 +170,7 @@ func AudioMerge() *node.Class {
 			if !ok { // a linked value is not checked against the input's options
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeMergeMethod, "unknown merge method %q", method)
 			}
-			return one(media.Mix(ctx, a, b, maxSound(call), mix))
+			return single(media.Mix(ctx, a, b, maxSound(call), mix))
 		},
 	}
 }
@@ -192,7 +192,7 @@ func AudioAdjustVolume() *node.Class {
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			return one(sound.Gain(volume), nil)
+			return single(sound.Gain(volume), nil)
 		},
 	}
 }

@@ -37,7 +37,7 @@ func (f family) LoadAudio() *node.Class {
 				return node.Result{}, err
 			}
 			defer file.Close()
-			return one(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
+			return single(f.tool.Sound(ctx, file, ffmpeg.Part{}, maxSound(call)))
 		},
 	}
 }

@@ -65,5 +65,5 @@ func runEqualizer(ctx context.Context, call *node.Call) (node.Result, error) {
 		}
 		sound = sound.Filter(f)
 	}
-	return one(sound, nil)
+	return single(sound, nil)
 }

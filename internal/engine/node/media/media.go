@@ -62,8 +62,8 @@ func prefix(def string) node.Input {
 	}
 }
 
-// most returns the bound on the pixels of a value of the call.
-func most(call *node.Call) int64 {
+// pixelLimit returns the bound on the pixels of a value of the call.
+func pixelLimit(call *node.Call) int64 {
 	if call.MaxPixels > 0 {
 		return call.MaxPixels
 	}
@@ -74,7 +74,7 @@ func most(call *node.Call) int64 {
 const bytesPerPixel = 16
 
 // maxSound returns the bound on the bytes of a sound of the call.
-func maxSound(call *node.Call) int64 { return most(call) * bytesPerPixel }
+func maxSound(call *node.Call) int64 { return pixelLimit(call) * bytesPerPixel }
 
 // checkFile refuses a constant that does not name a file of the account. what is "audio" or "video".
 func checkFile(input, what string) func(context.Context, node.Files, node.Args) error {
@@ -120,8 +120,8 @@ func tags(call *node.Call) ([]ffmpeg.Tag, error) {
 	return out, nil
 }
 
-// one returns the result of a class with a single output.
-func one(s *media.Sound, err error) (node.Result, error) {
+// single returns the result of a class with a single output.
+func single(s *media.Sound, err error) (node.Result, error) {
 	if err != nil {
 		return node.Result{}, err
 	}

@@ -124,7 +124,7 @@ func (f family) read(ctx context.Context, call *node.Call) (*media.Video, error)
 		return nil, err
 	}
 	defer file.Close()
-	return f.tool.Video(ctx, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, most(call))
+	return f.tool.Video(ctx, file, ffmpeg.Part{Start: video.Start, Length: video.Length}, pixelLimit(call))
 }
 
 // saveVideo writes a video in memory or a part of a file.

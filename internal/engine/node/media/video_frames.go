@@ -39,7 +39,7 @@ func (f family) VideoTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: f.keep(func(in *node.Reader, total int) (start, length int) {
+		Run: f.trim(func(in *node.Reader, total int) (start, length int) {
 			start = min(in.Int("start_frame"), total-1)
 			return start, min(in.Int("length"), total-start)
 		}),
@@ -60,15 +60,15 @@ func (f family) VideoRandomTemporalCrop() *node.Class {
 		Outputs: []node.Output{{Type: node.Video, Name: "video"}},
 		Cost:    framesCost,
 		Pixels:  videoPixels,
-		Run: f.keep(func(in *node.Reader, total int) (start, length int) {
+		Run: f.trim(func(in *node.Reader, total int) (start, length int) {
 			length = min(in.Int("length"), total)
 			return int(random.ForNumPy(uint64(in.Int("seed"))).Below(uint32(max(0, total-length)))), length
 		}),
 	}
 }
 
-// keep runs a class that keeps consecutive frames of a video; part names them.
-func (f family) keep(part func(in *node.Reader, total int) (start, length int)) func(context.Context, *node.Call) (node.Result, error) {
+// trim runs a class that keeps consecutive frames of a video; part names them.
+func (f family) trim(part func(in *node.Reader, total int) (start, length int)) func(context.Context, *node.Call) (node.Result, error) {
 	return func(ctx context.Context, call *node.Call) (node.Result, error) {
 		video, err := f.read(ctx, call)
 		if err != nil {

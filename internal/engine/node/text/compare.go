@@ -31,14 +31,14 @@ func StringSubstring() *node.Class {
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
 			chars, start, end := []rune(in.String("string")), in.Int("start"), in.Int("end")
-			from, to := place(start, len(chars)), place(end, len(chars))
+			from, to := sliceIndex(start, len(chars)), sliceIndex(end, len(chars))
 			return declare.One(string(chars[min(from, to):to]), in.Err())
 		},
 	}
 }
 
-// place returns the position of a slice index in a text of the given number of characters.
-func place(index, length int) int {
+// sliceIndex returns the position of a slice index in a text of the given number of characters.
+func sliceIndex(index, length int) int {
 	if index < 0 {
 		index = max(index+length, 0) // no overflow: their signs differ
 	}

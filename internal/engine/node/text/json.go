@@ -127,8 +127,8 @@ func ConvertArrayToString() *node.Class {
 	return written("ConvertArrayToString", "Convert Array to String", "array", "ARRAY", "list to json")
 }
 
-// mostIndent bounds the spaces of one level.
-const mostIndent = 64
+// maxIndent bounds the spaces of one level.
+const maxIndent = 64
 
 // written is a class that writes a structure as JSON.
 func written(name, display, input string, kind node.Type, alias string) *node.Class {
@@ -147,10 +147,10 @@ func written(name, display, input string, kind node.Type, alias string) *node.Cl
 			if err := in.Err(); err != nil {
 				return node.Result{}, err
 			}
-			if indent > mostIndent { // linked values are not checked against the input's range
+			if indent > maxIndent { // linked values are not checked against the input's range
 				return node.Result{}, fault.New(fault.Invalid, fault.CodeInputType, "an indentation of %d spaces is out of range", indent)
 			}
-			value := asWritten(call, input)
+			value := valueToShow(call, input)
 			switch value.(type) {
 			case map[string]any, []any, python.Object, nil, bool, int64, float64, string:
 			default:

@@ -22,7 +22,7 @@ func translate(source string) (pattern, error) {
 	if len(source) > maxPattern {
 		return pattern{}, badPattern("it is longer than %d bytes", maxPattern)
 	}
-	t := &translator{source: source, atom: none, groups: map[string]int{}, closed: []bool{true}}
+	t := &translator{source: source, atom: noAtom, groups: map[string]int{}, closed: []bool{true}}
 	for t.at < len(source) {
 		if err := t.next(); err != nil {
 			return pattern{}, err
@@ -34,8 +34,8 @@ func translate(source string) (pattern, error) {
 	if len(t.open) > 0 {
 		return pattern{}, badPattern("a parenthesis is not closed")
 	}
-	if t.asked >= len(t.closed) {
-		return pattern{}, badPattern("there is no group %d", t.asked)
+	if t.maxCondition >= len(t.closed) {
+		return pattern{}, badPattern("there is no group %d", t.maxCondition)
 	}
 	return pattern{text: string(t.out), groups: t.groups, count: len(t.closed) - 1}, nil
 }
@@ -50,20 +50,20 @@ func badPattern(format string, args ...any) error {
 	return fault.New(fault.Invalid, fault.CodeRegex, "the regular expression is not valid: "+format, args...)
 }
 
-// none is the value of atom if there is no item that a quantifier could repeat.
-const none = -1
+// noAtom is the value of atom if there is no item that a quantifier could repeat.
+const noAtom = -1
 
 type translator struct {
-	source string
-	at     int
-	out    []byte
-	atom   int // index in out of the item that a quantifier would repeat
-	open   []openGroup
-	groups map[string]int
-	closed []bool // by group number
-	asked  int    // highest group number in a condition
-	spaced bool   // white space and comments are left out
-	prefix int    // length of the flags at the beginning of out
+	source       string
+	at           int
+	out          []byte
+	atom         int // index in out of the item that a quantifier would repeat
+	open         []openGroup
+	groups       map[string]int
+	closed       []bool // by group number
+	maxCondition int    // highest group number in a condition
+	spaced       bool   // white space and comments are left out
+	prefix       int    // length of the flags at the beginning of out
 }
 
 // openGroup is a parenthesis that has not been closed yet.
@@ -95,7 +95,7 @@ func (t *translator) next() error {
 		t.out = append(t.out, '.')
 	case r == '|' || r == '^' || r == '$':
 		t.at++
-		t.out, t.atom = append(t.out, byte(r)), none
+		t.out, t.atom = append(t.out, byte(r)), noAtom
 	case strings.ContainsRune("*+?{", r):
 		return t.quantifier()
 	default:
@@ -143,7 +143,7 @@ func (t *translator) quantifier() error {
 	} else {
 		t.at++
 	}
-	if t.atom == none {
+	if t.atom == noAtom {
 		return badPattern("there is nothing to repeat before %s", text)
 	}
 	switch {
@@ -157,7 +157,7 @@ func (t *translator) quantifier() error {
 	default:
 		t.out = append(t.out, text...)
 	}
-	t.atom = none
+	t.atom = noAtom
 	return nil
 }
 
@@ -203,18 +203,18 @@ func (t *translator) close() error {
 	return nil
 }
 
-// begin opens a group with a prefix in the syntax of regexp2.
-func (t *translator) begin(prefix string, size, number int) {
+// openGroup opens a group with a prefix in the syntax of regexp2.
+func (t *translator) openGroup(prefix string, size, number int) {
 	t.open = append(t.open, openGroup{start: len(t.out), number: number, spaced: t.spaced})
 	t.at += size
-	t.out, t.atom = append(t.out, prefix...), none
+	t.out, t.atom = append(t.out, prefix...), noAtom
 }
 
 // capture opens the next numbered group.
 func (t *translator) capture(size int) int {
 	t.closed = append(t.closed, false)
 	number := len(t.closed) - 1
-	t.begin("(", size, number)
+	t.openGroup("(", size, number)
 	return number
 }
 

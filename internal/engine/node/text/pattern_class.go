@@ -21,7 +21,7 @@ func (t *translator) escape() error {
 		if c == 'Z' {
 			c = 'z' // the end of the text
 		}
-		t.out, t.atom = append(t.out, '\\', c), none
+		t.out, t.atom = append(t.out, '\\', c), noAtom
 		return nil
 	case strings.IndexByte(shorthands, c) >= 0:
 		t.at += 2

@@ -15,7 +15,7 @@ func (t *translator) group() error {
 	}
 	for _, prefix := range []string{"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>"} {
 		if strings.HasPrefix(rest, prefix) {
-			t.begin(prefix, len(prefix), 0)
+			t.openGroup(prefix, len(prefix), 0)
 			return nil
 		}
 	}
@@ -73,12 +73,12 @@ func (t *translator) conditional(rest string) error {
 			return badPattern("there is no group %.64q", name)
 		}
 		number = int(n)
-		t.asked = max(t.asked, number)
+		t.maxCondition = max(t.maxCondition, number)
 	}
 	if !closed {
 		return badPattern("a condition is not closed")
 	}
-	t.begin("(?("+strconv.Itoa(number)+")", len("(?()")+len(name), 0)
+	t.openGroup("(?("+strconv.Itoa(number)+")", len("(?()")+len(name), 0)
 	return nil
 }
 
@@ -96,7 +96,7 @@ func (t *translator) flags(rest string) error {
 		kept += "-" + dropped
 	}
 	if rest[end] == ':' {
-		t.begin("(?"+kept+":", end+3, 0)
+		t.openGroup("(?"+kept+":", end+3, 0)
 		t.spaced = spaced
 		return nil
 	}

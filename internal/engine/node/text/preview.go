@@ -22,7 +22,7 @@ func PreviewAny() *node.Class {
 		Outputs:       textOut(),
 		OutputNode:    true,
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
-			text := formatValue(asWritten(call, "source"))
+			text := formatValue(valueToShow(call, "source"))
 			res, err := bounded(text, nil)
 			if err != nil {
 				return node.Result{}, err
@@ -33,9 +33,9 @@ func PreviewAny() *node.Class {
 	}
 }
 
-// asWritten returns the value to show. An object or a list that the graph itself contains keeps the order of its
+// valueToShow returns the value to show. An object or a list that the graph itself contains keeps the order of its
 // keys.
-func asWritten(call *node.Call, input string) node.Value {
+func valueToShow(call *node.Call, input string) node.Value {
 	value := call.Args[input]
 	_, isObject := value.(map[string]any)
 	if _, isList := value.([]any); !isObject && !isList {

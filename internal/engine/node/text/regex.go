@@ -137,7 +137,7 @@ func (re *expression) replace(ctx context.Context, s string, parts []piece, coun
 			return "", tooLong()
 		}
 		end = match.Index + match.Length
-		match, err = re.after(match, runes)
+		match, err = re.next(match, runes)
 	}
 	if err != nil {
 		return "", tooSlow(err)
@@ -149,8 +149,8 @@ func (re *expression) replace(ctx context.Context, s string, parts []piece, coun
 	return b.String(), nil
 }
 
-// after finds the next match. After an empty match, a match that is not empty may begin at the same index.
-func (re *expression) after(match *regexp2.Match, runes []rune) (*regexp2.Match, error) {
+// next finds the next match. After an empty match, a match that is not empty may begin at the same index.
+func (re *expression) next(match *regexp2.Match, runes []rune) (*regexp2.Match, error) {
 	end := match.Index + match.Length
 	if match.Length == 0 {
 		return re.advancing.FindRunesMatchStartingAt(runes, end)

@@ -103,7 +103,7 @@ func (re *expression) find(ctx context.Context, s string, group, most int) ([]st
 	var found []string
 	deadline, size := time.Now().Add(maxSearch), 0
 	match, err := re.FindRunesMatch(runes)
-	for ; match != nil && err == nil && (most == 0 || len(found) < most); match, err = re.after(match, runes) {
+	for ; match != nil && err == nil && (most == 0 || len(found) < most); match, err = re.next(match, runes) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

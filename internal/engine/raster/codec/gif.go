@@ -132,7 +132,7 @@ func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
 		c.copyTo(out, i)
 		switch g.Disposal[i] {
 		case gif.DisposalBackground:
-			c.fill(im.Rect, f.ground(i))
+			c.fill(im.Rect, f.disposalColor(i))
 		case gif.DisposalPrevious:
 			copy(c.rgba, saved)
 		}
@@ -140,9 +140,9 @@ func decodeGIF(ctx context.Context, data []byte, l layout) (*frames, error) {
 	return out, nil
 }
 
-// ground is the colour that replaces a frame disposed to the background: its transparent colour, or the background colour
+// disposalColor is the colour that replaces a frame disposed to the background: its transparent colour, or the background colour
 // if it has none.
-func (f *gifFile) ground(i int) color.NRGBA {
+func (f *gifFile) disposalColor(i int) color.NRGBA {
 	frame, index, alpha := &f.frames[i], f.frames[i].clear, uint8(0)
 	if index < 0 {
 		index, alpha = f.background, 255

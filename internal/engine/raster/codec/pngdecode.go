@@ -16,7 +16,7 @@ func decodePNG(ctx context.Context, data []byte, l layout) (*frames, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(f.animation) > 1 || f.apart && len(f.animation) == 1 {
+	if len(f.animation) > 1 || f.separateStill && len(f.animation) == 1 {
 		return f.decodeAnimation(ctx, l)
 	}
 	out := newFrames(l, f.hasAlpha())

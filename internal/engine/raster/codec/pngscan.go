@@ -30,13 +30,13 @@ type pngHeader struct {
 // pngFile is the structure of a PNG: its header, palette and frames of compressed data.
 type pngFile struct {
 	pngHeader
-	palette     []byte // RGB triples
-	clear       []byte // tRNS
-	orientation int
-	animated    bool
-	apart       bool       // the still picture is none of the animation
-	animation   []pngFrame // the frames of an animation; empty for a still image
-	idat        [][]byte
+	palette       []byte // RGB triples
+	clear         []byte // tRNS
+	orientation   int
+	animated      bool
+	separateStill bool       // the still picture is none of the animation
+	animation     []pngFrame // the frames of an animation; empty for a still image
+	idat          [][]byte
 }
 
 // pngFrame is one frame of an animated PNG.
@@ -148,9 +148,9 @@ func (f *pngFile) chunk(kind string, b []byte) (err error) {
 	case "acTL":
 		f.animated = true
 	case "IDAT":
-		f.apart = f.apart || f.animated && len(f.animation) == 0
+		f.separateStill = f.separateStill || f.animated && len(f.animation) == 0
 		f.idat = append(f.idat, b)
-		if len(f.animation) == 1 && !f.apart {
+		if len(f.animation) == 1 && !f.separateStill {
 			f.animation[0].data = append(f.animation[0].data, b)
 		}
 	case "fdAT":

@@ -16,8 +16,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound/redact"
 )
 
-// answer is a provider's response whose body has not been read yet.
-type answer struct {
+// response is a provider's response whose body has not been read yet.
+type response struct {
 	status      int
 	headers     map[string]string
 	contentType string
@@ -26,7 +26,7 @@ type answer struct {
 	redacted    io.Reader // the body with its secrets overwritten
 	secrets     *redact.Secrets
 	watch       *outbound.Watcher
-	left        int64 // bytes that may still be read
+	remaining   int64 // bytes that may still be read
 	problem     error // why reading ended before the end of the body
 }
 
@@ -36,12 +36,12 @@ const maxErrorBody = 256 << 10
 // errTooLarge reports an answer larger than the entry's limit.
 var errTooLarge = errors.New("the answer is larger than the entry allows")
 
-// newAnswer returns an answer whose secrets are overwritten, both in its headers and in its body.
-func newAnswer(resp *http.Response, watch *outbound.Watcher, limit int64, secrets *redact.Secrets) *answer {
-	a := &answer{
+// newResponse returns a response whose secrets are overwritten, both in its headers and in its body.
+func newResponse(resp *http.Response, watch *outbound.Watcher, limit int64, secrets *redact.Secrets) *response {
+	a := &response{
 		status: resp.StatusCode, contentType: secrets.String(resp.Header.Get("Content-Type")), headers: map[string]string{},
 		body: resp.Body, redacted: secrets.Reader(resp.Body), secrets: secrets,
-		watch: watch, left: limit, retryAfter: seconds(resp.Header.Get("Retry-After")),
+		watch: watch, remaining: limit, retryAfter: seconds(resp.Header.Get("Retry-After")),
 	}
 	for name := range resp.Header {
 		a.headers[strings.ToLower(name)] = secrets.String(resp.Header.Get(name))
@@ -63,31 +63,31 @@ func seconds(header string) time.Duration {
 	return min(time.Duration(n)*time.Second, maxRetryAfter)
 }
 
-func (a *answer) ok() bool { return a.status >= 200 && a.status < 300 }
+func (a *response) ok() bool { return a.status >= 200 && a.status < 300 }
 
-func (a *answer) json() bool {
+func (a *response) json() bool {
 	media, _, err := mime.ParseMediaType(a.contentType)
 	return err == nil && (media == "application/json" || strings.HasSuffix(media, "+json"))
 }
 
-// foreign reports whether the answer has a content type other than the JSON that the entry expects. HTML pages do not
+// otherContent reports whether the answer has a content type other than the JSON that the entry expects. HTML pages do not
 // count, because proxies return them in place of answers.
-func (a *answer) foreign() bool {
+func (a *response) otherContent() bool {
 	media, _, err := mime.ParseMediaType(a.contentType)
 	return err == nil && !a.json() && media != "text/html"
 }
 
 // Read implements io.Reader within the bounds of the entry.
-func (a *answer) Read(p []byte) (int, error) {
+func (a *response) Read(p []byte) (int, error) {
 	if a.problem != nil {
 		return 0, a.problem
 	}
-	if int64(len(p)) > a.left+1 {
-		p = p[:a.left+1]
+	if int64(len(p)) > a.remaining+1 {
+		p = p[:a.remaining+1]
 	}
 	n, err := a.redacted.Read(p)
 	a.watch.Progress()
-	if a.left -= int64(n); a.left < 0 {
+	if a.remaining -= int64(n); a.remaining < 0 {
 		a.problem = errTooLarge
 		return 0, errTooLarge
 	}
@@ -98,13 +98,13 @@ func (a *answer) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (a *answer) close() {
+func (a *response) close() {
 	a.watch.Stop()
 	a.body.Close() // the body has been read
 }
 
 // document reads a JSON answer to its end and copies its bytes to s as they arrive.
-func (a *answer) document(s *spool) (any, error) {
+func (a *response) document(s *spool) (any, error) {
 	document, err := jsondoc.Skeleton(io.TeeReader(a, s))
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func (a *answer) document(s *spool) (any, error) {
 }
 
 // stream copies an answer of bytes to the sink.
-func (a *answer) stream(sink io.Writer) (Outcome, error) {
+func (a *response) stream(sink io.Writer) (Outcome, error) {
 	s := &spool{sink: sink, passing: true}
 	_, err := io.Copy(s, a)
 	switch {
@@ -128,7 +128,7 @@ func (a *answer) stream(sink io.Writer) (Outcome, error) {
 
 // unreadable returns the outcome for a successful status whose body is not a result: malformed, cut off, too large or
 // late. Since the provider has worked, it is unknown whether it charges.
-func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
+func (a *response) unreadable(s *spool, err error) (Outcome, error) {
 	if s.err != nil {
 		return Outcome{}, fmt.Errorf("%w: store the answer: %w", ErrUnknown, s.err)
 	}
@@ -142,7 +142,7 @@ func (a *answer) unreadable(s *spool, err error) (Outcome, error) {
 }
 
 // scope returns the values of this answer that expressions can read.
-func (a *answer) scope(s catalog.Scope, document any) catalog.Scope {
+func (a *response) scope(s catalog.Scope, document any) catalog.Scope {
 	s.Status, s.Headers, s.Body = a.status, a.headers, document
 	return s
 }
@@ -193,5 +193,5 @@ func (s *spool) pass(p []byte) (int, error) {
 	return n, err
 }
 
-// kept returns the whole answer if it is small enough to be buffered, otherwise nil.
-func (s *spool) kept() []byte { return s.buffered }
+// inMemory returns the whole answer if it is small enough to be buffered, otherwise nil.
+func (s *spool) inMemory() []byte { return s.buffered }
