@@ -81,7 +81,7 @@ func RegisterAssetWorkflows(w worker.WorkflowRegistry) {
 
 // Run works until ctx ends.
 func (w *AssetWorker) Run(ctx context.Context) error {
-	if err := retryWhileAway(ctx, func() error { return w.schedule(ctx) }); err != nil {
+	if err := retryUntilAnswered(ctx, func() error { return w.schedule(ctx) }); err != nil {
 		if ctx.Err() != nil {
 			return nil //nolint:nilerr // stopped before Temporal answered
 		}

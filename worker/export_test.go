@@ -1,4 +1,4 @@
 package worker
 
 // UntilAnswered is how workers wait for Temporal.
-var UntilAnswered = retryWhileAway
+var UntilAnswered = retryUntilAnswered

@@ -87,7 +87,7 @@ const heartbeatEvery = 4 * time.Second
 
 // Run works until ctx ends. Running exchanges then have until StopAfter to finish.
 func (w *ModelWorker) Run(ctx context.Context) error {
-	if err := retryWhileAway(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
+	if err := retryUntilAnswered(ctx, func() error { return w.heartbeats.Heartbeat(ctx, w.models.Worker) }); err != nil {
 		if ctx.Err() != nil {
 			return nil // stopped before it began
 		}

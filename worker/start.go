@@ -46,7 +46,7 @@ func (s services) Stop() {
 // Temporal did not answer. stopping, if not nil, is called after ctx has ended, before the worker stops.
 func run(ctx context.Context, what string, build func() service, stopping func()) error {
 	var inner service
-	err := retryWhileAway(ctx, func() error {
+	err := retryUntilAnswered(ctx, func() error {
 		inner = build()
 		return inner.Start()
 	})
@@ -64,13 +64,13 @@ func run(ctx context.Context, what string, build func() service, stopping func()
 	return nil
 }
 
-// retryWhileAway repeats a request to Temporal or the database until it answers or ctx ends: a process that starts
+// retryUntilAnswered repeats a request to Temporal or the database until it answers or ctx ends: a process that starts
 // while one of them is down waits for it. It returns a refusal.
-func retryWhileAway(ctx context.Context, ask func() error) error {
+func retryUntilAnswered(ctx context.Context, ask func() error) error {
 	pause := &backoff.ExponentialBackOff{InitialInterval: 200 * time.Millisecond, RandomizationFactor: 0.5, Multiplier: 2, MaxInterval: 5 * time.Second}
 	for pause.Reset(); ; {
 		err := ask()
-		if !unanswered(err) {
+		if !isUnanswered(err) {
 			return err
 		}
 		timer := time.NewTimer(pause.NextBackOff())
@@ -83,8 +83,8 @@ func retryWhileAway(ctx context.Context, ask func() error) error {
 	}
 }
 
-// unanswered reports whether an error is of a server that is down, starting or overloaded.
-func unanswered(err error) bool {
+// isUnanswered reports whether an error is of a server that is down, starting or overloaded.
+func isUnanswered(err error) bool {
 	var unavailable *serviceerror.Unavailable
 	var late *serviceerror.DeadlineExceeded
 	var busy *serviceerror.ResourceExhausted

@@ -50,7 +50,7 @@ func (s *Surface) getDocument(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	answerRendered(c, "application/json; charset=utf-8", docs.document)
+	writeRendered(c, "application/json; charset=utf-8", docs.document)
 	return nil
 }
 
@@ -61,11 +61,11 @@ func (s *Surface) getDocs(c *gin.Context) error {
 		return err
 	}
 	c.Header("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'")
-	answerRendered(c, "text/html; charset=utf-8", docs.page)
+	writeRendered(c, "text/html; charset=utf-8", docs.page)
 	return nil
 }
 
-func answerRendered(c *gin.Context, contentType string, r *rendered) {
+func writeRendered(c *gin.Context, contentType string, r *rendered) {
 	c.Header("ETag", r.etag)
 	c.Header("Cache-Control", "no-cache")
 	if !edge.Unchanged(c, r.etag) {

@@ -48,9 +48,9 @@ func (s *server) historyRoutes() map[string]route {
 	for _, p := range []past{{"job", s.JobHistories}, {"call", s.CallHistories}, {"asset", s.AssetHistories}} {
 		path := "GET /" + p.noun + "s/{id}"
 		all[path] = route{p.state, parameters{"at"}}
-		all[path+"/events"] = route{p.answer(Histories.Events), nil}
-		all[path+"/timeline"] = route{p.answer(Histories.Timeline), nil}
-		all[path+"/workflow"] = route{p.answer(Histories.Workflow), nil}
+		all[path+"/events"] = route{p.serveReport(Histories.Events), nil}
+		all[path+"/timeline"] = route{p.serveReport(Histories.Timeline), nil}
+		all[path+"/workflow"] = route{p.serveReport(Histories.Workflow), nil}
 		all[path+"/diff"] = route{p.diff, parameters{"with"}}
 	}
 	all["GET /jobs/{id}"] = route{s.showJob, parameters{"at"}}
@@ -63,8 +63,8 @@ func (p past) state(w http.ResponseWriter, r *http.Request) error {
 	return answer(w, http.StatusOK, map[string]any{p.noun: state}, err)
 }
 
-// answer serves …/events, …/timeline and …/workflow.
-func (p past) answer(ask func(h Histories, ctx context.Context, id string) (any, error)) handler {
+// serveReport serves …/events, …/timeline and …/workflow.
+func (p past) serveReport(ask func(h Histories, ctx context.Context, id string) (any, error)) handler {
 	return func(w http.ResponseWriter, r *http.Request) error {
 		answer, err := ask(p.all, r.Context(), r.PathValue("id"))
 		if err != nil {

@@ -94,8 +94,8 @@ func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) err
 	return answer(w, http.StatusCreated, out, err)
 }
 
-// manyBody selects jobs by filter. Without confirm, the request is a dry run.
-type manyBody struct {
+// bulkBody selects jobs by filter. Without confirm, the request is a dry run.
+type bulkBody struct {
 	change
 	Filter  operatejobs.Filter `json:"filter"`
 	Confirm bool               `json:"confirm"`
@@ -103,7 +103,7 @@ type manyBody struct {
 
 // changeJobs serves POST /admin/jobs/retry, …/cancel and …/requeue for every job that the filter selects.
 func (s *server) changeJobs(w http.ResponseWriter, r *http.Request, verb string) error {
-	var body manyBody
+	var body bulkBody
 	by, err := decodeChange(r, &body)
 	if err != nil {
 		return err

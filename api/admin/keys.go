@@ -56,7 +56,7 @@ func (s *server) issueKey(w http.ResponseWriter, r *http.Request) error {
 
 // revokeKey serves DELETE /admin/accounts/{account}/keys/{key}.
 func (s *server) revokeKey(w http.ResponseWriter, r *http.Request) error {
-	by, err := onlyChange(r)
+	by, err := attributionOf(r)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func (p parameters) check(r *http.Request) error {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		list := slices.Contains(p, name+"...")
 		if !list && !slices.Contains(p, name) {
-			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %.64q is unknown; %s", name, p.known())
+			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %.64q is unknown; %s", name, p.list())
 		}
 		if n := len(given[name]); !list && n > 1 {
 			return fault.New(fault.Invalid, fault.CodeInvalidRequest, "the query parameter %s is given %d times", name, n)
@@ -38,8 +38,8 @@ func (p parameters) check(r *http.Request) error {
 	return nil
 }
 
-// known lists the parameters of the path, for an error message.
-func (p parameters) known() string {
+// list lists the parameters of the path, for an error message.
+func (p parameters) list() string {
 	if len(p) == 0 {
 		return "this path has no query parameters"
 	}

@@ -233,7 +233,7 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 
 // revokeToken serves DELETE /admin/servers/tokens/{id}.
 func (s *server) revokeToken(w http.ResponseWriter, r *http.Request) error {
-	by, err := onlyChange(r)
+	by, err := attributionOf(r)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 // rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, the view stays as it
 // was.
 func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
-	by, err := onlyChange(r)
+	by, err := attributionOf(r)
 	if err != nil {
 		return err
 	}
@@ -31,7 +31,7 @@ func (s *server) checkView(w http.ResponseWriter, r *http.Request) error {
 
 // resumeView serves POST /admin/views/{view}/streams/{stream}/resume.
 func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
-	by, err := onlyChange(r)
+	by, err := attributionOf(r)
 	if err != nil {
 		return err
 	}
@@ -42,5 +42,5 @@ func (s *server) resumeView(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// onlyChange decodes a body that says no more than who changes something, and why.
-func onlyChange(r *http.Request) (operate.Attribution, error) { return decodeChange(r, &change{}) }
+// attributionOf decodes a body that says no more than who changes something, and why.
+func attributionOf(r *http.Request) (operate.Attribution, error) { return decodeChange(r, &change{}) }

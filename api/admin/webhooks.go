@@ -127,7 +127,7 @@ func (s *server) changeWebhook(w http.ResponseWriter, r *http.Request, verb stri
 }
 
 func (s *server) webhookChange(r *http.Request) (webhook.ID, operate.Attribution, error) {
-	by, err := onlyChange(r)
+	by, err := attributionOf(r)
 	if err != nil {
 		return "", operate.Attribution{}, err
 	}

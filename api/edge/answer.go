@@ -28,13 +28,13 @@ func TimestampOrNil(t *time.Time) *string {
 }
 
 // NoContent answers 204.
-func NoContent(c *gin.Context) { answerEmpty(c, http.StatusNoContent) }
+func NoContent(c *gin.Context) { writeStatus(c, http.StatusNoContent) }
 
 // Redirect answers 302 with a link for this caller only, which no cache may keep.
 func Redirect(c *gin.Context, link string) {
 	c.Header("Location", link)
 	c.Header("Cache-Control", "private, no-store")
-	answerEmpty(c, http.StatusFound)
+	writeStatus(c, http.StatusFound)
 }
 
 // Unchanged answers 304 if the caller has the version that etag names.
@@ -42,11 +42,11 @@ func Unchanged(c *gin.Context, etag string) bool {
 	if !etagMatches(strings.Join(c.Request.Header.Values("If-None-Match"), ","), etag) {
 		return false
 	}
-	answerEmpty(c, http.StatusNotModified)
+	writeStatus(c, http.StatusNotModified)
 	return true
 }
 
-func answerEmpty(c *gin.Context, status int) {
+func writeStatus(c *gin.Context, status int) {
 	c.Status(status)
 	c.Writer.WriteHeaderNow()
 }

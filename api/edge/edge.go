@@ -159,12 +159,12 @@ func (e *Edge) Handler(routes []Route, unknown func(*gin.Context) error) (http.H
 	for _, r := range withHeads(routes) {
 		g.Handle(r.Method, r.Path, e.wrap(r))
 	}
-	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(keepSemicolons(g))), nil
+	return e.shareWith(e.opts.AllowedOrigins, e.stripPrefix(escapeSemicolons(g))), nil
 }
 
-// keepSemicolons makes a semicolon part of a value, as in preview=webp;90, which editors send. net/url drops a
+// escapeSemicolons makes a semicolon part of a value, as in preview=webp;90, which editors send. net/url drops a
 // parameter with a bare semicolon.
-func keepSemicolons(next http.Handler) http.Handler {
+func escapeSemicolons(next http.Handler) http.Handler {
 	next = http.AllowQuerySemicolons(next) // silences net/http's warning; the semicolons are escaped by then
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(r.URL.RawQuery, ";") {

@@ -57,7 +57,7 @@ func (s *Surface) getObjectInfo(c *gin.Context) error {
 	body := r.plain
 	if edge.AcceptsGzip(c.Request) {
 		h.Set("Content-Encoding", "gzip")
-		body = r.zipped
+		body = r.compressed
 	}
 	c.Data(http.StatusOK, "application/json; charset=utf-8", body)
 	return nil
@@ -177,8 +177,8 @@ type definitions struct {
 }
 
 type rendering struct {
-	plain, zipped []byte
-	etag          string
+	plain, compressed []byte
+	etag              string
 }
 
 func newDefinitions(classes *node.Registry) *definitions {
@@ -248,5 +248,5 @@ func (d *definitions) render(offered offeredFiles, here bool) (*rendering, error
 	if err := w.Close(); err != nil {
 		return nil, err
 	}
-	return &rendering{plain: plain, zipped: b.Bytes(), etag: edge.ETag(plain)}, nil
+	return &rendering{plain: plain, compressed: b.Bytes(), etag: edge.ETag(plain)}, nil
 }

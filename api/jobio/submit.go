@@ -53,7 +53,7 @@ func PrepareFor(caller account.Identity, secret, requestID string, sub job.Submi
 		return job.Submission{}, err
 	}
 	sub.Account, sub.RequestID = caller.Account, requestID
-	withhold(&sub, append(slices.Collect(maps.Values(sub.ComfyOrg)), sub.Credential, secret)...)
+	redactSecrets(&sub, append(slices.Collect(maps.Values(sub.ComfyOrg)), sub.Credential, secret)...)
 	return sub, nil
 }
 
@@ -119,16 +119,16 @@ func ComfyOrg(extra map[string]json.RawMessage) map[string]string {
 	return named
 }
 
-// minWithheld is the length from which a secret is replaced wherever it occurs. A shorter secret, such as a token
+// minRedacted is the length from which a secret is replaced wherever it occurs. A shorter secret, such as a token
 // chosen for a trial, may be an ordinary word.
-const minWithheld = 16
+const minRedacted = 16
 
-// withhold replaces the caller's secrets in the recorded values: editors copy their key into the settings of the
+// redactSecrets replaces the caller's secrets in the recorded values: editors copy their key into the settings of the
 // graph, and the event log is never rewritten.
-func withhold(sub *job.Submission, secrets ...string) {
+func redactSecrets(sub *job.Submission, secrets ...string) {
 	for _, secret := range secrets {
 		quoted, err := json.Marshal(secret)
-		if err != nil || len(secret) < minWithheld {
+		if err != nil || len(secret) < minRedacted {
 			continue
 		}
 		old, instead := quoted[1:len(quoted)-1], []byte("withheld")

@@ -63,7 +63,7 @@ func (s *Surface) getEvents(c *gin.Context) error {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), sseMaxTime)
 	defer cancel()
 	e := &eventStream{surface: s, c: c, ctx: ctx, base: s.Edge.BaseURL(c.Request), out: http.NewResponseController(c.Writer), job: j}
-	e.begin()
+	e.writeHeaders()
 	defer edge.SetWriteTimeout(e.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := e.run(sub, snap); err != nil && !isEndOfStream(err) {
 		return fmt.Errorf("event stream of job %s: %w", j.ID, err) // only logged: the answer has begun
@@ -76,10 +76,10 @@ func (s *Surface) getEvents(c *gin.Context) error {
 func isEndOfStream(err error) bool {
 	var closed *stream.Closed
 	return errors.As(err, &closed) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, errClientGone)
+		errors.Is(err, errClientNotReading)
 }
 
-var errClientGone = errors.New("the client does not read")
+var errClientNotReading = errors.New("the client does not read")
 
 // eventStream is one SSE connection. One goroutine runs it.
 type eventStream struct {
@@ -89,16 +89,16 @@ type eventStream struct {
 	base    string
 	out     *http.ResponseController
 
-	job      job.Job // as last sent
-	outputs  []string
-	high     float64          // highest progress sent
-	progress *stream.Progress // waiting for the throttle
-	preview  *stream.Message  // waiting for the throttle
-	moved    bool             // the queue changed; the position may have changed
-	position *int64           // as last sent
+	job          job.Job // as last sent
+	outputs      []string
+	high         float64          // highest progress sent
+	progress     *stream.Progress // waiting for the throttle
+	preview      *stream.Message  // waiting for the throttle
+	queueChanged bool             // the queue changed; the position may have changed
+	position     *int64           // as last sent
 }
 
-func (e *eventStream) begin() {
+func (e *eventStream) writeHeaders() {
 	h := e.c.Writer.Header()
 	h.Set("Content-Type", "text/event-stream; charset=utf-8")
 	h.Set("Cache-Control", "no-cache, no-transform")
@@ -107,7 +107,7 @@ func (e *eventStream) begin() {
 }
 
 func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error {
-	if err := e.greet(snap); err != nil || e.job.State.Final() {
+	if err := e.sendCurrent(snap); err != nil || e.job.State.Final() {
 		return err
 	}
 	keepAlive, throttle, recheck := time.NewTicker(sseKeepAlive), time.NewTicker(sseThrottle), time.NewTicker(e.surface.Edge.Recheck())
@@ -136,9 +136,9 @@ func (e *eventStream) run(sub *stream.Subscription, snap stream.Snapshot) error 
 	}
 }
 
-// greet sends the current status, progress, preview and outputs. The outputs of a job that has ended are sent first,
+// sendCurrent sends the current status, progress, preview and outputs. The outputs of a job that has ended are sent first,
 // because the final status is always last.
-func (e *eventStream) greet(snap stream.Snapshot) error {
+func (e *eventStream) sendCurrent(snap stream.Snapshot) error {
 	if e.job.State.Final() {
 		return e.finish()
 	}
@@ -169,17 +169,17 @@ func (e *eventStream) forward(sub *stream.Subscription) error {
 	}
 	for _, m := range messages {
 		if m.Job == "" || m.Job != e.job.ID {
-			e.moved = e.moved || e.job.State == job.Queued
+			e.queueChanged = e.queueChanged || e.job.State == job.Queued
 			continue
 		}
-		if err := e.take(m); err != nil || e.job.State.Final() {
+		if err := e.handle(m); err != nil || e.job.State.Final() {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *eventStream) take(m *stream.Message) error {
+func (e *eventStream) handle(m *stream.Message) error {
 	if m.Progress != nil {
 		e.progress = m.Progress
 	}
@@ -245,8 +245,8 @@ type previewEvent struct {
 
 // flushThrottled sends the latest progress, preview and position that were not sent yet.
 func (e *eventStream) flushThrottled() error {
-	if e.moved && e.job.State == job.Queued {
-		e.moved = false
+	if e.queueChanged && e.job.State == job.Queued {
+		e.queueChanged = false
 		if err := e.newPosition(); err != nil {
 			return err
 		}
@@ -308,13 +308,13 @@ func (e *eventStream) send(id, name string, data any) error {
 // write sends a frame at once. A write deadline disconnects a client that does not read.
 func (e *eventStream) write(frame []byte) error {
 	if err := edge.SetWriteTimeout(e.out, sseWrite); err != nil {
-		return errors.Join(errClientGone, err)
+		return errors.Join(errClientNotReading, err)
 	}
 	if _, err := e.c.Writer.Write(frame); err != nil {
-		return errors.Join(errClientGone, err)
+		return errors.Join(errClientNotReading, err)
 	}
 	if err := e.out.Flush(); err != nil {
-		return errors.Join(errClientGone, err)
+		return errors.Join(errClientNotReading, err)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	so := &socket{
 		every: s.Edge.Recheck(), check: func() bool { return s.Edge.StillValid(c.Request.Context(), secret, owner) },
 		conn: conn, out: hijack.conn, sub: sub, client: client, byClient: s.opts.RouteByClient,
-		replies: make(chan []byte, 1), pongs: make(chan string, 1), gone: make(chan struct{}),
+		replies: make(chan []byte, 1), pongs: make(chan string, 1), left: make(chan struct{}),
 	}
 	so.serve(snap, s.Features())
 	return nil
@@ -103,7 +103,7 @@ type socket struct {
 	metadata atomic.Bool   // the client reads previews with metadata (type 4)
 	replies  chan []byte   // from the reader to the writer
 	pongs    chan string   // payloads of pings to answer
-	gone     chan struct{} // closed by the reader when the client has left
+	left     chan struct{} // closed by the reader when the client has left
 	code     int           // of the close frame; set by the reader before gone is closed
 }
 
@@ -111,7 +111,7 @@ type socket struct {
 func (so *socket) serve(snap stream.Snapshot, features map[string]any) {
 	var reader sync.WaitGroup
 	reader.Go(func() {
-		defer close(so.gone)
+		defer close(so.left)
 		so.read(features)
 	})
 	so.write(snap)
@@ -185,14 +185,14 @@ func (so *socket) write(snap stream.Snapshot) {
 	defer ping.Stop()
 	recheck := time.NewTicker(so.every)
 	defer recheck.Stop()
-	if so.greet(snap) != nil {
+	if so.sendFirst(snap) != nil {
 		return
 	}
 	for {
 		var err error
 		select {
-		case <-so.gone:
-			so.goodbye(so.code, "")
+		case <-so.left:
+			so.sendClose(so.code, "")
 			return
 		case reply := <-so.replies:
 			err = so.batch(func() error { return so.conn.WriteMessage(websocket.TextMessage, reply) })
@@ -202,7 +202,7 @@ func (so *socket) write(snap stream.Snapshot) {
 			err = so.control(websocket.PingMessage, "")
 		case <-recheck.C:
 			if !so.check() {
-				so.goodbye(websocket.ClosePolicyViolation, string(fault.CodeUnauthorized))
+				so.sendClose(websocket.ClosePolicyViolation, string(fault.CodeUnauthorized))
 				return
 			}
 		case <-so.sub.Ready():
@@ -215,8 +215,8 @@ func (so *socket) write(snap stream.Snapshot) {
 	}
 }
 
-// greet sends the first frame. A client that reconnects also gets the node that its job executes.
-func (so *socket) greet(snap stream.Snapshot) error {
+// sendFirst sends the first frame. A client that reconnects also gets the node that its job executes.
+func (so *socket) sendFirst(snap stream.Snapshot) error {
 	sid := so.client
 	if sid == "" {
 		sid = strings.ReplaceAll(uuid.NewString(), "-", "")
@@ -298,10 +298,10 @@ func (so *socket) end(err error) {
 	case stream.CloseGone:
 		code = websocket.CloseNormalClosure
 	}
-	so.goodbye(code, string(closed.Reason))
+	so.sendClose(code, string(closed.Reason))
 }
 
-// goodbye sends a close frame. A client that has left does not receive it.
-func (so *socket) goodbye(code int, reason string) {
+// sendClose sends a close frame. A client that has left does not receive it.
+func (so *socket) sendClose(code int, reason string) {
 	_ = so.control(websocket.CloseMessage, string(websocket.FormatCloseMessage(code, reason)))
 }

@@ -79,7 +79,7 @@ func (s *Surface) postImage(c *gin.Context) error {
 		return err
 	}
 	overwrite, _ := up.form.Get("overwrite")
-	e, err := s.keep(c, up.w, files.Upload{
+	e, err := s.commit(c, up.w, files.Upload{
 		Account: edge.Caller(c).Account, Place: up.place, Overwrite: overwrite == "true" || overwrite == "1",
 		ContentType: up.contentType, Width: up.info.Width, Height: up.info.Height,
 	})
@@ -112,13 +112,13 @@ func (s *Surface) KeepPicture(c *gin.Context, account, filename string, picture 
 	if _, err := w.Write(picture); err != nil {
 		return files.Entry{}, fmt.Errorf("store a picture: %w", err)
 	}
-	return s.keep(c, w, files.Upload{
+	return s.commit(c, w, files.Upload{
 		Account: account, Place: place, ContentType: "image/" + string(info.Format), Width: info.Width, Height: info.Height,
 	})
 }
 
-// keep commits the bytes and records the file.
-func (s *Surface) keep(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
+// commit commits the bytes and records the file.
+func (s *Surface) commit(c *gin.Context, w blob.Writer, u files.Upload) (files.Entry, error) {
 	if _, size := w.Sum(); size > 0 {
 		if err := s.Edge.CheckQuotaOf(c, u.Account, size); err != nil {
 			return files.Entry{}, err
@@ -150,7 +150,7 @@ func (s *Surface) receiveImage(c *gin.Context, media bool) (imageUpload, error) 
 	if !up.form.HasFile {
 		return up, httperr.Invalidf("the file part image is required")
 	}
-	if up.place, err = uploadPlace(up.form); err != nil {
+	if up.place, err = placeOf(up.form); err != nil {
 		return up, err
 	}
 	if kind, ok := node.MediaType(up.form.Filename); ok && media { // clients also upload sounds and videos
@@ -170,8 +170,8 @@ func tooLargeIsInvalid(err error) error {
 	return err
 }
 
-// uploadPlace parses the folder of an upload. A subfolder is ignored, but refused if it leads out of the folder.
-func uploadPlace(f *request.Form) (asset.Place, error) {
+// placeOf parses the folder of an upload. A subfolder is ignored, but refused if it leads out of the folder.
+func placeOf(f *request.Form) (asset.Place, error) {
 	folder := node.FolderInput
 	if v, ok := f.Get("type"); ok && v != "" {
 		folder = node.Folder(v)
@@ -196,7 +196,7 @@ func (s *Surface) inspect(ctx context.Context, account string, r io.ReaderAt, si
 	info, err := codec.Stat(raster.Engine{MaxPixels: maxFramePixels}, io.NewSectionReader(r, 0, size))
 	switch {
 	case err != nil:
-		return codec.Info{}, badImage(err)
+		return codec.Info{}, invalidImage(err)
 	case info.Width > maxImageSide || info.Height > maxImageSide:
 		return codec.Info{}, fault.New(fault.Invalid, fault.CodeInvalidImage, "an edge of the image has more than %d pixels", maxImageSide)
 	case int64(info.Width)*int64(info.Height) > maxViewPixels:
@@ -230,7 +230,7 @@ func (s *Surface) postMask(c *gin.Context) error {
 		return err
 	}
 	defer w.Abort()
-	e, err := s.keep(c, w, files.Upload{
+	e, err := s.commit(c, w, files.Upload{
 		Account: edge.Caller(c).Account, Place: up.place, ContentType: "image/png", Width: up.info.Width, Height: up.info.Height,
 	})
 	if err != nil {
@@ -281,7 +281,7 @@ func (s *Surface) applyMask(ctx context.Context, original files.Entry, up imageU
 	}
 	mask := io.NewSectionReader(up.w, 0, up.form.Size)
 	if err := preview.ApplyMask(ctx, raster.Engine{MaxPixels: maxViewPixels}, w, r, mask); err != nil {
-		return nil, errors.Join(badImage(err), w.Abort())
+		return nil, errors.Join(invalidImage(err), w.Abort())
 	}
 	return w, nil
 }

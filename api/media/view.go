@@ -171,7 +171,7 @@ func (s *Surface) showPreview(c *gin.Context, e files.Entry) error {
 	o := preview.Parse(c.Query("preview"), c.Query("channel"))
 	var out bytes.Buffer
 	if err := preview.Render(c.Request.Context(), raster.Engine{MaxPixels: maxViewPixels}, &out, r, o); err != nil {
-		return badImage(content.Unavailable(err))
+		return invalidImage(content.Unavailable(err))
 	}
 	e.ContentType = string(o.Format)
 	content.SetHeaders(c.Writer.Header(), content.File{Entry: e, Name: e.Place.Filename})
@@ -185,8 +185,8 @@ func (s *Surface) claimImage(ctx context.Context, account string) (release func(
 	return s.images.Acquire(ctx, account)
 }
 
-// badImage turns an error of an image into the contract's 400.
-func badImage(err error) error {
+// invalidImage turns an error of an image into the contract's 400.
+func invalidImage(err error) error {
 	if fault.CodeOf(err) == fault.CodeInvalidImage { // the error is specific already
 		return err
 	}

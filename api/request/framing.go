@@ -60,8 +60,8 @@ func (c *framedConn) CloseWrite() error {
 // When a request is refused while its client still sends, the connection is read for a while before it is closed: the
 // system would reset a connection with unread bytes, and the client might not read the refusal.
 const (
-	lingerFor   = 500 * time.Millisecond
-	lingerBytes = 256 << 10
+	drainTime  = 500 * time.Millisecond
+	drainBytes = 256 << 10
 )
 
 // Close implements net.Conn.
@@ -69,10 +69,10 @@ func (c *framedConn) Close() error {
 	if !c.requests.refused {
 		return c.Conn.Close()
 	}
-	err := errors.Join(c.CloseWrite(), c.Conn.SetReadDeadline(time.Now().Add(lingerFor)))
+	err := errors.Join(c.CloseWrite(), c.Conn.SetReadDeadline(time.Now().Add(drainTime)))
 	go func() {
-		_, _ = io.CopyN(io.Discard, c.Conn, lingerBytes) // the data is not used
-		_ = c.Conn.Close()                               // the client has left, or its time is up
+		_, _ = io.CopyN(io.Discard, c.Conn, drainBytes) // the data is not used
+		_ = c.Conn.Close()                              // the client has left, or its time is up
 	}()
 	return err
 }
@@ -110,7 +110,7 @@ func (f *framing) follow(p []byte) {
 		if f.part == body || f.part == chunk {
 			n := min(f.skip, int64(len(p)))
 			if f.skip -= n; f.skip == 0 {
-				f.end()
+				f.finish()
 			}
 			p = p[n:]
 			continue
@@ -180,8 +180,8 @@ func (f *framing) endHeader(line []byte) {
 	}
 }
 
-// end continues after a body or a chunk.
-func (f *framing) end() {
+// finish continues after a body or a chunk.
+func (f *framing) finish() {
 	if f.part == chunk {
 		f.part = chunkSize
 		return

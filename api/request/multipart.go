@@ -98,7 +98,7 @@ func (fr FormReader) Read(c *gin.Context) (*Form, error) {
 		if n >= maxParts {
 			return nil, fault.New(fault.Invalid, fault.CodeInvalidBody, "the form has more than %d parts", maxParts)
 		}
-		if err := fr.take(f, part); err != nil {
+		if err := fr.readPart(f, part); err != nil {
 			return nil, err
 		}
 	}
@@ -169,13 +169,13 @@ func badForm(err error) error {
 	}
 }
 
-func (fr FormReader) take(f *Form, part *multipart.Part) error {
+func (fr FormReader) readPart(f *Form, part *multipart.Part) error {
 	name := part.FormName()
 	if name != fr.File {
-		return fr.takeField(f, name, part)
+		return fr.readField(f, name, part)
 	}
 	if f.HasFile {
-		return twice(name)
+		return repeatedPart(name)
 	}
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil {
@@ -190,11 +190,11 @@ func (fr FormReader) take(f *Form, part *multipart.Part) error {
 	return err
 }
 
-func twice(name string) error {
+func repeatedPart(name string) error {
 	return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part %s is given twice", name)
 }
 
-func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error {
+func (fr FormReader) readField(f *Form, name string, part *multipart.Part) error {
 	if fr.Fields[name] == 0 {
 		_, err := fr.copy(io.Discard, part)
 		return err
@@ -207,7 +207,7 @@ func (fr FormReader) takeField(f *Form, name string, part *multipart.Part) error
 		return fault.New(fault.Invalid, fault.CodeInvalidBody, "the part %s is longer than %d bytes", name, maxFieldSize)
 	}
 	if len(f.Fields[name]) > 0 && fr.Fields[name] == Once {
-		return twice(name)
+		return repeatedPart(name)
 	}
 	f.Fields[name] = append(f.Fields[name], string(value))
 	if fr.Take != nil {

@@ -110,10 +110,10 @@ func (s *Surface) getDelivery(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerDelivery(c, id, delivery, http.StatusOK)
+	return s.writeDelivery(c, id, delivery, http.StatusOK)
 }
 
-func (s *Surface) answerDelivery(c *gin.Context, id webhook.ID, delivery uuid.UUID, status int) error {
+func (s *Surface) writeDelivery(c *gin.Context, id webhook.ID, delivery uuid.UUID, status int) error {
 	d, err := s.Deliveries.Delivery(c.Request.Context(), edge.Caller(c).Account, delivery)
 	if err == nil && d.Webhook != id {
 		err = webhook.ErrNoDelivery()
@@ -131,8 +131,8 @@ func (s *Surface) replayDelivery(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, &delivery, by(c)); err != nil {
+	if _, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, &delivery, actor(c)); err != nil {
 		return err
 	}
-	return s.answerDelivery(c, id, delivery, http.StatusAccepted)
+	return s.writeDelivery(c, id, delivery, http.StatusAccepted)
 }

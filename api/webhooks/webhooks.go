@@ -86,8 +86,8 @@ func renderWebhook(w webhook.EndpointWithURL) webhookBody {
 
 func webhookID(c *gin.Context) (webhook.ID, error) { return webhook.ParseID(c.Param("id")) }
 
-// by returns the actor of a change for its event.
-func by(c *gin.Context) webhook.By {
+// actor returns the actor of a change for its event.
+func actor(c *gin.Context) webhook.By {
 	return webhook.By{Actor: edge.Caller(c).Account, RequestID: edge.RequestID(c)}
 }
 
@@ -125,7 +125,7 @@ func (s *Surface) postWebhook(c *gin.Context) error {
 	if req.Enabled != nil {
 		return httperr.Invalidf("a new webhook is always enabled: leave enabled out")
 	}
-	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.change(), by(c))
+	made, secret, err := s.Endpoints.Register(c.Request.Context(), edge.Caller(c).Account, req.change(), actor(c))
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func (s *Surface) patchWebhook(c *gin.Context) error {
 	if err := request.Strict(c, &req); err != nil {
 		return err
 	}
-	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.change(), by(c))
+	w, err := s.Endpoints.Change(c.Request.Context(), edge.Caller(c).Account, id, req.change(), actor(c))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (s *Surface) patchWebhook(c *gin.Context) error {
 func (s *Surface) deleteWebhook(c *gin.Context) error {
 	id, err := webhookID(c)
 	if err == nil {
-		err = s.Endpoints.Remove(c.Request.Context(), edge.Caller(c).Account, id, by(c))
+		err = s.Endpoints.Remove(c.Request.Context(), edge.Caller(c).Account, id, actor(c))
 	}
 	if err != nil {
 		return err
@@ -205,7 +205,7 @@ func (s *Surface) rotateWebhook(c *gin.Context) error {
 		}
 		overlap = time.Duration(*req.OldGoodFor) * time.Second
 	}
-	secret, until, err := s.Endpoints.Rotate(c.Request.Context(), edge.Caller(c).Account, id, overlap, by(c))
+	secret, until, err := s.Endpoints.Rotate(c.Request.Context(), edge.Caller(c).Account, id, overlap, actor(c))
 	if err != nil {
 		return err
 	}
@@ -220,11 +220,11 @@ func (s *Surface) testWebhook(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	delivery, err := s.Endpoints.Test(c.Request.Context(), edge.Caller(c).Account, id, by(c))
+	delivery, err := s.Endpoints.Test(c.Request.Context(), edge.Caller(c).Account, id, actor(c))
 	if err != nil {
 		return err
 	}
-	return s.answerDelivery(c, id, delivery, http.StatusAccepted)
+	return s.writeDelivery(c, id, delivery, http.StatusAccepted)
 }
 
 // replayWebhook attempts all dead letters of an endpoint again: POST /api/v2/webhooks/{id}/replay.
@@ -233,7 +233,7 @@ func (s *Surface) replayWebhook(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	n, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, by(c))
+	n, err := s.Endpoints.Replay(c.Request.Context(), edge.Caller(c).Account, id, nil, actor(c))
 	if err != nil {
 		return err
 	}

@@ -7,31 +7,31 @@ import (
 
 // The sim/* models: one of each protocol, in a format of their own.
 
-func ownError(kind, message string) map[string]any {
+func echoError(kind, message string) map[string]any {
 	return map[string]any{"error": map[string]any{"type": kind, "message": message}}
 }
 
-var ownRefusals = refusals{
-	faultPolicy:  fail(http.StatusBadRequest, ownError("policy", "This prompt is against the simulator's policy.")),
-	faultInvalid: fail(http.StatusBadRequest, ownError("invalid", "The simulator does not like this input.")),
+var echoRefusals = refusals{
+	faultPolicy:  fail(http.StatusBadRequest, echoError("policy", "This prompt is against the simulator's policy.")),
+	faultInvalid: fail(http.StatusBadRequest, echoError("invalid", "The simulator does not like this input.")),
 	faultValidation: fail(http.StatusUnprocessableEntity, map[string]any{"detail": []any{map[string]any{
 		"loc": []any{"body", "prompt"}, "msg": "The picture is too small", "type": "image_too_small",
 		"ctx": map[string]any{"min_width": 64}, "input": "tiny",
 	}}}),
-	faultError:  fail(http.StatusInternalServerError, ownError("internal", "The simulator failed as asked.")),
-	faultUnpaid: fail(http.StatusPaymentRequired, ownError("unpaid", "No money left.")),
-	faultBusy:   {status: http.StatusTooManyRequests, json: ownError("busy", "Too many calls."), headers: map[string]string{"Retry-After": "1"}},
-	faultDown:   fail(http.StatusServiceUnavailable, ownError("down", "Closed for now.")),
+	faultError:  fail(http.StatusInternalServerError, echoError("internal", "The simulator failed as asked.")),
+	faultUnpaid: fail(http.StatusPaymentRequired, echoError("unpaid", "No money left.")),
+	faultBusy:   {status: http.StatusTooManyRequests, json: echoError("busy", "Too many calls."), headers: map[string]string{"Retry-After": "1"}},
+	faultDown:   fail(http.StatusServiceUnavailable, echoError("down", "Closed for now.")),
 }
 
-func (s *Server) ownRoutes() {
-	s.handle("POST /sim/echo", nobody, ownRefusals.or(echo))
-	s.handle("POST /sim/open", nobody, ownRefusals.or(echo))
-	s.handle("POST /runware/mirror", nobody, ownRefusals.or(mirror))
-	s.handle("POST /sim/speech", nobody, ownRefusals.or(speech))
-	s.handle("POST /sim/generations", nobody, ownRefusals.or(generate))
-	s.handle("GET /sim/generations/{id}", nobody, generation)
-	s.handle("DELETE /sim/generations/{id}", nobody, stopGeneration)
+func (s *Server) echoRoutes() {
+	s.handle("POST /sim/echo", noCredential, echoRefusals.or(echo))
+	s.handle("POST /sim/open", noCredential, echoRefusals.or(echo))
+	s.handle("POST /runware/mirror", noCredential, echoRefusals.or(mirror))
+	s.handle("POST /sim/speech", noCredential, echoRefusals.or(speech))
+	s.handle("POST /sim/generations", noCredential, echoRefusals.or(generate))
+	s.handle("GET /sim/generations/{id}", noCredential, generation)
+	s.handle("DELETE /sim/generations/{id}", noCredential, stopGeneration)
 }
 
 // echo answers with the input as it came, byte for byte.
@@ -63,7 +63,7 @@ func generate(e *exchange) reply {
 
 func stopGeneration(e *exchange) reply {
 	if !e.cancel() {
-		return fail(http.StatusConflict, ownError("finished", "There is no such generation under way."))
+		return fail(http.StatusConflict, echoError("finished", "There is no such generation under way."))
 	}
 	return ok(map[string]any{"cancelled": true})
 }
@@ -72,7 +72,7 @@ func generation(e *exchange) reply {
 	t, found := e.ticket()
 	switch {
 	case !found:
-		return fail(http.StatusNotFound, ownError("unknown", "No such generation."))
+		return fail(http.StatusNotFound, echoError("unknown", "No such generation."))
 	case e.canceled(t):
 		return ok(map[string]any{"id": t.id(), "status": "cancelled"})
 	case !t.finished(e.now):

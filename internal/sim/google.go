@@ -25,7 +25,7 @@ var (
 
 func (s *Server) googleRoutes() {
 	s.handle("POST /google/v1beta/models/{call}", googleAPIKey, googleRefusals.or(gemini))
-	s.handle("POST /vertexai/token", nobody, func(*exchange) reply { // of service accounts
+	s.handle("POST /vertexai/token", noCredential, func(*exchange) reply { // of service accounts
 		return ok(map[string]any{"access_token": "ya29.token-of-a-service-account", "token_type": "Bearer", "expires_in": 3600})
 	})
 	veo := "/vertexai/v1/projects/{project}/locations/{location}/publishers/google/models/{call}"

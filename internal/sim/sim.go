@@ -27,14 +27,14 @@ type Options struct {
 
 // Server simulates all providers, each below its own path: "/bfl/v1/flux-2-pro".
 type Server struct {
-	opts     Options
-	mux      *http.ServeMux
-	charges  *charges
-	cancels  *charges // cancel requests by generation
-	lates    *charges // status answers that misbehaved, by generation
-	webhooks sync.WaitGroup
-	ctx      context.Context //nolint:containedctx // lives for one call
-	stop     context.CancelFunc
+	opts         Options
+	mux          *http.ServeMux
+	charges      *charges
+	cancels      *charges // cancel requests by generation
+	statusFaults *charges // status answers that misbehaved, by generation
+	webhooks     sync.WaitGroup
+	ctx          context.Context //nolint:containedctx // lives for one call
+	stop         context.CancelFunc
 }
 
 const defaultDelay = 300 * time.Millisecond
@@ -46,7 +46,7 @@ func New(opts Options) *Server {
 		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	s := &Server{opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), lates: newCharges(), ctx: ctx, stop: stop}
+	s := &Server{opts: opts, mux: http.NewServeMux(), charges: newCharges(), cancels: newCharges(), statusFaults: newCharges(), ctx: ctx, stop: stop}
 	s.routes()
 	return s
 }
@@ -83,7 +83,7 @@ func (s *Server) routes() {
 	s.mux.HandleFunc("DELETE /charges", s.charges.reset)
 	s.mux.HandleFunc("GET /cancels", s.cancels.list)
 	s.mux.HandleFunc("GET /files/{name}", serveFile)
-	s.ownRoutes()
+	s.echoRoutes()
 	s.bflRoutes()
 	s.openAIRoutes()
 	s.googleRoutes()
@@ -156,7 +156,7 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 		if t, ok := e.ticket(); ok {
 			e.scenario = e.polling(t)
 		}
-		rep := s.answer(e, auth, h)
+		rep := s.serve(e, auth, h)
 		if !e.scenario.wait(r.Context()) { // what it did for a caller who is gone is not charged
 			return
 		}
@@ -167,7 +167,7 @@ func (s *Server) handle(pattern string, auth credential, h handler) {
 	})
 }
 
-func (s *Server) answer(e *exchange, auth credential, h handler) reply {
+func (s *Server) serve(e *exchange, auth credential, h handler) reply {
 	if refused := auth.check(e.Request, s.opts.Credential); refused != nil {
 		return *refused
 	}

@@ -64,20 +64,20 @@ func ticketOf(r *http.Request) (ticket, bool) {
 	return ticket{}, false
 }
 
-// mostLate is how many status answers of a generation misbehave: what passes by itself passes soon. One
+// maxStatusFaults is how many status answers of a generation misbehave: what passes by itself passes soon. One
 // that hangs costs its caller far more time than any other.
-const mostLate, mostHung = 2, 1
+const maxStatusFaults, maxHangs = 2, 1
 
 // polling is the scenario of a status answer.
 func (e *exchange) polling(t ticket) scenario {
-	most := mostLate
+	most := maxStatusFaults
 	if t.Late == faultHang {
-		most = mostHung
+		most = maxHangs
 	}
-	if t.Late == "" || e.server.lates.all()[t.id()] >= most {
+	if t.Late == "" || e.server.statusFaults.all()[t.id()] >= most {
 		return scenario{}
 	}
-	e.server.lates.add(t.id())
+	e.server.statusFaults.add(t.id())
 	return scenario{Fault: t.Late}
 }
 

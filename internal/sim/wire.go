@@ -23,8 +23,8 @@ type credential struct {
 }
 
 var (
-	nobody = credential{}
-	bearer = credential{header: "Authorization", scheme: "Bearer ", refusal: func() any {
+	noCredential = credential{}
+	bearer       = credential{header: "Authorization", scheme: "Bearer ", refusal: func() any {
 		return map[string]any{"error": map[string]any{"message": "Incorrect API key provided.", "type": "invalid_request_error", "code": "invalid_api_key"}}
 	}}
 )

@@ -43,7 +43,7 @@ func (l *Local) Publish(_ context.Context, f Frame) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for r := range l.receivers {
-		r.put(f)
+		r.enqueue(f)
 	}
 	return nil
 }
@@ -81,8 +81,8 @@ type receiver struct {
 
 func newReceiver() *receiver { return &receiver{frames: make(chan Frame, frameQueue)} }
 
-// put queues f. Its callers hold one lock, so that there is one sender at a time.
-func (r *receiver) put(f Frame) {
+// enqueue queues f. Its callers hold one lock, so that there is one sender at a time.
+func (r *receiver) enqueue(f Frame) {
 	for {
 		select {
 		case r.frames <- f:

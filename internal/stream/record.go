@@ -57,20 +57,20 @@ func (r *Recorder) Publish(ctx context.Context, f Frame) error {
 		if err := f.Validate(); err != nil {
 			return err
 		}
-		r.keep(f, Step{Waiting: string(f.Data)})
+		r.buffer(f, Step{Waiting: string(f.Data)})
 		return nil
 	}
 	if err := r.Bus.Publish(ctx, f); err != nil {
 		return err
 	}
 	if f.Kind == FrameProgress {
-		r.keep(f, Step{Value: f.Value, Max: f.Max})
+		r.buffer(f, Step{Value: f.Value, Max: f.Max})
 	}
 	return nil
 }
 
-// keep remembers a step until the next write.
-func (r *Recorder) keep(f Frame, step Step) {
+// buffer remembers a step until the next write.
+func (r *Recorder) buffer(f Frame, step Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := stepKey{f.Job, f.Node}

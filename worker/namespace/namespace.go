@@ -127,14 +127,14 @@ func (a *Attributes) Usable() bool { return a.usable.Load() }
 // Refused records that the namespace no longer has the attributes, so that workflows are started without them.
 func (a *Attributes) Refused() { a.usable.Store(false) }
 
-// attributesPace is the interval between two checks, longer than Temporal's services need to learn of new attributes.
-const attributesPace = 15 * time.Second
+// attributesInterval is the interval between two checks, longer than Temporal's services need to learn of new attributes.
+const attributesInterval = 15 * time.Second
 
 // Await returns when the namespace has the attributes, or ctx ends. It checks at an interval. Attributes that appear
 // in a later check may have just been registered, and Temporal's services learn of them within seconds, for which
 // Await waits.
 func (a *Attributes) Await(ctx context.Context, n Namespace) {
-	tick := time.NewTicker(attributesPace)
+	tick := time.NewTicker(attributesInterval)
 	defer tick.Stop()
 	for first := true; ; first = false {
 		missing, err := n.missing(ctx)

@@ -13,9 +13,9 @@ import (
 // payloads.
 func (r *Ring) Converter() converter.DataConverter {
 	if r == nil {
-		return within{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), reader{})}
+		return contextConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), reader{})}
 	}
-	return within{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), r)}
+	return contextConverter{converter.NewCodecDataConverter(converter.GetDefaultDataConverter(), r)}
 }
 
 // reader is the codec of a process without keys: it encrypts nothing, and its error for an encrypted payload names
@@ -30,18 +30,20 @@ func (reader) Decode(payloads []*common.Payload) ([]*common.Payload, error) {
 	return (*Ring)(nil).Decode(payloads)
 }
 
-// within is a converter with another behaviour inside workflows.
-type within struct{ converter.DataConverter }
+// contextConverter is a converter with another behaviour inside workflows.
+type contextConverter struct{ converter.DataConverter }
 
-var _ workflow.ContextAware = within{}
+var _ workflow.ContextAware = contextConverter{}
 
 // WithWorkflowContext implements workflow.ContextAware.
-func (w within) WithWorkflowContext(workflow.Context) converter.DataConverter {
+func (w contextConverter) WithWorkflowContext(workflow.Context) converter.DataConverter {
 	return blocking(w)
 }
 
 // WithContext implements workflow.ContextAware.
-func (w within) WithContext(context.Context) converter.DataConverter { return w.DataConverter }
+func (w contextConverter) WithContext(context.Context) converter.DataConverter {
+	return w.DataConverter
+}
 
 // blocking panics if a key is missing. Inside a workflow that fails the task, which Temporal repeats until the key is
 // back; an error would end the workflow.

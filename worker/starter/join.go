@@ -34,7 +34,7 @@ func (c *Starter) Join(intents []outbox.Intent) []outbox.Intent {
 			continue
 		}
 		j := open[ref.Account]
-		if j == nil || !j.takes(ref) {
+		if j == nil || !j.accepts(ref) {
 			j = &joined{}
 			open[ref.Account], order = j, append(order, j)
 		}
@@ -61,7 +61,7 @@ type joined struct {
 	bytes   int64
 }
 
-func (j *joined) takes(ref asset.IngestRef) bool {
+func (j *joined) accepts(ref asset.IngestRef) bool {
 	return len(j.refs) < joinedMost && j.bytes+ref.Size <= joinedBytes
 }
 

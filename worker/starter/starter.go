@@ -49,7 +49,7 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		if c.Traced != nil {
 			ctx = c.Traced(ctx, start.Job.Stream())
 		}
-		to := target{queue: c.Queue, account: start.Account, again: start.Again, summary: fmt.Sprintf("run %d of job %s", start.Run, start.Job)}
+		to := target{queue: c.Queue, account: start.Account, repeated: start.Again, summary: fmt.Sprintf("run %d of job %s", start.Run, start.Job)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunGraphName, workflows.RunGraphParams{RunRef: start.RunRef})
 	case outbox.StartRunModel:
 		var r call.Run
@@ -62,34 +62,34 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		to := target{queue: worker.ModelQueue(c.Queue), account: r.Account, class: r.Model, summary: "call of " + r.Model}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
 	case outbox.Cancel:
-		return ignoreGone(c.Client.CancelWorkflow(ctx, in.WorkflowID, ""))
+		return ignoreNotFound(c.Client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
 		var ref asset.IngestRef
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, again: true, summary: "ingestion of asset " + string(ref.Asset)}
+		to := target{queue: worker.AssetQueue(c.Queue), account: ref.Account, repeated: true, summary: "ingestion of asset " + string(ref.Asset)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetName, workflows.IngestAssetParams{IngestRef: ref})
 	case outbox.StartIngests:
 		var refs []asset.IngestRef
 		if err := json.Unmarshal(in.Payload, &refs); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.AssetQueue(c.Queue), account: refs[0].Account, again: true, summary: fmt.Sprintf("ingestion of %d assets", len(refs))}
+		to := target{queue: worker.AssetQueue(c.Queue), account: refs[0].Account, repeated: true, summary: fmt.Sprintf("ingestion of %d assets", len(refs))}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.IngestAssetsName, workflows.IngestAssetsParams{Assets: refs})
 	case outbox.StartExport:
 		var ref export.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true, summary: "export " + string(ref.Export)}
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true, summary: "export " + string(ref.Export)}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.ExportAssetsName, workflows.ExportAssetsParams{Ref: ref})
 	case outbox.StartDownload:
 		var ref download.Ref
 		if err := json.Unmarshal(in.Payload, &ref); err != nil {
 			return fmt.Errorf("intent %d: %w", in.ID, err)
 		}
-		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, again: true}
+		to := target{queue: worker.ExportQueue(c.Queue), account: ref.Account, repeated: true}
 		return c.startOn(ctx, to, in.WorkflowID, workflows.DownloadAssetName, workflows.DownloadAssetParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not have the kind %q", in.ID, in.Kind)
@@ -101,7 +101,7 @@ type target struct {
 	class, summary string // class: "" = not known yet
 	// again allows an id of an ended workflow to be used again. The events of an ingestion or a run have the same ids
 	// each time, and after a restore the log may lack those that an ended workflow recorded.
-	again bool
+	repeated bool
 }
 
 // maxFairnessKey is Temporal's bound on a fairness key, in bytes.
@@ -116,7 +116,7 @@ func (t target) fairness() temporal.Priority {
 // startOn starts a workflow once. A running id is a success, and so is a used one unless to.again is set.
 func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
-	if to.again {
+	if to.repeated {
 		reuse = enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE
 	}
 	options := client.StartWorkflowOptions{
@@ -151,8 +151,8 @@ func (t target) attributes() temporal.SearchAttributes {
 	return temporal.NewSearchAttributes(all...)
 }
 
-// ignoreGone treats an unknown or ended workflow as canceled.
-func ignoreGone(err error) error {
+// ignoreNotFound treats an unknown or ended workflow as canceled.
+func ignoreNotFound(err error) error {
 	var gone *serviceerror.NotFound
 	if errors.As(err, &gone) {
 		return nil

@@ -25,11 +25,11 @@ type Abandoned struct {
 }
 
 const (
-	releasePage = 200 // workflows of one page
-	releaseSide = 8   // workflows that are examined concurrently
-	// releaseAgain is the delay before the open workflows are listed a second time, because Temporal's list lags
+	releasePage        = 200 // workflows of one page
+	concurrentReleases = 8   // workflows that are examined concurrently
+	// secondPassDelay is the delay before the open workflows are listed a second time, because Temporal's list lags
 	// behind its state.
-	releaseAgain = 2 * time.Second
+	secondPassDelay = 2 * time.Second
 )
 
 // Release returns the activities of ended workers in all open workflows to Temporal, and returns their number.
@@ -38,7 +38,7 @@ func (a *Abandoned) Release(ctx context.Context) (int, error) {
 	if err != nil {
 		return first, err
 	}
-	timer := time.NewTimer(releaseAgain)
+	timer := time.NewTimer(secondPassDelay)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
@@ -60,7 +60,7 @@ func (a *Abandoned) release(ctx context.Context) (released int, err error) {
 		}
 		counts := make([]int, len(open.GetExecutions()))
 		group, side := errgroup.WithContext(ctx)
-		group.SetLimit(releaseSide)
+		group.SetLimit(concurrentReleases)
 		for i, w := range open.GetExecutions() {
 			group.Go(func() (err error) {
 				counts[i], err = a.releaseIn(side, w.GetExecution().GetWorkflowId(), w.GetExecution().GetRunId())

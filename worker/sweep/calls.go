@@ -61,7 +61,7 @@ func (s *CallSweeper) Sweep(ctx context.Context) error {
 		s.reviver = s.newReviver()
 	}
 	_, timedOut := s.Calls.TimeOut(ctx, sweepLimit)
-	return errors.Join(s.reviver.Sweep(ctx), s.stopStray(ctx), timedOut, admitAll(ctx, s.Calls.Waiting, s.admit), s.Calls.Forget(ctx))
+	return errors.Join(s.reviver.Sweep(ctx), s.cancelOrphaned(ctx), timedOut, admitAll(ctx, s.Calls.Waiting, s.admit), s.Calls.Forget(ctx))
 }
 
 func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
@@ -75,9 +75,9 @@ func (s *CallSweeper) newReviver() *Reviver[call.Run, call.ID] {
 	}
 }
 
-// stopStray cancels calls whose job has ended: it was ended from outside, or the process that ended it died before
+// cancelOrphaned cancels calls whose job has ended: it was ended from outside, or the process that ended it died before
 // canceling them.
-func (s *CallSweeper) stopStray(ctx context.Context) error {
+func (s *CallSweeper) cancelOrphaned(ctx context.Context) error {
 	stray, err := s.Calls.Stray(ctx, s.Age, sweepLimit)
 	if err != nil {
 		return err

@@ -151,7 +151,7 @@ func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowS
 	case state.Status == enums.WORKFLOW_EXECUTION_STATUS_TIMED_OUT:
 		reason = "its workflow did not end by itself: " + state.String()
 	default:
-		return s.lost(ctx, ref, "its workflow was closed from outside: "+state.String())
+		return s.reviveLost(ctx, ref, "its workflow was closed from outside: "+state.String())
 	}
 	intents, err := s.Slots.Requeue(ctx, ref.Job, "sweeper", reason)
 	if fault.Is(err, fault.NotFound) {
@@ -160,8 +160,8 @@ func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowS
 	return intents, err
 }
 
-// lost ends a run whose workflow was closed, and returns the start intents of the jobs admitted to its slot.
-func (s *JobSweeper) lost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
+// reviveLost ends a run whose workflow was closed, and returns the start intents of the jobs admitted to its slot.
+func (s *JobSweeper) reviveLost(ctx context.Context, ref job.RunRef, reason string) ([]outbox.Intent, error) {
 	bounds, err := s.Tiers.Bounds(ctx, ref.Account)
 	if err != nil {
 		return nil, err

@@ -43,7 +43,7 @@ type Reviver[T any, ID ~string] struct {
 	// Revive records a restart of work together with its start intent. It ignores work that has ended.
 	Revive func(ctx context.Context, work T, state WorkflowState) ([]outbox.Intent, error)
 
-	pace *pace[ID]
+	pacer *restartPacer[ID]
 }
 
 // Run sweeps at an interval until ctx ends.
@@ -53,8 +53,8 @@ func (r *Reviver[T, ID]) Run(ctx context.Context) error {
 
 // Sweep checks all work once, page by page. Work that is slow or fails does not delay the rest.
 func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
-	if r.pace == nil {
-		r.pace = newPace[ID](r.Age)
+	if r.pacer == nil {
+		r.pacer = newRestartPacer[ID](r.Age)
 	}
 	var failed []error
 	for after := ID(""); ; {
@@ -81,22 +81,22 @@ func (r *Reviver[T, ID]) Sweep(ctx context.Context) error {
 // check revives work unless its workflow is running or was restarted recently.
 func (r *Reviver[T, ID]) check(ctx context.Context, work T, id ID, workflow string) error {
 	state, err := StateOf(ctx, r.Client, workflow)
-	if err != nil || state.Open() || !r.pace.due(id, time.Now()) {
+	if err != nil || state.Open() || !r.pacer.due(id, time.Now()) {
 		return err
 	}
 	intents, err := r.Revive(ctx, work, state)
 	if err != nil || len(intents) == 0 {
 		return err
 	}
-	r.pace.revived(id, time.Now())
+	r.pacer.revived(id, time.Now())
 	r.Log.Warn("restarting work without a workflow", "what", r.What, "id", string(id), "workflow", state.String())
 	r.Notify(intents)
 	return nil
 }
 
-// pace limits the restarts of work that loses its workflow repeatedly. The wait doubles with each restart, up to an
+// restartPacer limits the restarts of work that loses its workflow repeatedly. The wait doubles with each restart, up to an
 // hour. Each process has its own pace.
-type pace[ID ~string] struct {
+type restartPacer[ID ~string] struct {
 	first time.Duration
 	next  *lru.Cache[ID, revival]
 }
@@ -108,29 +108,29 @@ type revival struct {
 }
 
 const (
-	// pacedWork bounds the remembered restarts.
-	pacedWork = 10_000
-	// longestPace is the longest wait between two restarts of the same work.
-	longestPace = time.Hour
+	// maxPaced bounds the remembered restarts.
+	maxPaced = 10_000
+	// maxPause is the longest wait between two restarts of the same work.
+	maxPause = time.Hour
 )
 
-func newPace[ID ~string](first time.Duration) *pace[ID] {
-	next, err := lru.New[ID, revival](pacedWork)
+func newRestartPacer[ID ~string](first time.Duration) *restartPacer[ID] {
+	next, err := lru.New[ID, revival](maxPaced)
 	if err != nil {
 		panic(err) // the bound is a constant
 	}
-	return &pace[ID]{first: first, next: next}
+	return &restartPacer[ID]{first: first, next: next}
 }
 
-func (p *pace[ID]) due(id ID, now time.Time) bool {
+func (p *restartPacer[ID]) due(id ID, now time.Time) bool {
 	last, known := p.next.Get(id)
 	return !known || !now.Before(last.due)
 }
 
-func (p *pace[ID]) revived(id ID, now time.Time) {
+func (p *restartPacer[ID]) revived(id ID, now time.Time) {
 	wait := p.first
 	if last, known := p.next.Get(id); known {
-		wait = min(2*last.wait, longestPace)
+		wait = min(2*last.wait, maxPause)
 	}
 	p.next.Add(id, revival{due: now.Add(wait), wait: wait})
 }

@@ -65,7 +65,7 @@ type Runner[T any] struct {
 	worker  Worker[T]
 	log     *slog.Logger
 	opts    Options
-	fresh   chan T
+	arrived chan T
 	slots   chan struct{}      // one element for each running attempt
 	ended   chan struct{}      // capacity 1: a token if the attempt of a claimed item has ended
 	wake    chan struct{}      // capacity 1: a token if an item may be recorded soon
@@ -77,7 +77,7 @@ type Runner[T any] struct {
 func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 	return &Runner[T]{
 		worker: w, log: log.With("queue", opts.Name), opts: opts,
-		fresh: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1), pauses: make(chan time.Duration, opts.Parallel),
+		arrived: make(chan T, 1024), slots: make(chan struct{}, opts.Parallel), ended: make(chan struct{}, 1), wake: make(chan struct{}, 1), pauses: make(chan time.Duration, opts.Parallel),
 	}
 }
 
@@ -86,7 +86,7 @@ func NewRunner[T any](w Worker[T], log *slog.Logger, opts Options) *Runner[T] {
 func (r *Runner[T]) Notify(items []T) {
 	for _, item := range items {
 		select {
-		case r.fresh <- item:
+		case r.arrived <- item:
 		default:
 			return
 		}
@@ -113,20 +113,20 @@ func (r *Runner[T]) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case item := <-r.fresh:
+		case item := <-r.arrived:
 			r.start(ctx, attempts, item, func() {})
 		case <-r.ended:
-			look.within(claimGap)
+			look.ringWithin(claimGap)
 		case pause := <-r.pauses:
-			look.after(pause)
+			look.ringAfter(pause)
 		case <-r.wake:
-			look.within(r.opts.Poll)
+			look.ringWithin(r.opts.Poll)
 			pause = r.opts.Poll
 		case <-look.C:
 			if pause = min(2*pause, max(r.opts.Idle, r.opts.Poll)); r.claim(ctx, attempts) {
 				pause = r.opts.Poll
 			}
-			look.next(pause)
+			look.ringIn(pause)
 		}
 	}
 }
@@ -142,8 +142,8 @@ func newAlarm(d time.Duration) *alarm {
 	return &alarm{Timer: time.NewTimer(d), at: time.Now().Add(d)}
 }
 
-// next sets the alarm for d from now, or for the end of an item's pause before that.
-func (a *alarm) next(d time.Duration) {
+// ringIn sets the alarm for d from now, or for the end of an item's pause before that.
+func (a *alarm) ringIn(d time.Duration) {
 	if left := time.Until(a.due); left <= 0 {
 		a.due = time.Time{}
 	} else {
@@ -153,19 +153,19 @@ func (a *alarm) next(d time.Duration) {
 	a.Reset(d)
 }
 
-// within brings the alarm forward unless it rings within d.
-func (a *alarm) within(d time.Duration) {
+// ringWithin brings the alarm forward unless it rings within d.
+func (a *alarm) ringWithin(d time.Duration) {
 	if time.Until(a.at) > d {
-		a.next(d)
+		a.ringIn(d)
 	}
 }
 
-// after has the alarm ring when the pause of an item ends.
-func (a *alarm) after(pause time.Duration) {
+// ringAfter has the alarm ring when the pause of an item ends.
+func (a *alarm) ringAfter(pause time.Duration) {
 	if end := time.Now().Add(pause); a.due.IsZero() || end.Before(a.due) {
 		a.due = end
 	}
-	a.within(pause)
+	a.ringWithin(pause)
 }
 
 // claim starts attempts of due items, at most one for each free slot. It reports whether more items may be due soon.

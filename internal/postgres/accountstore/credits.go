@@ -96,9 +96,9 @@ func (c *Credits) grant(ctx context.Context, tx pgx.Tx, first uuid.UUID, account
 	return err
 }
 
-// holdCredit locks the balance first, so that what it reads is the latest; u moves the balance only
+// reserveCredit locks the balance first, so that what it reads is the latest; u moves the balance only
 // where the hold is new.
-const holdCredit = `
+const reserveCredit = `
 	with b as materialized (select available from credit_balances where account = $1 for update),
 	     h as (insert into credit_holds (account, hold, micros, state)
 		select $1::text, $2::text, $3::bigint, 'held' from b where available >= $3 or $3 = 0
@@ -123,7 +123,7 @@ func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, h
 	}
 	var metered bool
 	var version int64
-	if err := tx.QueryRow(ctx, holdCredit, account, hold, micros).Scan(&metered, &version); err != nil {
+	if err := tx.QueryRow(ctx, reserveCredit, account, hold, micros).Scan(&metered, &version); err != nil {
 		return nil, postgres.Classify(err, "hold credit of account "+account)
 	}
 	if version > 0 {
@@ -144,9 +144,9 @@ func (c *Credits) HoldTx(ctx context.Context, tx postgres.RowQueryer, account, h
 	return nil, nil
 }
 
-// endHold ends a reservation with state $3 and spent amount $4. It changes the balance only if the reservation was
+// endReservation ends a reservation with state $3 and spent amount $4. It changes the balance only if the reservation was
 // open.
-const endHold = `
+const endReservation = `
 	with b as materialized (select account from credit_balances where account = $1 for update),
 	     h as (update credit_holds set state = $3
 		where account = $1 and hold = $2 and state = 'held' and exists (select from b) returning micros),
@@ -227,7 +227,7 @@ func (c *Credits) end(ctx context.Context, tx postgres.RowQueryer, account, hold
 	if err := checkHold(hold, spent); err != nil {
 		return 0, 0, err
 	}
-	err = tx.QueryRow(ctx, endHold, account, hold, as, spent).Scan(&version, &held)
+	err = tx.QueryRow(ctx, endReservation, account, hold, as, spent).Scan(&version, &held)
 	if err == nil || !errors.Is(err, pgx.ErrNoRows) {
 		return version, held, postgres.Classify(err, "end a hold of account "+account)
 	}

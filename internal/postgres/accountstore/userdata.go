@@ -76,7 +76,7 @@ func scanUserdata(row pgx.CollectableRow) (userdata.File, error) {
 	return f, err
 }
 
-func (u *Userdata) one(ctx context.Context, q postgres.Tx, p userdata.Path, sql string, args ...any) (userdata.File, error) {
+func (u *Userdata) queryOne(ctx context.Context, q postgres.Tx, p userdata.Path, sql string, args ...any) (userdata.File, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return userdata.File{}, postgres.Classify(err, "user data")
@@ -90,18 +90,18 @@ func (u *Userdata) one(ctx context.Context, q postgres.Tx, p userdata.Path, sql 
 
 // Find implements userdata.Store.
 func (u *Userdata) Find(ctx context.Context, account string, p userdata.Path) (userdata.File, error) {
-	return u.one(ctx, u.pool, p, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, p)
+	return u.queryOne(ctx, u.pool, p, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, p)
 }
 
 // Put implements userdata.Store. It refuses a file whose path is a directory of other files, as a file system would.
 func (u *Userdata) Put(ctx context.Context, account string, f userdata.File, overwrite bool, most int) (userdata.File, error) {
-	return u.put(ctx, account, f, most, func(tx pgx.Tx) error { return free(ctx, tx, account, f.Path, overwrite) })
+	return u.store(ctx, account, f, most, func(tx pgx.Tx) error { return free(ctx, tx, account, f.Path, overwrite) })
 }
 
 // Swap implements userdata.Store.
 func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, was *blob.Ref, most int) (userdata.File, error) {
-	return u.put(ctx, account, f, most, func(tx pgx.Tx) error {
-		held, err := u.one(ctx, tx, f.Path, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, f.Path)
+	return u.store(ctx, account, f, most, func(tx pgx.Tx) error {
+		held, err := u.queryOne(ctx, tx, f.Path, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, f.Path)
 		switch absent := fault.Is(err, fault.NotFound); {
 		case err != nil && !absent:
 			return err
@@ -112,8 +112,8 @@ func (u *Userdata) Swap(ctx context.Context, account string, f userdata.File, wa
 	})
 }
 
-// put stores a file if check succeeds.
-func (u *Userdata) put(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
+// store stores a file if check succeeds.
+func (u *Userdata) store(ctx context.Context, account string, f userdata.File, most int, check func(pgx.Tx) error) (kept userdata.File, err error) {
 	limit, err := u.storage.Limit(ctx, account)
 	if err != nil {
 		return kept, err
@@ -122,7 +122,7 @@ func (u *Userdata) put(ctx context.Context, account string, f userdata.File, mos
 		if err := check(tx); err != nil {
 			return err
 		}
-		kept, err = u.one(ctx, tx, f.Path, `insert into userdata (account, path, hash, size, created_at, modified_at)
+		kept, err = u.queryOne(ctx, tx, f.Path, `insert into userdata (account, path, hash, size, created_at, modified_at)
 			values ($1, $2, $3, $4, now(), now())
 			on conflict (account, path) do update set hash = excluded.hash, size = excluded.size, modified_at = excluded.modified_at
 			returning `+userdataColumns, account, f.Path, f.Hash[:], f.Size)
@@ -153,7 +153,7 @@ func (u *Userdata) Delete(ctx context.Context, account string, p userdata.Path) 
 // Move implements userdata.Store.
 func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.Path, overwrite bool) (moved userdata.File, err error) {
 	err = u.change(ctx, account, func(tx pgx.Tx) error {
-		if moved, err = u.one(ctx, tx, from, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, from); err != nil || from == to {
+		if moved, err = u.queryOne(ctx, tx, from, `select `+userdataColumns+` from userdata where account = $1 and path = $2`, account, from); err != nil || from == to {
 			return err
 		}
 		if _, err := tx.Exec(ctx, `delete from userdata where account = $1 and path = $2`, account, from); err != nil {
@@ -162,7 +162,7 @@ func (u *Userdata) Move(ctx context.Context, account string, from, to userdata.P
 		if err := free(ctx, tx, account, to, overwrite); err != nil {
 			return err
 		}
-		moved, err = u.one(ctx, tx, to, `insert into userdata (account, path, hash, size, created_at, modified_at)
+		moved, err = u.queryOne(ctx, tx, to, `insert into userdata (account, path, hash, size, created_at, modified_at)
 			values ($1, $2, $3, $4, $5, $6)
 			on conflict (account, path) do update set hash = excluded.hash, size = excluded.size, modified_at = excluded.modified_at
 			returning `+userdataColumns, account, to, moved.Hash[:], moved.Size, moved.Created, moved.Modified)

@@ -16,8 +16,8 @@ import (
 // The interval of the heartbeats of a worker process, and the maximum age of the last one: a killed process is
 // detected within ten seconds, and a single lost heartbeat has no effect.
 const (
-	workerPace  = 4 * time.Second
-	workerAlive = 10 * time.Second
+	heartbeatEvery = 4 * time.Second
+	heartbeatValid = 10 * time.Second
 )
 
 // leaveTimeout bounds the time in which a stopping process removes itself from the list.
@@ -38,7 +38,7 @@ func NewWorkers(pool *pgxpool.Pool) *Workers { return &Workers{pool: pool} }
 // Run keeps a process on the list until ctx ends, and then removes it at once, even if it still finishes work. An
 // error of a heartbeat is logged; the next one follows.
 func (w *Workers) Run(ctx context.Context, id string, rules Rules, log *slog.Logger) {
-	tick := time.NewTicker(workerPace)
+	tick := time.NewTicker(heartbeatEvery)
 	defer tick.Stop()
 	for {
 		if err := w.announce(ctx, id, rules); err != nil && ctx.Err() == nil {
@@ -69,7 +69,7 @@ func (w *Workers) announce(ctx context.Context, id string, rules Rules) error {
 // the classes that any of them cannot run. ok is false without such a worker, or if none has a version with rules.
 func (w *Workers) Rules(ctx context.Context) (agreed Rules, ok bool, err error) {
 	rows, err := w.pool.Query(ctx, `select rules from workers
-		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, workerAlive.Seconds())
+		where rules is not null and heartbeat > now() - make_interval(secs => $1)`, heartbeatValid.Seconds())
 	if err != nil {
 		return Rules{}, false, postgres.Classify(err, "read the rules of workers")
 	}
@@ -117,7 +117,7 @@ func (w *Workers) Workforce(ctx context.Context) (Workforce, error) {
 			count(*), coalesce(extract(epoch from max(clock_timestamp() - s.admitted_at)), 0)::float8
 		from job_slots s
 		where (select e.type from events e where e.stream = 'job-' || s.job_id order by e.version desc limit 1) = 'job.admitted.v1'`,
-		workerAlive.Seconds()).Scan(&f.Workers, &f.Waiting, &seconds)
+		heartbeatValid.Seconds()).Scan(&f.Workers, &f.Waiting, &seconds)
 	f.Oldest = time.Duration(max(0, seconds) * float64(time.Second))
 	return f, postgres.Classify(err, "count workers")
 }

@@ -67,7 +67,7 @@ func (c *Cluster) initdb(ctx context.Context, dir string) error {
 	if ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
-	if why := complaint(out); why != "" {
+	if why := lastErrorLine(out); why != "" {
 		return fmt.Errorf("create the PostgreSQL data: initdb: %w: %s", err, why)
 	}
 	return fmt.Errorf("create the PostgreSQL data: initdb: %w", err)

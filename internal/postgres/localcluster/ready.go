@@ -108,14 +108,14 @@ func (c *Cluster) openLog() (*os.File, error) {
 }
 
 func (c *Cluster) died() error {
-	return &diedError{status: c.process.Err(), last: lastComplaint(c.logFile()), file: c.logFile()}
+	return &diedError{status: c.process.Err(), last: lastError(c.logFile()), file: c.logFile()}
 }
 
 // tailBytes bounds the part of a log that is searched for the reason of an end.
 const tailBytes = 16 << 10
 
-// lastComplaint returns the last FATAL, PANIC or error line of a log, without its prefix, or "".
-func lastComplaint(name string) string {
+// lastError returns the last FATAL, PANIC or error line of a log, without its prefix, or "".
+func lastError(name string) string {
 	f, err := os.Open(name)
 	if err != nil {
 		return ""
@@ -133,10 +133,10 @@ func lastComplaint(name string) string {
 	if err != nil {
 		return ""
 	}
-	return complaint(b)
+	return lastErrorLine(b)
 }
 
-func complaint(log []byte) string {
+func lastErrorLine(log []byte) string {
 	last := ""
 	for line := range bytes.Lines(log) {
 		for _, mark := range []string{"FATAL:", "PANIC:", "error:"} {

@@ -30,15 +30,15 @@ func stopStray(ctx context.Context, data string) error {
 		if err := syscall.Kill(pid, step.signal); err != nil && !errors.Is(err, syscall.ESRCH) {
 			return fmt.Errorf("stop a PostgreSQL without an owner (process %d): %w", pid, err)
 		}
-		if gone(ctx, pid, data, step.grace) {
+		if waitForEnd(ctx, pid, data, step.grace) {
 			return nil
 		}
 	}
 	return fmt.Errorf("a PostgreSQL without an owner (process %d) does not stop", pid)
 }
 
-// gone waits until the process no longer serves data.
-func gone(ctx context.Context, pid int, data string, grace time.Duration) bool {
+// waitForEnd waits until the process no longer serves data.
+func waitForEnd(ctx context.Context, pid int, data string, grace time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
 	for serves(ctx, pid, data) {

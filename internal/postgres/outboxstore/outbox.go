@@ -29,8 +29,8 @@ var _ outbox.Store = (*Store)(nil)
 // New returns the outbox in pool's database.
 func New(pool *pgxpool.Pool) *Store { return &Store{pool: pool} }
 
-// putStatement inserts in the order of its arguments: the ids ascend in it.
-const putStatement = `insert into outbox (workflow_id, kind, payload, due_at)
+// insertIntents inserts in the order of its arguments: the ids ascend in it.
+const insertIntents = `insert into outbox (workflow_id, kind, payload, due_at)
 	select i.workflow, i.kind, i.payload::jsonb, now() + $4::interval
 	from unnest($1::text[], $2::text[], $3::text[]) with ordinality as i (workflow, kind, payload, n) order by i.n returning id`
 
@@ -90,7 +90,7 @@ func Queue(batch *pgx.Batch, intents []outbox.Intent) {
 		}
 		workflows[i], kinds[i], payloads[i] = in.WorkflowID, string(in.Kind), string(in.Payload)
 	}
-	batch.Queue(putStatement, workflows, kinds, payloads, grace).Query(func(rows pgx.Rows) error {
+	batch.Queue(insertIntents, workflows, kinds, payloads, grace).Query(func(rows pgx.Rows) error {
 		ids, err := pgx.CollectRows(rows, pgx.RowTo[int64])
 		for i, id := range ids {
 			intents[i].ID = id

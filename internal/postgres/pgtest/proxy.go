@@ -30,11 +30,11 @@ type Proxy struct {
 
 	mu    sync.Mutex // guards all below
 	links map[*link]bool
-	losing
+	lostMessage
 }
 
-// losing describes the next message to lose: the answer to a statement, or the statement itself.
-type losing struct {
+// lostMessage describes the next message to lose: the answer to a statement, or the statement itself.
+type lostMessage struct {
 	answer, statement string // "" = not
 	done              chan struct{}
 }
@@ -103,28 +103,28 @@ func (p *Proxy) Stop(on bool) {
 
 // LoseAnswer closes the next connection on which a statement succeeds whose command tag begins with tag, such as
 // COMMIT, before its client receives the answer. The returned channel is closed when that has happened.
-func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(losing{answer: tag}) }
+func (p *Proxy) LoseAnswer(tag string) <-chan struct{} { return p.lose(lostMessage{answer: tag}) }
 
 // LoseStatement closes the next connection on which a client sends a statement with this prefix, before the server
 // receives it. The server receives all earlier messages.
-func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(losing{statement: sql}) }
+func (p *Proxy) LoseStatement(sql string) <-chan struct{} { return p.lose(lostMessage{statement: sql}) }
 
-func (p *Proxy) lose(what losing) <-chan struct{} {
+func (p *Proxy) lose(what lostMessage) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	what.done = make(chan struct{})
-	p.losing = what
+	p.lostMessage = what
 	return what.done
 }
 
-// loses takes the next message to lose if is matches it.
-func (p *Proxy) loses(is func(losing) bool) (done chan struct{}) {
+// claimLoss takes the next message to lose if is matches it.
+func (p *Proxy) claimLoss(is func(lostMessage) bool) (done chan struct{}) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.done == nil || !is(p.losing) {
+	if p.done == nil || !is(p.lostMessage) {
 		return nil
 	}
-	done, p.losing = p.done, losing{}
+	done, p.lostMessage = p.done, lostMessage{}
 	return done
 }
 
@@ -196,7 +196,7 @@ func (l *link) up() {
 		}
 		if typed {
 			sql := statement(head[0], string(body), names)
-			if done := l.proxy.loses(func(w losing) bool { return w.statement != "" && begins(sql, w.statement) }); done != nil {
+			if done := l.proxy.claimLoss(func(w lostMessage) bool { return w.statement != "" && begins(sql, w.statement) }); done != nil {
 				_ = to.Flush() // earlier messages arrive
 				l.close()
 				close(done)
@@ -240,7 +240,7 @@ func (l *link) down() {
 			return
 		}
 		if lost == nil && head[0] == 'C' { // a statement is complete
-			lost = l.proxy.loses(func(w losing) bool { return w.answer != "" && strings.HasPrefix(string(body), w.answer) })
+			lost = l.proxy.claimLoss(func(w lostMessage) bool { return w.answer != "" && strings.HasPrefix(string(body), w.answer) })
 		}
 		if lost != nil {
 			if head[0] == 'Z' { // ready for query: the statements are done

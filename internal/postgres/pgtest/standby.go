@@ -66,11 +66,11 @@ func (p *Pair) copyTo(dir string) {
 		"-h", from, "-p", strconv.Itoa(portOf(p.primary)), "-U", userOf(p.primary))
 	out, err := cmd.CombinedOutput()
 	require.NoError(p.t, err, string(out))
-	p.own(dir)
+	p.chown(dir)
 }
 
-// own gives the copied files the owner of the primary's files, because as root the server runs as another user.
-func (p *Pair) own(dir string) {
+// chown gives the copied files the owner of the primary's files, because as root the server runs as another user.
+func (p *Pair) chown(dir string) {
 	p.t.Helper()
 	info, err := os.Stat(socketOf(p.primary))
 	require.NoError(p.t, err)

@@ -20,8 +20,8 @@ const addWait = `insert into comfyui_waits as w (job, run, unit, account, body, 
 		body = case when (w.body ->> 'attempt')::int > (excluded.body ->> 'attempt')::int then w.body || jsonb_build_object('holder', excluded.body -> 'holder')
 			else excluded.body || jsonb_build_object('since', w.body -> 'since') end`
 
-// vacate frees the slot of a lease whose prompt has ended. Its server has loaded the models that the prompt named.
-const vacate = `with vacated as (update comfyui_leases set copying = true
+// freeSlot frees the slot of a lease whose prompt has ended. Its server has loaded the models that the prompt named.
+const freeSlot = `with vacated as (update comfyui_leases set copying = true
 		where job = $1 and run = $2 and unit = $3 and fence = $4 and result is null returning server, models)
 	update comfyui_servers s set models = v.models from vacated v where s.id = v.server and v.models <> '{}'`
 
@@ -34,7 +34,7 @@ func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide
 		queueRound(q, r)
 		seen.queue(q)
 	}, func(tx postgres.Tx, q *pgx.Batch) error {
-		if !seen.mine || len(seen.waiting) == 0 {
+		if !seen.locked || len(seen.waiting) == 0 {
 			return nil
 		}
 		used, err := served(ctx, tx, seen.waiting)
@@ -58,7 +58,7 @@ func (st *Store) Place(ctx context.Context, r server.Round, decide server.Decide
 	if err != nil {
 		return nil, false, postgres.Classify(err, "place segments")
 	}
-	return made, seen.mine, nil
+	return made, seen.locked, nil
 }
 
 // queueRound queues the statements that record a process's input to a round.
@@ -68,13 +68,13 @@ func queueRound(q *pgx.Batch, r server.Round) {
 		q.Queue(addWait, string(w.Job), w.Run, w.Unit, w.Account, w, w.Since)
 	}
 	for _, l := range r.Vacated {
-		q.Queue(vacate, string(l.Job), l.Run, l.Unit, l.Fence)
+		q.Queue(freeSlot, string(l.Job), l.Run, l.Unit, l.Fence)
 	}
 }
 
 // picture is the data for the decision of a round.
 type picture struct {
-	mine    bool // no other process is placing segments
+	locked  bool // no other process is placing segments
 	waiting []server.Waiting
 	servers []*server.Server
 	leases  []server.Lease
@@ -82,7 +82,7 @@ type picture struct {
 
 // queue queues the statements that read the picture, after the lock.
 func (p *picture) queue(q *pgx.Batch) {
-	q.Queue(roundLock).QueryRow(func(row pgx.Row) error { return row.Scan(&p.mine) })
+	q.Queue(roundLock).QueryRow(func(row pgx.Row) error { return row.Scan(&p.locked) })
 	q.Queue(selectWaits+`where seen_at > $1 `+arrival, time.Now().Add(-waitFor)).Query(func(rows pgx.Rows) (err error) {
 		p.waiting, err = pgx.CollectRows(rows, scanWait)
 		return err

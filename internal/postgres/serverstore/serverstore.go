@@ -152,7 +152,7 @@ func (st *Store) Register(ctx context.Context, r server.Registration, sealed []b
 	})
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) && pg.ConstraintName == "comfyui_servers_url_key" {
-		return nil, known(r.URL)
+		return nil, errKnown(r.URL)
 	}
 	if err != nil {
 		return nil, postgres.Classify(err, "register the server "+r.URL)
@@ -163,7 +163,7 @@ func (st *Store) Register(ctx context.Context, r server.Registration, sealed []b
 
 // insert adds a server that is not registered.
 func (st *Store) insert(ctx context.Context, tx pgx.Tx, id server.ID, r server.Registration, sealed []byte) error {
-	if err := roomForToken(ctx, tx, r.Token); err != nil {
+	if err := checkTokenLimit(ctx, tx, r.Token); err != nil {
 		return err
 	}
 	expires := expiry(r)
@@ -183,7 +183,7 @@ func registered(id server.ID, r server.Registration, sealed []byte, expires *tim
 	return e
 }
 
-func known(address string) error {
+func errKnown(address string) error {
 	return fault.New(fault.Conflict, fault.CodeServerExists, "the server %s is registered already", address)
 }
 
@@ -212,7 +212,7 @@ func byURL(ctx context.Context, tx pgx.Tx, address string) (*server.Server, erro
 func (st *Store) renew(ctx context.Context, tx pgx.Tx, found *server.Server, r server.Registration, sealed []byte) error {
 	expires := expiry(r)
 	if !r.Fixed && (found.ExpiresAt == nil || expires == nil) || r.Token != nil && found.Token == "" {
-		return known(r.URL)
+		return errKnown(r.URL)
 	}
 	if r.Fixed {
 		_, err := tx.Exec(ctx, `update comfyui_servers set labels = $2, price = $3, fixed = true, expires_at = null where id = $1`, string(found.ID), r.Labels, r.Price)

@@ -117,8 +117,8 @@ func admitToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	return err
 }
 
-// roomForToken refuses a server beyond the limit of all tokens.
-func roomForToken(ctx context.Context, tx pgx.Tx, t *server.Token) error {
+// checkTokenLimit refuses a server beyond the limit of all tokens.
+func checkTokenLimit(ctx context.Context, tx pgx.Tx, t *server.Token) error {
 	if t == nil {
 		return nil
 	}

@@ -70,8 +70,8 @@ func (c *cache) free(models, results bool) {
 	}
 }
 
-// taken is the memory in use.
-func (c *cache) taken() int64 {
+// used is the memory in use.
+func (c *cache) used() int64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.loaded == nil {

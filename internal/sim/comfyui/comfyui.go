@@ -109,7 +109,7 @@ func newServer(opts Options, files *fileStore, faults *faults, records *ledger) 
 	s.routes()
 	ctx, stop := context.WithCancel(context.Background())
 	s.stop = stop
-	s.worker.Go(func() { s.work(ctx) })
+	s.worker.Go(func() { s.executePrompts(ctx) })
 	return s, nil
 }
 
@@ -126,7 +126,7 @@ func (s *Server) Close() {
 
 // ServeHTTP implements http.Handler.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.faults.answer(w, r) {
+	if s.faults.replace(w, r) {
 		return
 	}
 	s.mux.ServeHTTP(w, r)

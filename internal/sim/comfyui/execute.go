@@ -17,8 +17,8 @@ import (
 // errInterrupted ends a prompt that was cancelled.
 var errInterrupted = errors.New("interrupted")
 
-// work is the execution thread: one prompt at a time, until ctx ends.
-func (s *Server) work(ctx context.Context) {
+// executePrompts is the execution thread: one prompt at a time, until ctx ends.
+func (s *Server) executePrompts(ctx context.Context) {
 	for {
 		it := s.queue.take()
 		if it == nil {
@@ -49,7 +49,7 @@ type execution struct {
 	results  map[int]node.Result
 	progress map[string]map[string]any
 	executed []string
-	inner    map[string]place // nodes of expansions
+	inner    map[string]visibleNode // nodes of expansions
 	entry    *entry
 	begun    time.Time
 }
@@ -57,8 +57,8 @@ type execution struct {
 // run executes a prompt and writes it into the history.
 func (s *Server) run(ctx context.Context, it *item) {
 	e := &execution{
-		Server: s, item: it, client: it.client(), run: s.ledger.begin(it.id), begun: time.Now(), muted: s.faults.take(Mute),
-		results: map[int]node.Result{}, progress: map[string]map[string]any{}, executed: []string{}, inner: map[string]place{},
+		Server: s, item: it, client: it.client(), run: s.ledger.begin(it.id), begun: time.Now(), muted: s.faults.happens(Mute),
+		results: map[int]node.Result{}, progress: map[string]map[string]any{}, executed: []string{}, inner: map[string]visibleNode{},
 		entry: &entry{Prompt: it, Outputs: map[string]map[string]any{}, Meta: map[string]map[string]any{}},
 	}
 	err := e.execute(ctx)
@@ -82,7 +82,7 @@ func (s *Server) run(ctx context.Context, it *item) {
 	e.entry.Status.Completed = err == nil
 	s.sockets.executing(e.client, "")
 	s.ledger.end(e.run, outcome)
-	if s.faults.take(Forget) {
+	if s.faults.happens(Forget) {
 		s.queue.done(nil)
 	} else {
 		s.queue.done(e.entry)
@@ -171,7 +171,7 @@ func (e *execution) execute(ctx context.Context) error {
 	e.remember("execution_cached", map[string]any{"nodes": cached})
 	for i := range e.plan.Nodes {
 		if e.plan.Nodes[i].Output {
-			if err := e.need(ctx, i); err != nil {
+			if err := e.ensure(ctx, i); err != nil {
 				return err
 			}
 		}
@@ -179,8 +179,8 @@ func (e *execution) execute(ctx context.Context) error {
 	return nil
 }
 
-// need makes the result of a unit available, and before it those of the units it reads.
-func (e *execution) need(ctx context.Context, unit int) error {
+// ensure makes the result of a unit available, and before it those of the units it reads.
+func (e *execution) ensure(ctx context.Context, unit int) error {
 	if _, done := e.results[unit]; done {
 		return nil
 	}
@@ -209,7 +209,7 @@ func (e *execution) need(ctx context.Context, unit int) error {
 }
 
 func (e *execution) link(ctx context.Context, inputs node.Args, name string, link graph.Link) error {
-	if err := e.need(ctx, link.Unit); err != nil {
+	if err := e.ensure(ctx, link.Unit); err != nil {
 		return err
 	}
 	inputs[name] = e.results[link.Unit].Outputs[link.Slot]
@@ -253,7 +253,7 @@ func (e *execution) compute(ctx context.Context, unit int, pn *graph.PlanNode, i
 
 // begin reports that a node runs.
 func (e *execution) begin(id string) {
-	display := e.place(id).display
+	display := e.visible(id).display
 	e.sockets.executing(e.client, display)
 	e.state(id, 0, 1, "running")
 	e.send("executing", map[string]any{"node": id, "display_node": display, "prompt_id": e.item.id})
@@ -265,7 +265,7 @@ func (e *execution) invoke(ctx context.Context, id, class string, inv node.Invoc
 	if e.queue.isInterrupted() {
 		return node.Result{}, errInterrupted
 	}
-	if class == "LoadImage" && e.faults.take(UnreadableInput) {
+	if class == "LoadImage" && e.faults.happens(UnreadableInput) {
 		return node.Result{}, &classes.Exception{Kind: "PIL.UnidentifiedImageError", Text: "cannot identify image file '/home/somebody/ComfyUI/input/a.png'"}
 	}
 	return inv.Run(context.WithValue(ctx, secretsKey{}, e.item.secrets), node.Call{
@@ -308,11 +308,11 @@ func (e *execution) show(id string, result node.Result) error {
 	if err := json.Unmarshal(raw, &output); err != nil {
 		return fmt.Errorf("show node %s: %w", id, err)
 	}
-	if images, ok := output["images"].([]any); ok && len(images) > 0 && e.faults.take(UnsafeName) {
+	if images, ok := output["images"].([]any); ok && len(images) > 0 && e.faults.happens(UnsafeName) {
 		images[0] = map[string]any{"filename": "passwd", "subfolder": "../../etc", "type": "output"}
 	}
 	e.entry.Outputs[id] = output
-	at := e.place(id)
+	at := e.visible(id)
 	e.entry.Meta[id] = map[string]any{"node_id": id, "display_node": at.display, "parent_node": at.parent, "real_node_id": at.real}
 	e.send("executed", map[string]any{"node": id, "display_node": at.display, "output": output, "prompt_id": e.item.id})
 	return nil
@@ -323,7 +323,7 @@ func (e *execution) state(id string, value, most int, state string) {
 	if old := e.progress[id]; old != nil && state == "finished" {
 		value, most = old["max"].(int), old["max"].(int)
 	}
-	at := e.place(id)
+	at := e.visible(id)
 	e.progress[id] = map[string]any{
 		"value": value, "max": most, "state": state, "node_id": id, "prompt_id": e.item.id,
 		"display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real,
@@ -365,7 +365,7 @@ func (l *live) Preview(contentType string, image []byte) {
 	if l.silent || e.client == "" || e.muted || !e.wantsPreviews() {
 		return
 	}
-	at := e.place(l.id)
+	at := e.visible(l.id)
 	e.sockets.preview(e.client, map[string]any{
 		"node_id": l.id, "prompt_id": e.item.id, "display_node_id": at.display, "parent_node_id": at.parent, "real_node_id": at.real, "image_type": contentType,
 	}, image)

@@ -9,20 +9,20 @@ import (
 	"github.com/millrace-dev/millrace/internal/sim/comfyui/classes"
 )
 
-// place is where clients see a node: one of the prompt in its own place, one of an expansion in that of the node that it
+// visibleNode is where clients see a node: one of the prompt in its own place, one of an expansion in that of the node that it
 // came from.
-type place struct {
+type visibleNode struct {
 	parent  any // the node that expanded to it; nil = it is one of the prompt
 	display string
 	real    string // the node of the prompt that it came from
 }
 
-// place returns where clients see a node.
-func (e *execution) place(id string) place {
+// visible returns where clients see a node.
+func (e *execution) visible(id string) visibleNode {
 	if p, inner := e.inner[id]; inner {
 		return p
 	}
-	return place{nil, id, id}
+	return visibleNode{nil, id, id}
 }
 
 // expand runs the graphs that the calls of a node returned, and returns the result of the node.
@@ -56,13 +56,13 @@ type expansion struct {
 
 // run runs every node, in the order of their numbers: a node reads those before it.
 func (x *expansion) run(ctx context.Context) error {
-	real := x.place(x.parent).real
+	real := x.visible(x.parent).real
 	for i, n := range x.graph.Nodes {
-		id, display := fmt.Sprint(x.prefix, i+1), x.place(x.parent).display
+		id, display := fmt.Sprint(x.prefix, i+1), x.visible(x.parent).display
 		if n.Display != "" {
 			display = n.Display
 		}
-		x.inner[id] = place{x.parent, display, real}
+		x.inner[id] = visibleNode{x.parent, display, real}
 		result, err := x.node(ctx, id, n)
 		if err != nil {
 			return &nodeFailure{real, x.class, err} // as the original, it names the node of the prompt

@@ -90,8 +90,8 @@ func (f *faults) clear() {
 	f.free = make(chan struct{})
 }
 
-// take reports whether a fault is to happen now, and counts it.
-func (f *faults) take(fault Fault) bool {
+// happens reports whether a fault is to happen now, and counts it.
+func (f *faults) happens(fault Fault) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.left[fault] > 0 {
@@ -120,17 +120,17 @@ func (s *Server) control(w http.ResponseWriter, r *http.Request) {
 	s.Inject(fault, times)
 }
 
-// answer misbehaves in place of a whole answer, and reports whether it did.
-func (f *faults) answer(w http.ResponseWriter, r *http.Request) bool {
+// replace misbehaves in place of a whole answer, and reports whether it did.
+func (f *faults) replace(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case strings.HasPrefix(r.URL.Path, "/sim/"):
 		return false
-	case f.take(Garbage):
+	case f.happens(Garbage):
 		w.Header().Set("Content-Type", "text/html")
 		writeBody(w, []byte("<html><body>It works!</body></html>"))
-	case f.take(Redirect):
+	case f.happens(Redirect):
 		http.Redirect(w, r, "http://elsewhere.invalid/login", http.StatusFound)
-	case f.take(Broken):
+	case f.happens(Broken):
 		http.Error(w, "500 Internal Server Error", http.StatusInternalServerError)
 	default:
 		return false

@@ -207,22 +207,22 @@ func (s *Server) view(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	raw, ok := s.files.read(fileKey{folder, path.Join(subfolder, path.Base(name))})
-	if !ok || s.faults.take(LostFile) {
+	if !ok || s.faults.happens(LostFile) {
 		w.WriteHeader(http.StatusNotFound)
 		return
 	}
 	w.Header().Set("Content-Type", cmp.Or(mime.TypeByExtension(path.Ext(name)), "application/octet-stream"))
 	w.Header().Set("Content-Disposition", fmt.Sprintf("filename=%q", path.Base(name)))
-	if s.faults.take(LargeFile) {
+	if s.faults.happens(LargeFile) {
 		sendPadded(w, raw, s.opts.LargeFile)
 		return
 	}
-	if s.faults.take(OversizeFile) {
+	if s.faults.happens(OversizeFile) {
 		sendPadded(w, raw, oversizeFile)
 		return
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(raw)))
-	if s.faults.take(HalfFile) {
+	if s.faults.happens(HalfFile) {
 		writeBody(w, raw[:len(raw)/2])
 		http.NewResponseController(w).Flush() //nolint:errcheck // whoever does not read it has gone
 		panic(http.ErrAbortHandler)

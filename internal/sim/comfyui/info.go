@@ -7,7 +7,7 @@ import (
 
 // systemStats serves GET /system_stats.
 func (s *Server) systemStats(w http.ResponseWriter, _ *http.Request) {
-	free := s.opts.Memory - s.cache.taken()
+	free := s.opts.Memory - s.cache.used()
 	writeJSON(w, http.StatusOK, map[string]any{
 		"system": map[string]any{
 			"os": "linux", "ram_total": s.opts.Memory, "ram_free": free, "comfyui_version": s.opts.Version,
@@ -15,7 +15,7 @@ func (s *Server) systemStats(w http.ResponseWriter, _ *http.Request) {
 		},
 		"devices": []any{map[string]any{
 			"name": "sim:0 Simulated Device", "type": "sim", "index": 0, "vram_total": s.opts.Memory, "vram_free": free,
-			"torch_vram_total": s.cache.taken(), "torch_vram_free": 0,
+			"torch_vram_total": s.cache.used(), "torch_vram_free": 0,
 		}},
 	})
 }

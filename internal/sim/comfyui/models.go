@@ -114,7 +114,7 @@ func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, erro
 	if !isModel || !isLatent {
 		return node.Result{}, &classes.Exception{Kind: "AttributeError", Text: "'NoneType' object has no attribute 'model'"}
 	}
-	if err := s.misbehave(ctx); err != nil {
+	if err := s.samplerFault(ctx); err != nil {
 		return node.Result{}, err
 	}
 	seed, err := json.Marshal([]any{model.name, pairs(node.Args{
@@ -140,15 +140,15 @@ func (s *Server) sample(ctx context.Context, call *node.Call) (node.Result, erro
 	return node.Result{Outputs: []node.Value{to}}, nil
 }
 
-// misbehave causes the faults of a sampler.
-func (s *Server) misbehave(ctx context.Context) error {
+// samplerFault causes the faults of a sampler.
+func (s *Server) samplerFault(ctx context.Context) error {
 	switch {
-	case s.faults.take(OutOfMemory):
+	case s.faults.happens(OutOfMemory):
 		s.cache.free(true, false)
 		return &classes.Exception{Kind: "torch.OutOfMemoryError", Text: "Allocation on device 0 would exceed allowed memory. (out of memory)"}
-	case s.faults.take(Raise):
+	case s.faults.happens(Raise):
 		return &classes.Exception{Kind: "RuntimeError", Text: "cannot read /home/somebody/ComfyUI/models/checkpoints/broken.safetensors"}
-	case s.faults.take(Hang):
+	case s.faults.happens(Hang):
 		select {
 		case <-ctx.Done():
 		case <-s.faults.freed():

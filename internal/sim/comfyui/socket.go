@@ -172,13 +172,13 @@ func (s *sockets) named(name string) *socket {
 
 // broadcast sends a message to everybody.
 func (s *sockets) broadcast(kind string, data any) {
-	for _, k := range s.everybody() {
+	for _, k := range s.all() {
 		k.send(kind, data)
 	}
 }
 
-// everybody returns the socket of each client.
-func (s *sockets) everybody() []*socket {
+// all returns the socket of each client.
+func (s *sockets) all() []*socket {
 	s.pass()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -214,7 +214,7 @@ func (s *sockets) preview(name string, metadata map[string]any, image []byte) {
 
 // text sends a node's text about its progress to all clients.
 func (s *sockets) text(id, text string) {
-	for _, k := range s.everybody() {
+	for _, k := range s.all() {
 		k.write(websocket.BinaryMessage, prefixed(3, uint32(len(id)), []byte(id+text)))
 	}
 }

@@ -52,14 +52,14 @@ func (s *Server) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	it := &item{number: number, id: id, prompt: req.Prompt, extra: req.extra(), secrets: req.secrets(), outputs: accepted.Outputs}
 	queued := s.queue.put(it)
-	if s.faults.take(Duplicate) {
+	if s.faults.happens(Duplicate) {
 		s.queue.put(&item{number: s.queue.next(false), id: id, prompt: req.Prompt, extra: it.extra, outputs: it.outputs})
 	}
 	s.announce()
 	switch {
-	case s.faults.take(AcceptAndDrop):
+	case s.faults.happens(AcceptAndDrop):
 		panic(http.ErrAbortHandler)
-	case !queued || s.faults.take(AcceptAndFail):
+	case !queued || s.faults.happens(AcceptAndFail):
 		http.Error(w, "500 Internal Server Error", http.StatusInternalServerError)
 	default:
 		writeJSON(w, http.StatusOK, map[string]any{"prompt_id": id, "number": number, "node_errors": accepted.NodeErrors})
@@ -110,7 +110,7 @@ func (r *request) secrets() map[string]string {
 
 // validate returns the outputs that run, or the body of a refusal.
 func (s *Server) validate(r *http.Request, req request) (*graph.Accepted, map[string]any) {
-	if s.faults.take(LostInput) {
+	if s.faults.happens(LostInput) {
 		s.files.wipe(node.FolderInput)
 	}
 	g, err := graph.Parse(req.Prompt, graph.Limits{MaxNodes: maxNodes, MaxBytes: int(s.opts.MaxUpload)})

@@ -21,7 +21,7 @@ import (
 func (b *Bus) Run(ctx context.Context) error {
 	links := &links{bus: b, open: map[string]*link{}}
 	defer links.closeAll()
-	defer b.leave(ctx)
+	defer b.deregister(ctx)
 	refresh := time.NewTicker(b.opts.Refresh)
 	defer refresh.Stop()
 	var changed <-chan struct{}
@@ -39,17 +39,17 @@ func (b *Bus) Run(ctx context.Context) error {
 			case <-refresh.C:
 				again = true
 			case <-changed:
-				links.want(b.opts.Interest.Accounts())
+				links.subscribe(b.opts.Interest.Accounts())
 			}
 		}
 	}
 }
 
-func (b *Bus) leave(ctx context.Context) {
+func (b *Bus) deregister(ctx context.Context) {
 	if b.opts.Self.URL == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
 	if err := b.directory.Leave(ctx, b.opts.Self); err != nil {
 		b.opts.Log.Warn("removing this process from the list of peers failed", "error", err)
@@ -57,7 +57,7 @@ func (b *Bus) leave(ctx context.Context) {
 }
 
 func (b *Bus) refresh(ctx context.Context, links *links) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	peers, err := b.peers(ctx)
 	if err == nil && b.opts.Interest != nil {
@@ -97,9 +97,9 @@ func (l *links) set(peers []Replica, accounts []string) {
 	}
 }
 
-func (l *links) want(accounts []string) {
+func (l *links) subscribe(accounts []string) {
 	for _, ln := range l.open {
-		ln.want(accounts)
+		ln.subscribe(accounts)
 	}
 }
 
@@ -133,7 +133,7 @@ func (l *link) close() {
 	l.done.Wait()
 }
 
-func (l *link) want(accounts []string) {
+func (l *link) subscribe(accounts []string) {
 	l.mu.Lock()
 	l.accounts = accounts
 	l.mu.Unlock()
@@ -143,7 +143,7 @@ func (l *link) want(accounts []string) {
 	}
 }
 
-func (l *link) wanted() []string {
+func (l *link) subscribed() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.accounts
@@ -158,7 +158,7 @@ func (l *link) run(ctx context.Context) {
 			return
 		}
 		l.bus.opts.Log.Debug("the stream of a peer ended", "peer", l.peer.ID, "error", err)
-		if time.Since(began) > silence {
+		if time.Since(began) > silenceTimeout {
 			pause.Reset()
 		}
 		select {
@@ -172,9 +172,9 @@ func (l *link) run(ctx context.Context) {
 func (l *link) follow(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	alive := time.AfterFunc(silence, cancel)
+	alive := time.AfterFunc(silenceTimeout, cancel)
 	defer alive.Stop()
-	res, err := l.request(ctx, http.MethodPost, "", l.wanted())
+	res, err := l.request(ctx, http.MethodPost, "", l.subscribed())
 	if err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (l *link) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		alive.Reset(silence)
+		alive.Reset(silenceTimeout)
 		if !ok {
 			continue
 		}
@@ -209,7 +209,7 @@ func (l *link) forwardChanges(ctx context.Context, cancel context.CancelFunc, id
 			return
 		case <-l.renewed:
 		}
-		res, err := l.request(ctx, http.MethodPut, id, l.wanted())
+		res, err := l.request(ctx, http.MethodPut, id, l.subscribed())
 		if err != nil {
 			return
 		}

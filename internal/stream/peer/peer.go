@@ -45,8 +45,8 @@ type Options struct {
 const (
 	defaultRefresh = 3 * time.Second
 	heartbeat      = 5 * time.Second  // between two heartbeats on a quiet stream
-	silence        = 15 * time.Second // after this silence a peer is disconnected
-	patience       = 10 * time.Second // bound of one write or one request
+	silenceTimeout = 15 * time.Second // after this silence a peer is disconnected
+	requestTimeout = 10 * time.Second // bound of one write or one request
 )
 
 // Bus is a stream.Bus over several processes.

@@ -53,7 +53,7 @@ func (b *Bus) change(w http.ResponseWriter, id string, accounts []string) {
 		http.Error(w, "no such stream", http.StatusNotFound)
 		return
 	}
-	o.want(accounts)
+	o.subscribe(accounts)
 	w.WriteHeader(http.StatusNoContent)
 }
 
@@ -97,11 +97,11 @@ type outgoing struct {
 
 func newOutgoing(accounts []string) *outgoing {
 	o := &outgoing{frames: make(chan stream.Frame, frameQueue)}
-	o.want(accounts)
+	o.subscribe(accounts)
 	return o
 }
 
-func (o *outgoing) want(accounts []string) {
+func (o *outgoing) subscribe(accounts []string) {
 	set := make(map[string]bool, len(accounts))
 	for _, a := range accounts {
 		set[a] = true
@@ -158,7 +158,7 @@ func (o *outgoing) writeQueued(w http.ResponseWriter, f stream.Frame) error {
 }
 
 func send(out *http.ResponseController, write func() error) error {
-	if err := out.SetWriteDeadline(time.Now().Add(patience)); err != nil {
+	if err := out.SetWriteDeadline(time.Now().Add(requestTimeout)); err != nil {
 		return err
 	}
 	if err := write(); err != nil {

@@ -97,18 +97,18 @@ var functions = template.FuncMap{
 	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"short": func(id job.PublicID) string { return string(id)[:min(8, len(id))] },
-	"ago":   func(t time.Time) template.HTML { return moment(t, "") },
-	"since": func(t time.Time) template.HTML { return moment(t, "since") },
-	"clock": func(t time.Time) template.HTML { return moment(t, "clock") },
+	"ago":   func(t time.Time) template.HTML { return timeTag(t, "") },
+	"since": func(t time.Time) template.HTML { return timeTag(t, "since") },
+	"clock": func(t time.Time) template.HTML { return timeTag(t, "clock") },
 	"act":   actAt,
-	"first": first, "money": money, "millis": millis,
+	"first": firstNames, "money": money, "millis": millis,
 	"stampMinute": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") },
 	"size":        bytesOf, "used": used, "memory": memory, "when": when,
 }
 
-// moment writes a time that a script converts for the reader: to the elapsed time, to a duration ("since"), or to the
+// timeTag writes a time that a script converts for the reader: to the elapsed time, to a duration ("since"), or to the
 // local time of day ("clock").
-func moment(t time.Time, as string) template.HTML {
+func timeTag(t time.Time, as string) template.HTML {
 	if t.IsZero() {
 		return ""
 	}

@@ -66,16 +66,16 @@ type FailureGroup struct {
 	Query, JobQuery    template.URL // queries of the list of these jobs, and of the page of the last one
 }
 
-// few bounds the names in a row of a list.
-const few = 4
+// maxRowNames bounds the names in a row of a list.
+const maxRowNames = 4
 
-// first returns the first names of a list and the number of the others.
-func first(names []string) (out struct {
+// firstNames returns the first names of a list and the number of the others.
+func firstNames(names []string) (out struct {
 	Names []string
 	More  int
 },
 ) {
-	out.Names = names[:min(len(names), few)]
+	out.Names = names[:min(len(names), maxRowNames)]
 	out.More = len(names) - len(out.Names)
 	return out
 }

@@ -26,8 +26,8 @@ var partNames = []Part{
 	{Name: "end", What: "recorded the end"},
 }
 
-// stretch is a period in which something ran.
-type stretch struct {
+// period is a period in which something ran.
+type period struct {
 	from, to time.Time
 	name     string
 }
@@ -36,7 +36,7 @@ type stretch struct {
 func Parts(t inspect.Timeline) []Part {
 	sums := map[string]time.Duration{"slot": t.WaitedSlot.Duration(), "worker": t.WaitedStart.Duration()}
 	from := t.SubmittedAt.Add(t.WaitedSlot.Duration() + t.WaitedStart.Duration())
-	busy := stretches(t, from)
+	busy := periods(t, from)
 	for i, at := 0, from; ; i++ {
 		if i == len(busy) {
 			name := "end"
@@ -77,35 +77,35 @@ func gapName(t inspect.Timeline, i int, at time.Time) string {
 	return "between"
 }
 
-// stretches returns the periods in which nodes ran, servers were occupied, or nodes waited to call partner models,
+// periods returns the periods in which nodes ran, servers were occupied, or nodes waited to call partner models,
 // without overlaps: of overlapping periods, the first in this order counts.
-func stretches(t inspect.Timeline, from time.Time) []stretch {
-	var nodes, servers, places []stretch
+func periods(t inspect.Timeline, from time.Time) []period {
+	var nodes, servers, places []period
 	for _, n := range t.Nodes {
 		if n.Took > 0 {
 			called := n.Began.Add(min(n.Waited, n.Took).Duration())
-			places = append(places, cutTo(stretch{n.Began, called, "place"}, from, t.Until))
-			nodes = append(nodes, cutTo(stretch{called, n.Began.Add(n.Took.Duration()), "nodes"}, from, t.Until))
+			places = append(places, cutTo(period{n.Began, called, "place"}, from, t.Until))
+			nodes = append(nodes, cutTo(period{called, n.Began.Add(n.Took.Duration()), "nodes"}, from, t.Until))
 		}
 	}
 	for _, s := range t.Servers {
-		servers = append(servers, cutTo(stretch{s.Began, s.Began.Add(s.Took.Duration()), "server"}, from, t.Until))
+		servers = append(servers, cutTo(period{s.Began, s.Began.Add(s.Took.Duration()), "server"}, from, t.Until))
 	}
 	nodes = union(nodes)
 	all := slices.Clone(nodes)
 	for _, s := range union(servers) {
-		all = append(all, without(s, nodes)...)
+		all = append(all, subtract(s, nodes)...)
 	}
 	worked := union(slices.Clone(all))
 	for _, s := range union(places) {
-		all = append(all, without(s, worked)...)
+		all = append(all, subtract(s, worked)...)
 	}
-	all = slices.DeleteFunc(all, func(s stretch) bool { return !s.to.After(s.from) })
-	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })
+	all = slices.DeleteFunc(all, func(s period) bool { return !s.to.After(s.from) })
+	slices.SortFunc(all, func(a, b period) int { return a.from.Compare(b.from) })
 	return all
 }
 
-func cutTo(s stretch, from, to time.Time) stretch {
+func cutTo(s period, from, to time.Time) period {
 	if s.from.Before(from) {
 		s.from = from
 	}
@@ -116,9 +116,9 @@ func cutTo(s stretch, from, to time.Time) stretch {
 }
 
 // union joins adjacent stretches.
-func union(all []stretch) []stretch {
-	slices.SortFunc(all, func(a, b stretch) int { return a.from.Compare(b.from) })
-	var out []stretch
+func union(all []period) []period {
+	slices.SortFunc(all, func(a, b period) int { return a.from.Compare(b.from) })
+	var out []period
 	for _, s := range all {
 		if n := len(out); n > 0 && !s.from.After(out[n-1].to) {
 			if s.to.After(out[n-1].to) {
@@ -131,15 +131,15 @@ func union(all []stretch) []stretch {
 	return out
 }
 
-// without returns the parts of a stretch outside of others, which are in order.
-func without(s stretch, others []stretch) []stretch {
-	var left []stretch
+// subtract returns the parts of a stretch outside of others, which are in order.
+func subtract(s period, others []period) []period {
+	var left []period
 	for _, o := range others {
 		if !o.to.After(s.from) || !s.to.After(o.from) {
 			continue
 		}
 		if o.from.After(s.from) {
-			left = append(left, stretch{s.from, o.from, s.name})
+			left = append(left, period{s.from, o.from, s.name})
 		}
 		s.from = o.to
 	}

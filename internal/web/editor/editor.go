@@ -64,17 +64,17 @@ func (d *Dir) ServeIndex(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("read the editor's page: %w", err)
 	}
-	d.guard(w.Header(), page)
-	return answer(w, r, Index, bytes.NewReader(page))
+	d.setPolicy(w.Header(), page)
+	return serveFile(w, r, Index, bytes.NewReader(page))
 }
 
 // maxIndex bounds the index page, which is kept in memory.
 const maxIndex = 4 << 20
 
-// guard keeps other sites from framing the editor, and scripts that are not its own from running in it: what
+// setPolicy keeps other sites from framing the editor, and scripts that are not its own from running in it: what
 // a workflow, a file name or a message holds is data. No script asks another host for anything, and no picture is loaded
 // from one. The scripts that stand in the page itself are named by their hashes.
-func (d *Dir) guard(h http.Header, page []byte) {
+func (d *Dir) setPolicy(h http.Header, page []byte) {
 	inline := ""
 	for _, script := range inlineScript.FindAllSubmatch(page, -1) {
 		if sum := sha256.Sum256(script[2]); !bytes.Contains(script[1], []byte("src=")) {
@@ -102,14 +102,14 @@ func (d *Dir) Serve(w http.ResponseWriter, r *http.Request, name string) error {
 		return err
 	}
 	defer f.Close()
-	return answer(w, r, name, f)
+	return serveFile(w, r, name, f)
 }
 
 func notFound() error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "there is nothing at this path")
 }
 
-func answer(w http.ResponseWriter, r *http.Request, name string, content io.ReadSeeker) error {
+func serveFile(w http.ResponseWriter, r *http.Request, name string, content io.ReadSeeker) error {
 	tag, err := etag(content)
 	if err != nil {
 		return fmt.Errorf("read %s of the editor: %w", name, err)

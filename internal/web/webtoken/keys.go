@@ -44,10 +44,10 @@ type keySet struct {
 	now    func() time.Time
 	flight singleflight.Group
 
-	mu      sync.Mutex // guards all below
-	known   []publicKey
-	fetched time.Time // time of the last successful fetch
-	tried   time.Time // time of the last attempt to fetch
+	mu        sync.Mutex // guards all below
+	known     []publicKey
+	fetched   time.Time // time of the last successful fetch
+	lastFetch time.Time // time of the last attempt to fetch
 }
 
 // publicKey is one key of the issuer's, for one algorithm.
@@ -97,27 +97,27 @@ var errNoKey = errors.New("the issuer publishes no such key")
 // find returns the key with an id for an algorithm; without an id, the only key for the algorithm. It is Unavailable
 // if the issuer does not answer and no usable key is cached.
 func (s *keySet) find(ctx context.Context, id, algorithm string) (any, error) {
-	key, state := s.look(id, algorithm)
+	key, state := s.lookup(id, algorithm)
 	if state.found && state.due { // the key is still valid: the request need not wait for the issuer
-		s.begin(ctx)
+		s.startFetch(ctx)
 		return key, nil
 	}
 	if state.due {
 		err := s.refresh(ctx)
-		if key, state = s.look(id, algorithm); err != nil && !state.found {
-			return nil, away(err)
+		if key, state = s.lookup(id, algorithm); err != nil && !state.found {
+			return nil, errUnavailable(err)
 		}
 	}
 	switch {
 	case state.found:
 		return key, nil
 	case state.none:
-		return nil, away(errors.New("the last attempt to fetch them failed"))
+		return nil, errUnavailable(errors.New("the last attempt to fetch them failed"))
 	}
 	return nil, errNoKey
 }
 
-func away(cause error) error {
+func errUnavailable(cause error) error {
 	return fault.Wrap(cause, fault.Unavailable, "", "the keys of the token's issuer cannot be fetched now; try again later")
 }
 
@@ -128,20 +128,20 @@ type keyState struct {
 	none  bool // no keys are cached
 }
 
-// look returns a cached key and its state.
-func (s *keySet) look(id, algorithm string) (any, keyState) {
+// lookup returns a cached key and its state.
+func (s *keySet) lookup(id, algorithm string) (any, keyState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.now()
 	age := now.Sub(s.fetched)
 	if s.fetched.IsZero() || age >= freshFor+staleFor {
-		return nil, keyState{none: true, due: now.Sub(s.tried) >= pause}
+		return nil, keyState{none: true, due: now.Sub(s.lastFetch) >= pause}
 	}
-	key, found := pick(s.known, id, algorithm)
-	return key, keyState{found: found, due: (age >= freshFor || !found) && now.Sub(s.tried) >= pause}
+	key, found := choose(s.known, id, algorithm)
+	return key, keyState{found: found, due: (age >= freshFor || !found) && now.Sub(s.lastFetch) >= pause}
 }
 
-func pick(keys []publicKey, id, algorithm string) (any, bool) {
+func choose(keys []publicKey, id, algorithm string) (any, bool) {
 	var only any
 	count := 0
 	for _, k := range keys {
@@ -161,16 +161,16 @@ func (s *keySet) refresh(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case r := <-s.begin(ctx):
+	case r := <-s.startFetch(ctx):
 		return r.Err
 	}
 }
 
-// begin fetches the keys. Concurrent callers share one fetch, which continues if a caller leaves and ends after
+// startFetch fetches the keys. Concurrent callers share one fetch, which continues if a caller leaves and ends after
 // fetchTimeout. A call just after a fetch starts no other one.
-func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
+func (s *keySet) startFetch(ctx context.Context) <-chan singleflight.Result {
 	return s.flight.DoChan("", func() (any, error) {
-		if s.triedRecently() {
+		if s.fetchedRecently() {
 			return nil, nil // the keys are up to date
 		}
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTimeout)
@@ -178,20 +178,20 @@ func (s *keySet) begin(ctx context.Context) <-chan singleflight.Result {
 		keys, err := s.fetch(ctx)
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.tried = s.now()
+		s.lastFetch = s.now()
 		if err != nil {
 			s.log.Warn("token keys cannot be fetched", "url", s.url, "error", err)
 			return nil, err
 		}
-		s.known, s.fetched = keys, s.tried
+		s.known, s.fetched = keys, s.lastFetch
 		return nil, nil // the keys are stored in s
 	})
 }
 
-func (s *keySet) triedRecently() bool {
+func (s *keySet) fetchedRecently() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.now().Sub(s.tried) < pause
+	return s.now().Sub(s.lastFetch) < pause
 }
 
 func (s *keySet) fetch(ctx context.Context) ([]publicKey, error) {

@@ -62,11 +62,11 @@ func (s *Store) makeShard(ref blob.Ref) error {
 	return classify(ref, "create the folder of", err)
 }
 
-// settleShard syncs the name of the blob's shard folder, once in each process, because the process that created the
+// syncShard syncs the name of the blob's shard folder, once in each process, because the process that created the
 // folder may have died before. It is the last step of a commit: earlier syncs have written the journal, so it takes
 // hardly any time. Folders are never removed.
-func (s *Store) settleShard(ref blob.Ref) error {
-	word, bit := &s.settled[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
+func (s *Store) syncShard(ref blob.Ref) error {
+	word, bit := &s.syncedShards[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
 	if word.Load()&bit != 0 {
 		return nil
 	}
@@ -102,23 +102,23 @@ func classify(ref blob.Ref, verb string, err error) error {
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return blob.Missing(ref)
-	case full(err):
+	case diskFull(err):
 		return fault.Wrap(err, fault.Exhausted, fault.CodeDiskFull, "no space left to store files")
-	case away(err):
+	case temporary(err):
 		return fault.Wrap(fmt.Errorf("%s blob %s: %w", verb, ref, err), fault.Unavailable, "", "the file store is not available")
 	default:
 		return fmt.Errorf("%s blob %s: %w", verb, ref, err)
 	}
 }
 
-// full reports whether err means that the disk or a quota is full.
-func full(err error) bool {
+// diskFull reports whether err means that the disk or a quota is full.
+func diskFull(err error) bool {
 	return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) || errors.Is(err, unix.EFBIG)
 }
 
-// away reports whether err means that the device or the mount fails temporarily, or that the process has no free file
+// temporary reports whether err means that the device or the mount fails temporarily, or that the process has no free file
 // descriptors.
-func away(err error) bool {
+func temporary(err error) bool {
 	for _, errno := range []error{unix.EIO, unix.EROFS, unix.ESTALE, unix.ENOTCONN, unix.ETIMEDOUT, unix.ENODEV, unix.EMFILE, unix.ENFILE} {
 		if errors.Is(err, errno) {
 			return true

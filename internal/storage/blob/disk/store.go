@@ -29,16 +29,16 @@ type Options struct {
 
 // Store stores blobs below one directory. It implements blob.Store.
 type Store struct {
-	root    string
-	staging *staging
-	log     *slog.Logger
-	trust   *trust
-	settled [1 << 11]atomic.Uint32 // a bit for each shard folder whose name was synced
+	root         string
+	staging      *staging
+	log          *slog.Logger
+	verified     *verifiedFiles
+	syncedShards [1 << 11]atomic.Uint32 // a bit for each shard folder whose name was synced
 }
 
 var _ blob.Store = (*Store)(nil)
 
-const defaultTrust = 10 * time.Minute
+const defaultVerifiedTTL = 10 * time.Minute
 
 // Open returns the store below root, which it creates if absent. It removes the staging files of processes that have ended.
 // Close releases the staging folder.
@@ -46,7 +46,7 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{root: root, log: opts.Log, trust: newTrust(opts.Trust)}
+	s := &Store{root: root, log: opts.Log, verified: newVerifiedFiles(opts.Trust)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
@@ -92,12 +92,12 @@ func (s *Store) Open(_ context.Context, ref blob.Ref) (blob.Reader, error) {
 	}
 	verdict := func(ok bool) {
 		if ok {
-			s.trust.add(ref, info)
+			s.verified.add(ref, info)
 			return
 		}
 		s.quarantine(ref, info)
 	}
-	return &reader{blob.NewReader(ref, f, info.Size(), s.trust.holds(ref, info), verdict), f}, nil
+	return &reader{blob.NewReader(ref, f, info.Size(), s.verified.holds(ref, info), verdict), f}, nil
 }
 
 // reader implements blob.Filer.

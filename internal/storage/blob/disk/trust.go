@@ -9,9 +9,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// trust remembers for a while which files passed a check, so that a popular blob is not hashed again for every range
+// verifiedFiles remembers for a while which files passed a check, so that a popular blob is not hashed again for every range
 // and reader.
-type trust struct {
+type verifiedFiles struct {
 	ttl time.Duration
 
 	mu    sync.Mutex // guards files
@@ -24,21 +24,21 @@ type checkedFile struct {
 	until    time.Time
 }
 
-// maxTrusted bounds the memory of trust to under a megabyte.
-const maxTrusted = 4096
+// maxVerified bounds the memory of trust to under a megabyte.
+const maxVerified = 4096
 
-func newTrust(ttl time.Duration) *trust {
-	ttl = cmp.Or(ttl, defaultTrust)
-	return &trust{ttl: ttl, files: map[blob.Ref]checkedFile{}}
+func newVerifiedFiles(ttl time.Duration) *verifiedFiles {
+	ttl = cmp.Or(ttl, defaultVerifiedTTL)
+	return &verifiedFiles{ttl: ttl, files: map[blob.Ref]checkedFile{}}
 }
 
-func (t *trust) add(ref blob.Ref, info fs.FileInfo) {
+func (t *verifiedFiles) add(ref blob.Ref, info fs.FileInfo) {
 	if t.ttl < 0 {
 		return
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.files) >= maxTrusted {
+	if len(t.files) >= maxVerified {
 		for old := range t.files { // any entry: checking a file again is cheap
 			delete(t.files, old)
 			break
@@ -47,7 +47,7 @@ func (t *trust) add(ref blob.Ref, info fs.FileInfo) {
 	t.files[ref] = checkedFile{size: info.Size(), modified: info.ModTime(), until: time.Now().Add(t.ttl)}
 }
 
-func (t *trust) holds(ref blob.Ref, info fs.FileInfo) bool {
+func (t *verifiedFiles) holds(ref blob.Ref, info fs.FileInfo) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	c, ok := t.files[ref]

@@ -43,7 +43,7 @@ func (w *writer) Commit(ctx context.Context) (blob.Stored, error) {
 		return err
 	})
 	if err == nil {
-		err = w.sync(func() error { return w.s.settleShard(stored.Ref) })
+		err = w.sync(func() error { return w.s.syncShard(stored.Ref) })
 	}
 	return stored, err
 }
