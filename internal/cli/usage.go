@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // secretFlags are the flags whose defaults, which come from the environment, must not be shown by --help.
@@ -54,7 +54,7 @@ func usageError(cmd *cobra.Command, args []string, wrong error) error {
 	}
 	given := "no argument was given"
 	if len(args) > 0 {
-		given = fmt.Sprintf("%d given, the last %q", len(args), inspect.Clean(args[len(args)-1]))
+		given = fmt.Sprintf("%d given, the last %q", len(args), terminal.Clean(args[len(args)-1]))
 	}
 	use := strings.TrimSuffix(cmd.UseLine(), " [flags]")
 	if use == cmd.CommandPath() {

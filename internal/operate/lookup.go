@@ -6,6 +6,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
@@ -45,7 +47,7 @@ func AccountNamed(text string, names map[string]string) (string, error) {
 			return id, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", inspect.Clean(text))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", terminal.Clean(text))
 }
 
 // ParseSince parses a duration before now or a time. "" is the zero time.
@@ -63,7 +65,7 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 	}
 	p, err := inspect.ParsePoint(text)
 	if err != nil || p.Version > 0 {
-		return time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, inspect.Clean(text))
+		return time.Time{}, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%s takes a duration such as 24h or a time such as 2026-01-02T15:04:05Z, not %q", what, terminal.Clean(text))
 	}
 	return p.Time, nil
 }
@@ -71,7 +73,7 @@ func ParseMoment(what, text string, now time.Time) (time.Time, error) {
 // Account returns the account with that id, or else with that name. Ids come first, so that no account can be named
 // after the id of another.
 func Account(ctx context.Context, pool *postgres.Pool, text string) (account.Account, error) {
-	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "account %q does not exist; see `millrace accounts list`", inspect.Clean(text))
+	unknown := fault.New(fault.NotFound, fault.CodeAccountNotFound, "account %q does not exist; see `millrace accounts list`", terminal.Clean(text))
 	if !utf8.ValidString(text) || strings.ContainsRune(text, 0) { // PostgreSQL cannot store such text
 		return account.Account{}, unknown
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -16,7 +18,7 @@ import (
 
 // ErrorLine returns the text of an error on one line. It replaces the text of a database error by a sentence. Errors
 // of this program never contain a connection string.
-func ErrorLine(err error) string { return inspect.Clean(fault.Sentence(err)) }
+func ErrorLine(err error) string { return terminal.Clean(fault.Sentence(err)) }
 
 // ErrNoDataDir reports that the blobs of a deployment are on another machine.
 var ErrNoDataDir = errors.New("the data directory is not on this machine")

@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 )
@@ -80,7 +81,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 			}
 			w := shell.NewTable(s.Out, "NAME", "ID", "TIER", "ACTIVE", "KEEPS", "LIMIT", "CREATED")
 			for _, a := range all {
-				w.Row(inspect.Clean(a.Name), a.ID, a.Tier, activity(a),
+				w.Row(terminal.Clean(a.Name), a.ID, a.Tier, activity(a),
 					account.Size(kept[a.ID].Bytes), formatLimit(s, a), a.CreatedAt.Format(time.RFC3339))
 			}
 			return w.Flush()

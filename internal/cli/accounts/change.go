@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 func changeAccountCommand(s *shell.Shell) *cobra.Command {
@@ -131,7 +132,7 @@ func printLedger(s *shell.Shell, name string, b credit.Balance, entries []accoun
 	w := shell.NewTable(s.Out, "TIME", "EVENT", "USD", "AVAILABLE", "HOLD", "BY", "REASON")
 	for _, e := range entries {
 		w.Row(e.At.UTC().Format(time.DateTime), e.Event, credit.Dollars(e.Micros),
-			credit.Dollars(e.Available), inspect.Clean(e.Hold), inspect.Clean(e.Actor), inspect.Clean(e.Reason))
+			credit.Dollars(e.Available), terminal.Clean(e.Hold), terminal.Clean(e.Actor), terminal.Clean(e.Reason))
 	}
 	if err := w.Flush(); err != nil {
 		return err

@@ -7,12 +7,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // Keys returns the commands on API keys.
@@ -70,7 +71,7 @@ func createKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(s.Out, "key of account %s, which is shown only once:\n%s\n", inspect.Clean(a.Name), secret)
+			_, err = fmt.Fprintf(s.Out, "key of account %s, which is shown only once:\n%s\n", terminal.Clean(a.Name), secret)
 			return err
 		}),
 	}
@@ -124,7 +125,7 @@ func revokeKeyCommand(s *shell.Shell, owner *string) *cobra.Command {
 			if err := o.RevokeKey(ctx, a.ID, args[0], by(reason)); err != nil {
 				return err
 			}
-			_, err := fmt.Fprintf(s.Out, "key %s of account %s is revoked\n", args[0], inspect.Clean(a.Name))
+			_, err := fmt.Fprintf(s.Out, "key %s of account %s is revoked\n", args[0], terminal.Clean(a.Name))
 			return err
 		}),
 	}

@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/operate/accounts"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // formatLimit formats a storage limit.
@@ -90,7 +91,7 @@ func setStorage(ctx context.Context, o accounts.Service, a account.Account, limi
 	default:
 		bytes, err := account.ParseSize(limit)
 		if err != nil || bytes == 0 {
-			return a, fmt.Errorf("--limit takes a size such as 50GiB or 1073741824, none, or default, not %q", inspect.Clean(limit))
+			return a, fmt.Errorf("--limit takes a size such as 50GiB or 1073741824, none, or default, not %q", terminal.Clean(limit))
 		}
 		wanted.Bytes = &bytes
 	}
@@ -100,7 +101,7 @@ func setStorage(ctx context.Context, o accounts.Service, a account.Account, limi
 func checkStorage(ctx context.Context, o accounts.Service, a account.Account) error {
 	counted, kept, err := o.Recount(ctx, a.ID)
 	if err == nil && counted != kept {
-		err = fmt.Errorf("the records of %s add up to %d bytes in %d files, but the stored count is %d bytes in %d files", inspect.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
+		err = fmt.Errorf("the records of %s add up to %d bytes in %d files, but the stored count is %d bytes in %d files", terminal.Clean(a.Name), counted.Bytes, counted.Files, kept.Bytes, kept.Files)
 	}
 	return err
 }
@@ -125,14 +126,14 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 				})
 			}
 			p := s.Printer()
-			p.Field("account", a.ID, inspect.Bold)
-			p.Field("name", a.Name, inspect.Plain)
-			p.Field("tier", string(a.Tier), inspect.Plain)
-			p.Field("status", statusLine(a), inspect.Plain)
-			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", inspect.Plain)
-			p.Field("storage", describeStorage(kept), inspect.Plain)
-			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), inspect.Plain)
-			p.Field("labels", formatList(a.Labels.Allowed), inspect.Plain)
+			p.Field("account", a.ID, terminal.Bold)
+			p.Field("name", a.Name, terminal.Plain)
+			p.Field("tier", string(a.Tier), terminal.Plain)
+			p.Field("status", statusLine(a), terminal.Plain)
+			p.Field("created", a.CreatedAt.Format(time.DateTime)+" UTC", terminal.Plain)
+			p.Field("storage", describeStorage(kept), terminal.Plain)
+			p.Field("credit", strings.TrimPrefix(balanceLine("", balance), ": "), terminal.Plain)
+			p.Field("labels", formatList(a.Labels.Allowed), terminal.Plain)
 			return p.Err()
 		}),
 	}

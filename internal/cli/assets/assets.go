@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -14,7 +16,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -56,7 +57,7 @@ func listAssets(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Print(asJSON, found, func(p *inspect.Printer) { printAssets(p, found, names) })
+			return s.Print(asJSON, found, func(p *terminal.Printer) { printAssets(p, found, names) })
 		}),
 	}
 	cmd.Flags().StringVar(&f.State, "status", "", "live, rejected, deleted or expired; default: any")
@@ -66,65 +67,65 @@ func listAssets(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printAssets(p *inspect.Printer, found []asset.Asset, names map[string]string) {
+func printAssets(p *terminal.Printer, found []asset.Asset, names map[string]string) {
 	if len(found) == 0 {
-		p.Line("no asset matches", inspect.Faint)
+		p.Line("no asset matches", terminal.Faint)
 		return
 	}
-	rows := make([][]inspect.Cell, len(found))
+	rows := make([][]terminal.Cell, len(found))
 	for i, a := range found {
 		name := a.Account
 		if names[name] != "" {
 			name = names[name]
 		}
-		rows[i] = []inspect.Cell{
+		rows[i] = []terminal.Cell{
 			{Text: string(a.ID)},
 			{Text: string(a.State), Style: assetStyle(a)},
-			{Text: inspect.Clean(name)},
+			{Text: terminal.Clean(name)},
 			{Text: a.CreatedAt.Format(time.DateTime)},
 			{Text: fmt.Sprint(a.Size), Right: true},
-			{Text: inspect.Clean(a.ContentType)},
+			{Text: terminal.Clean(a.ContentType)},
 		}
 	}
 	p.Table([]string{"ID", "STATE", "ACCOUNT", "CREATED", "BYTES", "TYPE"}, rows)
 }
 
-func assetStyle(a asset.Asset) inspect.Style {
+func assetStyle(a asset.Asset) terminal.Style {
 	switch {
 	case a.State == asset.Rejected || a.Damaged:
-		return inspect.Bad
+		return terminal.Bad
 	case a.State == asset.Live:
-		return inspect.Good
+		return terminal.Good
 	default:
-		return inspect.Plain
+		return terminal.Plain
 	}
 }
 
-func printAsset(p *inspect.Printer, a asset.Asset) {
-	p.Field("asset", string(a.ID), inspect.Bold)
-	p.Field("public id", string(a.Chosen), inspect.Plain)
+func printAsset(p *terminal.Printer, a asset.Asset) {
+	p.Field("asset", string(a.ID), terminal.Bold)
+	p.Field("public id", string(a.Chosen), terminal.Plain)
 	p.Field("state", string(a.State), assetStyle(a))
-	p.Field("account", inspect.Clean(a.Account), inspect.Plain)
-	p.Field("content", fmt.Sprintf("%d bytes, %s, %s", a.Size, inspect.Clean(a.ContentType), a.Hash), inspect.Plain)
+	p.Field("account", terminal.Clean(a.Account), terminal.Plain)
+	p.Field("content", fmt.Sprintf("%d bytes, %s, %s", a.Size, terminal.Clean(a.ContentType), a.Hash), terminal.Plain)
 	if a.FilePath != nil {
-		p.Field("path", inspect.Clean(*a.FilePath), inspect.Plain)
+		p.Field("path", terminal.Clean(*a.FilePath), terminal.Plain)
 	}
 	if a.Producer != nil {
-		p.Field("job", fmt.Sprintf("%s, node %s", a.Producer.Job, inspect.Clean(a.Producer.Node)), inspect.Plain)
+		p.Field("job", fmt.Sprintf("%s, node %s", a.Producer.Job, terminal.Clean(a.Producer.Node)), terminal.Plain)
 	}
-	p.Field("created", a.CreatedAt.Format(time.RFC3339Nano), inspect.Plain)
+	p.Field("created", a.CreatedAt.Format(time.RFC3339Nano), terminal.Plain)
 	for _, m := range []struct {
 		name string
 		at   *time.Time
 	}{{"verified", a.VerifiedAt}, {"expires", a.ExpiresAt}, {"ended", a.EndedAt}} {
 		if m.at != nil {
-			p.Field(m.name, m.at.Format(time.RFC3339Nano), inspect.Plain)
+			p.Field(m.name, m.at.Format(time.RFC3339Nano), terminal.Plain)
 		}
 	}
 	if a.Scan != nil {
-		p.Field("scan", strings.TrimSpace(string(a.Scan.Verdict)+" "+inspect.Clean(a.Scan.Reason)), inspect.Plain)
+		p.Field("scan", strings.TrimSpace(string(a.Scan.Verdict)+" "+terminal.Clean(a.Scan.Reason)), terminal.Plain)
 	}
 	if a.Damaged {
-		p.Line("The stored bytes differ from the uploaded bytes; another upload of the same file repairs them", inspect.Bad)
+		p.Line("The stored bytes differ from the uploaded bytes; another upload of the same file repairs them", terminal.Bad)
 	}
 }

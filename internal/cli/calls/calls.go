@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -15,7 +17,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -62,7 +63,7 @@ func listCalls(s *shell.Shell) *cobra.Command {
 				return err
 			}
 			// An empty list is [], not null.
-			return s.Print(asJSON, append([]call.Call{}, page.Calls...), func(p *inspect.Printer) { printCalls(p, page.Calls, names) })
+			return s.Print(asJSON, append([]call.Call{}, page.Calls...), func(p *terminal.Printer) { printCalls(p, page.Calls, names) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "parked, admitted, dispatching, running, answered, succeeded, failed, canceled, unknown; any of several")
@@ -73,22 +74,22 @@ func listCalls(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) {
+func printCalls(p *terminal.Printer, found []call.Call, names map[string]string) {
 	if len(found) == 0 {
-		p.Line("no call matches", inspect.Faint)
+		p.Line("no call matches", terminal.Faint)
 		return
 	}
-	rows := make([][]inspect.Cell, len(found))
+	rows := make([][]terminal.Cell, len(found))
 	for i, c := range found {
 		name := c.Account
 		if names[name] != "" {
 			name = names[name]
 		}
-		rows[i] = []inspect.Cell{
+		rows[i] = []terminal.Cell{
 			{Text: string(c.ID)},
 			{Text: string(c.State), Style: callStyle(c.State)},
 			{Text: c.Model},
-			{Text: inspect.Clean(name)},
+			{Text: terminal.Clean(name)},
 			{Text: c.AcceptedAt.Format(time.DateTime)},
 			{Text: lasted(c), Right: true},
 			{Text: dollars(c.Charged), Right: true},
@@ -98,24 +99,24 @@ func printCalls(p *inspect.Printer, found []call.Call, names map[string]string) 
 	p.Table([]string{"ID", "STATE", "MODEL", "ACCOUNT", "ACCEPTED", "TOOK", "CHARGED", ""}, rows)
 }
 
-func callStyle(s call.State) inspect.Style {
+func callStyle(s call.State) terminal.Style {
 	switch s {
 	case call.Succeeded:
-		return inspect.Good
+		return terminal.Good
 	case call.Failed, call.Unknown:
-		return inspect.Bad
+		return terminal.Bad
 	case call.Dispatching, call.Running, call.Answered, call.Canceled:
-		return inspect.Notice
+		return terminal.Notice
 	case call.Waiting, call.Admitted:
 	}
-	return inspect.Plain
+	return terminal.Plain
 }
 
 func lasted(c call.Call) string {
 	if c.EndedAt == nil {
 		return "–"
 	}
-	return inspect.Span(c.EndedAt.Sub(c.AcceptedAt))
+	return terminal.Span(c.EndedAt.Sub(c.AcceptedAt))
 }
 
 func dollars(micros *int64) string {
@@ -137,35 +138,35 @@ func remarkOn(c call.Call) string {
 	return ""
 }
 
-func printCall(p *inspect.Printer, c call.Call) {
-	p.Field("call", string(c.ID), inspect.Bold)
+func printCall(p *terminal.Printer, c call.Call) {
+	p.Field("call", string(c.ID), terminal.Bold)
 	p.Field("state", string(c.State), callStyle(c.State))
-	p.Field("model", c.Model, inspect.Plain)
-	p.Field("account", inspect.Clean(c.Account), inspect.Plain)
-	p.Field("delivery", fmt.Sprintf("%s, %s, idempotency key: %t", c.Mode, c.API, c.Keyed), inspect.Plain)
-	p.Field("accepted", c.AcceptedAt.Format(time.RFC3339Nano), inspect.Plain)
+	p.Field("model", c.Model, terminal.Plain)
+	p.Field("account", terminal.Clean(c.Account), terminal.Plain)
+	p.Field("delivery", fmt.Sprintf("%s, %s, idempotency key: %t", c.Mode, c.API, c.Keyed), terminal.Plain)
+	p.Field("accepted", c.AcceptedAt.Format(time.RFC3339Nano), terminal.Plain)
 	for _, m := range []struct {
 		name string
 		at   *time.Time
 	}{{"admitted", c.AdmittedAt}, {"sent", c.SentAt}, {"ended", c.EndedAt}} {
 		if m.at != nil {
-			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), inspect.Span(m.at.Sub(c.AcceptedAt))), inspect.Plain)
+			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), terminal.Span(m.at.Sub(c.AcceptedAt))), terminal.Plain)
 		}
 	}
-	p.Field("request", fmt.Sprintf("%d bytes, %s", c.Request.Size, c.Request.Ref), inspect.Plain)
+	p.Field("request", fmt.Sprintf("%d bytes, %s", c.Request.Size, c.Request.Ref), terminal.Plain)
 	if c.Answer != nil {
-		p.Field("answer", fmt.Sprintf("%d bytes, %s, %s", c.Answer.Size, inspect.Clean(c.Answer.ContentType), c.Answer.Ref), inspect.Plain)
+		p.Field("answer", fmt.Sprintf("%d bytes, %s, %s", c.Answer.Size, terminal.Clean(c.Answer.ContentType), c.Answer.Ref), terminal.Plain)
 	}
 	if c.Handle != "" {
-		p.Field("handle", inspect.Clean(c.Handle), inspect.Plain)
+		p.Field("handle", terminal.Clean(c.Handle), terminal.Plain)
 	}
-	p.Field("held", "$"+credit.Dollars(c.Held), inspect.Plain)
-	p.Field("charged", dollars(c.Charged), inspect.Plain)
+	p.Field("held", "$"+credit.Dollars(c.Held), terminal.Plain)
+	p.Field("charged", dollars(c.Charged), terminal.Plain)
 	if c.Failure != nil {
-		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, inspect.Clean(c.Failure.Detail)), inspect.Bad)
+		p.Field("failure", fmt.Sprintf("%s (%d): %s", c.Failure.Type, c.Failure.Status, terminal.Clean(c.Failure.Detail)), terminal.Bad)
 	}
 	if c.State == call.Unknown && c.Charged == nil {
-		p.Line("The call was sent, and its outcome is unknown. Look it up at the provider, then: millrace calls reconcile", inspect.Notice)
+		p.Line("The call was sent, and its outcome is unknown. Look it up at the provider, then: millrace calls reconcile", terminal.Notice)
 	}
 }
 
@@ -183,7 +184,7 @@ func callUsage(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Print(asJSON, days, func(p *inspect.Printer) { printUsage(p, days, names) })
+			return s.Print(asJSON, days, func(p *terminal.Printer) { printUsage(p, days, names) })
 		}),
 	}
 	cmd.Flags().StringVar(&since, "since", since, "ended in the last 24h, 720h, …, or after a time (2026-01-02T15:04:05Z)")
@@ -192,18 +193,18 @@ func callUsage(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printUsage(p *inspect.Printer, days []usage.Day, names map[string]string) {
-	rows := make([][]inspect.Cell, len(days))
+func printUsage(p *terminal.Printer, days []usage.Day, names map[string]string) {
+	rows := make([][]terminal.Cell, len(days))
 	for i, d := range days {
 		name := d.Account
 		if names[name] != "" {
 			name = names[name]
 		}
-		rows[i] = []inspect.Cell{{Text: d.Day.Format(time.DateOnly)}, {Text: inspect.Clean(name)}, {Text: d.Model}}
+		rows[i] = []terminal.Cell{{Text: d.Day.Format(time.DateOnly)}, {Text: terminal.Clean(name)}, {Text: d.Model}}
 		for _, n := range []int64{d.Succeeded, d.Failed, d.Canceled, d.Unknown} {
-			rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(n), Right: true})
+			rows[i] = append(rows[i], terminal.Cell{Text: fmt.Sprint(n), Right: true})
 		}
-		rows[i] = append(rows[i], inspect.Cell{Text: fmt.Sprint(d.Bytes), Right: true}, inspect.Cell{Text: "$" + credit.Dollars(d.Charged), Right: true})
+		rows[i] = append(rows[i], terminal.Cell{Text: fmt.Sprint(d.Bytes), Right: true}, terminal.Cell{Text: "$" + credit.Dollars(d.Charged), Right: true})
 	}
 	p.Table([]string{"DAY", "ACCOUNT", "MODEL", "SUCCEEDED", "FAILED", "CANCELED", "UNKNOWN", "BYTES", "CHARGED"}, rows)
 }

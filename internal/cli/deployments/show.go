@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // deployment is a deployment in a list.
@@ -80,9 +81,9 @@ func printList(s *shell.Shell, all []deployment, asJSON bool) error {
 		_, err := fmt.Fprintln(s.Out, "no worker has a version: start workers with MILLRACE_BUILD_ID")
 		return err
 	}
-	var rows [][]inspect.Cell
+	var rows [][]terminal.Cell
 	for _, d := range all {
-		rows = append(rows, []inspect.Cell{{Text: d.Name}, {Text: current(d)}, {Text: ramping(d)}})
+		rows = append(rows, []terminal.Cell{{Text: d.Name}, {Text: current(d)}, {Text: ramping(d)}})
 	}
 	p := s.Printer()
 	p.Table([]string{"DEPLOYMENT", "CURRENT", "RAMPING"}, rows)
@@ -136,9 +137,9 @@ func show(ctx context.Context, s *shell.Shell, handle client.WorkerDeploymentHan
 	if asJSON {
 		return s.PrintJSON(d)
 	}
-	var rows [][]inspect.Cell
+	var rows [][]terminal.Cell
 	for _, v := range d.Versions {
-		rows = append(rows, []inspect.Cell{{Text: v.BuildID}, {Text: v.State}, {Text: v.Since.UTC().Format(time.DateTime)}})
+		rows = append(rows, []terminal.Cell{{Text: v.BuildID}, {Text: v.State}, {Text: v.Since.UTC().Format(time.DateTime)}})
 	}
 	p := s.Printer()
 	p.Table([]string{"BUILD", "STATE", "SINCE"}, rows)

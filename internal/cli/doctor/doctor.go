@@ -5,13 +5,14 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/config/version"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/doctor"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres/serverstore"
 )
 
@@ -60,13 +61,13 @@ does not have are terminated, rows without a stream are dropped. Without --yes, 
 }
 
 func report(s *shell.Shell, findings []doctor.Finding, asJSON bool) error {
-	return s.Print(asJSON, doctor.Examined{Checks: findings}, func(p *inspect.Printer) {
-		styles := map[string]inspect.Style{doctor.Healthy: inspect.Good, doctor.Warning: inspect.Notice, doctor.Failing: inspect.Bad}
-		var rows [][]inspect.Cell
+	return s.Print(asJSON, doctor.Examined{Checks: findings}, func(p *terminal.Printer) {
+		styles := map[string]terminal.Style{doctor.Healthy: terminal.Good, doctor.Warning: terminal.Notice, doctor.Failing: terminal.Bad}
+		var rows [][]terminal.Cell
 		for _, f := range findings {
-			rows = append(rows, []inspect.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
+			rows = append(rows, []terminal.Cell{{Text: f.Status, Style: styles[f.Status]}, {Text: f.Check}, {Text: f.Detail}})
 			if f.Remedy != "" {
-				rows = append(rows, []inspect.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: inspect.Bold}})
+				rows = append(rows, []terminal.Cell{{}, {}, {Text: "→ " + f.Remedy, Style: terminal.Bold}})
 			}
 		}
 		p.Table([]string{"", "CHECK", ""}, rows)

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/reconcile"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
@@ -85,11 +86,11 @@ func printRepairs(s *shell.Shell, found []reconcile.Repair, asJSON bool) error {
 		_, err := fmt.Fprintln(s.Out, "PostgreSQL and Temporal agree: there is nothing to repair")
 		return err
 	}
-	var rows [][]inspect.Cell
+	var rows [][]terminal.Cell
 	for _, r := range found {
-		rows = append(rows, []inspect.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []inspect.Cell{{}, {Text: "→ " + r.Action, Style: inspect.Bold}})
+		rows = append(rows, []terminal.Cell{{Text: r.Kind + " " + r.ID}, {Text: r.Finding}}, []terminal.Cell{{}, {Text: "→ " + r.Action, Style: terminal.Bold}})
 		if r.Error != "" {
-			rows = append(rows, []inspect.Cell{{Text: "    not repaired: " + r.Error, Style: inspect.Bad}})
+			rows = append(rows, []terminal.Cell{{Text: "    not repaired: " + r.Error, Style: terminal.Bad}})
 		}
 	}
 	p := s.Printer()

@@ -8,6 +8,9 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -98,24 +101,24 @@ position, at most a million positions; the output contains the range that was re
 }
 
 func printEvents(s *shell.Shell, page operateevents.Page, names map[string]string) error {
-	l := &inspect.LogPrinter{Printer: s.Printer(), Names: names}
+	l := &report.LogPrinter{Printer: s.Printer(), Names: names}
 	l.Entries(page.Events)
 	switch {
 	case page.More && page.From > 0:
-		l.Line(fmt.Sprintf("searched positions %d to %d; continue with --from-position %d", page.Low, page.High, page.From), inspect.Faint)
+		l.Line(fmt.Sprintf("searched positions %d to %d; continue with --from-position %d", page.Low, page.High, page.From), terminal.Faint)
 	case page.More:
-		l.Line(fmt.Sprintf("searched positions %d to %d; find older events with --before %d", page.Low, page.High, page.Before), inspect.Faint)
+		l.Line(fmt.Sprintf("searched positions %d to %d; find older events with --before %d", page.Low, page.High, page.Before), terminal.Faint)
 	case len(page.Events) == 0 && page.Low > page.High:
-		l.Line("no event matches: no events were recorded in this range", inspect.Faint)
+		l.Line("no event matches: no events were recorded in this range", terminal.Faint)
 	case len(page.Events) == 0:
-		l.Line(fmt.Sprintf("no event matches among positions %d to %d", page.Low, page.High), inspect.Faint)
+		l.Line(fmt.Sprintf("no event matches among positions %d to %d", page.Low, page.High), terminal.Faint)
 	}
 	return l.Err()
 }
 
 // eventWriter writes events as they arrive.
 func eventWriter(s *shell.Shell, names map[string]string, asJSON bool) func([]inspect.Entry) error {
-	l := &inspect.LogPrinter{Printer: s.Printer(), Names: names}
+	l := &report.LogPrinter{Printer: s.Printer(), Names: names}
 	if !asJSON {
 		return func(entries []inspect.Entry) error {
 			l.Entries(entries)
@@ -169,7 +172,7 @@ func showEvent(s *shell.Shell) *cobra.Command {
 		RunE: onLog(s, func(ctx context.Context, log operateevents.Service, args []string) error {
 			position, err := strconv.ParseInt(args[0], 10, 64)
 			if err != nil || position < 1 {
-				return fmt.Errorf("%q is not a position in the log, such as 1204", inspect.Clean(args[0]))
+				return fmt.Errorf("%q is not a position in the log, such as 1204", terminal.Clean(args[0]))
 			}
 			d, err := log.Lookup(ctx, position)
 			if err != nil {
@@ -183,7 +186,7 @@ func showEvent(s *shell.Shell) *cobra.Command {
 				return err
 			}
 			p := s.Printer()
-			p.Entry(d.Entry, names, d.Causing)
+			report.Entry(p, d.Entry, names, d.Causing)
 			return p.Err()
 		}),
 	}
@@ -202,10 +205,10 @@ command counts the newest million positions of the log; with --whole, all of the
 			if err != nil {
 				return err
 			}
-			return s.Print(asJSON, counts, func(p *inspect.Printer) {
-				p.Types(counts.Types)
+			return s.Print(asJSON, counts, func(p *terminal.Printer) {
+				report.Types(p, counts.Types)
 				if !counts.Whole {
-					p.Line(fmt.Sprintf("counted from position %d on; count all events with --whole", counts.Low), inspect.Faint)
+					p.Line(fmt.Sprintf("counted from position %d on; count all events with --whole", counts.Low), terminal.Faint)
 				}
 			})
 		}),

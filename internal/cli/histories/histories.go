@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/client"
@@ -18,7 +20,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 )
@@ -198,16 +199,16 @@ func replayFiles(s *shell.Shell, files []string, asJSON bool) error {
 
 func printReplayedFiles(s *shell.Shell, all []engine.ReplayedFile, asJSON bool) error {
 	counts := map[string]int{}
-	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "unreadable": inspect.Bad, "empty": inspect.Notice}
-	var rows [][]inspect.Cell
+	styles := map[string]terminal.Style{"replays": terminal.Good, "diverges": terminal.Bad, "unreadable": terminal.Bad, "empty": terminal.Notice}
+	var rows [][]terminal.Cell
 	for _, r := range all {
 		counts[r.Result]++
-		rows = append(rows, []inspect.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.File}, {Text: r.Step}})
+		rows = append(rows, []terminal.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.File}, {Text: r.Step}})
 		if r.Detail != "" {
-			rows = append(rows, []inspect.Cell{{}, {Text: r.Detail}})
+			rows = append(rows, []terminal.Cell{{}, {Text: r.Detail}})
 		}
 	}
-	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"", "FILE", "STEP"}, rows) }); err != nil {
+	if err := s.Print(asJSON, all, func(p *terminal.Printer) { p.Table([]string{"", "FILE", "STEP"}, rows) }); err != nil {
 		return err
 	}
 	switch {

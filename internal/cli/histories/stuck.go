@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 func stuckCommand(s *shell.Shell) *cobra.Command {
@@ -52,9 +53,9 @@ func printStuck(s *shell.Shell, found []engine.Stuck, asJSON bool) error {
 			return err
 		}
 	} else if len(found) > 0 {
-		var rows [][]inspect.Cell
+		var rows [][]terminal.Cell
 		for _, w := range found {
-			rows = append(rows, []inspect.Cell{{Text: w.Workflow}, {Text: w.Type}, {Text: strings.Join(w.Keys, ", "), Style: inspect.Bad}})
+			rows = append(rows, []terminal.Cell{{Text: w.Workflow}, {Text: w.Type}, {Text: strings.Join(w.Keys, ", "), Style: terminal.Bad}})
 		}
 		p := s.Printer()
 		p.Table([]string{"WORKFLOW", "TYPE", "KEY"}, rows)

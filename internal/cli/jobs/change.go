@@ -6,13 +6,14 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -153,27 +154,27 @@ func printDryRun(ctx context.Context, s *shell.Shell, pool *postgres.Pool, sel *
 // printOutcomes prints the outcome of each job. Its error contains the number of refused jobs.
 func printOutcomes(s *shell.Shell, all []operatejobs.Outcome, asJSON bool, meant int) error {
 	refused := meant - len(all)
-	var rows [][]inspect.Cell
+	var rows [][]terminal.Cell
 	for _, o := range all {
-		style := inspect.Good
+		style := terminal.Good
 		switch o.Done {
 		case "refused":
-			style = inspect.Bad
+			style = terminal.Bad
 			refused++
 		case "would be refused":
-			style = inspect.Bad
+			style = terminal.Bad
 		}
 		detail := o.Detail
 		if o.Retry != "" {
 			detail = string(o.Retry) + " " + detail
 		}
-		if style == inspect.Bad {
-			rows = append(rows, []inspect.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {}}, []inspect.Cell{{Text: "    " + detail}})
+		if style == terminal.Bad {
+			rows = append(rows, []terminal.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {}}, []terminal.Cell{{Text: "    " + detail}})
 			continue
 		}
-		rows = append(rows, []inspect.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {Text: detail}})
+		rows = append(rows, []terminal.Cell{{Text: o.IDs()}, {Text: o.Done, Style: style}, {Text: detail}})
 	}
-	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"JOB", "OUTCOME", ""}, rows) }); err != nil {
+	if err := s.Print(asJSON, all, func(p *terminal.Printer) { p.Table([]string{"JOB", "OUTCOME", ""}, rows) }); err != nil {
 		return err
 	}
 	if refused == 1 && meant == 1 && len(all) == 1 {

@@ -4,6 +4,9 @@ package jobs
 import (
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -51,7 +54,7 @@ With --workflow, show its events together with the steps of its workflow in Temp
 			if workflow {
 				return show.Workflow(ctx, s, h, h.Events, engine.ExecutionsOf(h), asJSON)
 			}
-			return s.Print(asJSON, h.State(), func(p *inspect.Printer) { p.State(h, len(whole.Events)) })
+			return s.Print(asJSON, h.State(), func(p *terminal.Printer) { report.State(p, h, len(whole.Events)) })
 		}),
 	}
 	cmd.Flags().StringVar(&at, "at", at, "a version (12) or a time (2026-01-02T15:04:05Z)")
@@ -62,21 +65,21 @@ With --workflow, show its events together with the steps of its workflow in Temp
 }
 
 func jobEvents(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "events ID", "List every event of a job, with time, position, actor and reason", 1, (*inspect.Printer).Events,
+	return show.Answer(s, "events ID", "List every event of a job, with time, position, actor and reason", 1, report.Events,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.History, error) {
 			return s.Histories(pool).History(ctx, args[0])
 		})
 }
 
 func jobTimeline(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "timeline ID", "Show how a job used its time: waits, nodes, attempts, workers", 1, (*inspect.Printer).Timeline,
+	return show.Answer(s, "timeline ID", "Show how a job used its time: waits, nodes, attempts, workers", 1, report.Timeline,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Timeline, error) {
 			return s.Histories(pool).Measure(ctx, args[0])
 		})
 }
 
 func diffJobs(s *shell.Shell) *cobra.Command {
-	return show.Answer(s, "diff ID ID", "Show the differences between two jobs: graph, events, results, times", 2, (*inspect.Printer).Comparison,
+	return show.Answer(s, "diff ID ID", "Show the differences between two jobs: graph, events, results, times", 2, report.Comparison,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Comparison, error) {
 			return s.Histories(pool).Compare(ctx, args[0], args[1])
 		})

@@ -3,11 +3,13 @@ package jobs
 import (
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -31,7 +33,7 @@ func listJobs(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return s.Print(asJSON, found, func(p *inspect.Printer) { p.Jobs(found, names, now) })
+			return s.Print(asJSON, found, func(p *terminal.Printer) { report.Jobs(p, found, names, now) })
 		}),
 	}
 	cmd.Flags().StringSliceVar(&f.States, "status", nil, "queued, running, canceling, succeeded, failed, canceled, expired; any of several")

@@ -6,12 +6,13 @@ import (
 	"errors"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatequeues "github.com/millrace-dev/millrace/internal/operate/queues"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
@@ -128,7 +129,7 @@ func printQueues(ctx context.Context, s *shell.Shell, pool *postgres.Pool, state
 		if st.Since != nil {
 			since = st.Since.UTC().Format(time.DateTime)
 		}
-		w.Row(inspect.Clean(name), st.Mode, st.Queued, st.Running, since, inspect.Clean(st.Actor), inspect.Clean(st.Reason))
+		w.Row(terminal.Clean(name), st.Mode, st.Queued, st.Running, since, terminal.Clean(st.Actor), terminal.Clean(st.Reason))
 	}
 	return w.Flush()
 }

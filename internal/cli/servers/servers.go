@@ -8,13 +8,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 )
 
@@ -109,7 +110,7 @@ func dollars(text string) (int64, error) {
 	}
 	micros, err := credit.ParseDollars(text)
 	if err != nil {
-		return 0, fmt.Errorf("--price takes US dollars for a second, such as 0.0005, not %q", inspect.Clean(text))
+		return 0, fmt.Errorf("--price takes US dollars for a second, such as 0.0005, not %q", terminal.Clean(text))
 	}
 	return micros, nil
 }
@@ -172,7 +173,7 @@ func change(s *shell.Shell, verb, short string) *cobra.Command {
 				return err
 			}
 			if verb == "remove" {
-				_, err = fmt.Fprintf(s.Out, "removed %s\n", inspect.Clean(v.URL))
+				_, err = fmt.Fprintf(s.Out, "removed %s\n", terminal.Clean(v.URL))
 				return err
 			}
 			return print(s, false, v)
@@ -202,8 +203,8 @@ func print(s *shell.Shell, asJSON bool, all ...servers.View) error {
 		if v.SeenAt != nil {
 			seen = v.SeenAt.UTC().Format(time.DateTime)
 		}
-		w.Row(inspect.Clean(v.URL), v.State, inspect.Clean(shell.OrDash(v.Version)), inspect.Clean(device),
-			memory, v.Running, v.Pending, shell.OrDash(strings.Join(v.Labels, ",")), seen, inspect.Clean(shell.OrDash(v.Problem)))
+		w.Row(terminal.Clean(v.URL), v.State, terminal.Clean(shell.OrDash(v.Version)), terminal.Clean(device),
+			memory, v.Running, v.Pending, shell.OrDash(strings.Join(v.Labels, ",")), seen, terminal.Clean(shell.OrDash(v.Problem)))
 	}
 	return w.Flush()
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/projections/serverusage"
 )
@@ -27,15 +28,15 @@ func usage(s *shell.Shell) *cobra.Command {
 			if asJSON {
 				return s.PrintJSON(append([]serverusage.Day{}, days...))
 			}
-			rows := make([][]inspect.Cell, len(days))
+			rows := make([][]terminal.Cell, len(days))
 			for i, d := range days {
-				rows[i] = []inspect.Cell{
+				rows[i] = []terminal.Cell{
 					{Text: d.Day.Format(time.DateOnly)},
-					{Text: inspect.Clean(d.Account)},
-					{Text: inspect.Clean(d.URL)},
+					{Text: terminal.Clean(d.Account)},
+					{Text: terminal.Clean(d.URL)},
 					{Text: fmt.Sprint(d.Segments), Right: true},
 					{Text: fmt.Sprint(d.GivenUp), Right: true},
-					{Text: inspect.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
+					{Text: terminal.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
 					{Text: "$" + credit.Dollars(d.Cost), Right: true},
 				}
 			}

@@ -11,6 +11,8 @@ import (
 	"os/user"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
@@ -49,7 +51,7 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) {
 }
 
 // Printer returns a printer that uses colours on a terminal, unless NO_COLOR is set.
-func (s *Shell) Printer() *inspect.Printer {
+func (s *Shell) Printer() *terminal.Printer {
 	colour := false
 	if f, ok := s.Out.(*os.File); ok {
 		info, err := f.Stat()
@@ -60,11 +62,11 @@ func (s *Shell) Printer() *inspect.Printer {
 			colour = false
 		}
 	}
-	return &inspect.Printer{Out: s.Out, Colour: colour}
+	return &terminal.Printer{Out: s.Out, Colour: colour}
 }
 
 // Print writes v as JSON, or calls draw to write it for people.
-func (s *Shell) Print(asJSON bool, v any, draw func(*inspect.Printer)) error {
+func (s *Shell) Print(asJSON bool, v any, draw func(*terminal.Printer)) error {
 	if asJSON {
 		return s.PrintJSON(v)
 	}

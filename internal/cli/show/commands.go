@@ -5,6 +5,9 @@ package show
 import (
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -25,10 +28,10 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.E
 	if err != nil {
 		return err
 	}
-	return s.Print(asJSON, engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *inspect.Printer) {
-		p.SideBySide(events, steps)
+	return s.Print(asJSON, engine.WithWorkflow{History: whole, Workflow: steps, Forgotten: missing}, func(p *terminal.Printer) {
+		report.SideBySide(p, events, steps)
 		for _, id := range missing {
-			p.Line("Temporal has no workflow "+id+": it never began, or its retention has passed", inspect.Notice)
+			p.Line("Temporal has no workflow "+id+": it never began, or its retention has passed", terminal.Notice)
 		}
 	})
 }
@@ -36,7 +39,7 @@ func Workflow(ctx context.Context, s *shell.Shell, whole any, events []inspect.E
 // Commands shows the aggregates of one kind and prints their state.
 type Commands[S any] struct {
 	records.Kind[S]
-	Print func(*inspect.Printer, S)
+	Print func(*terminal.Printer, S)
 }
 
 // Show returns the command that shows the state of one aggregate, now or at any version or time.
@@ -72,7 +75,7 @@ show the events together with the steps of the workflow in Temporal.`,
 
 // Events returns the command that lists every event of one aggregate.
 func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
-	return Answer(s, "events ID", "List every event, with time, position, actor and reason", 1, inspect.StreamEvents[S],
+	return Answer(s, "events ID", "List every event, with time, position, actor and reason", 1, report.StreamEvents[S],
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamHistory[S], error) {
 			return k.History(ctx, pool, args[0])
 		})
@@ -80,7 +83,7 @@ func (k Commands[S]) Events(s *shell.Shell) *cobra.Command {
 
 // Timeline returns the command that shows how one aggregate used its time.
 func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
-	return Answer(s, "timeline ID", "Show the use of time: waits, steps, attempts, workers", 1, (*inspect.Printer).Phases,
+	return Answer(s, "timeline ID", "Show the use of time: waits, steps, attempts, workers", 1, report.Phases,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.Phases, error) {
 			return k.Phases(ctx, pool, args[0])
 		})
@@ -88,14 +91,14 @@ func (k Commands[S]) Timeline(s *shell.Shell) *cobra.Command {
 
 // Diff returns the command that shows the differences between two aggregates.
 func (k Commands[S]) Diff(s *shell.Shell) *cobra.Command {
-	return Answer(s, "diff ID ID", "Show the differences between two: state, events, times", 2, (*inspect.Printer).StreamComparison,
+	return Answer(s, "diff ID ID", "Show the differences between two: state, events, times", 2, report.StreamComparison,
 		func(ctx context.Context, pool *postgres.Pool, args []string) (inspect.StreamComparison, error) {
 			return k.Compare(ctx, pool, args[0], args[1])
 		})
 }
 
 // Answer returns a command that takes n ids. ask computes the answer, and print writes it for people.
-func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
+func Answer[T any](s *shell.Shell, use, short string, n int, print func(*terminal.Printer, T), tell func(context.Context, *postgres.Pool, []string) (T, error)) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(n),
@@ -104,7 +107,7 @@ func Answer[T any](s *shell.Shell, use, short string, n int, print func(*inspect
 			if err != nil {
 				return err
 			}
-			return s.Print(asJSON, answer, func(p *inspect.Printer) { print(p, answer) })
+			return s.Print(asJSON, answer, func(p *terminal.Printer) { print(p, answer) })
 		}),
 	}
 	shell.JSONFlag(cmd, &asJSON)

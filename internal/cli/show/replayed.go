@@ -4,24 +4,25 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // PrintReplayed shows the results of replays. It returns an error if a history diverged or none was replayed.
 func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	counts := map[string]int{}
-	var rows [][]inspect.Cell
-	styles := map[string]inspect.Style{"replays": inspect.Good, "diverges": inspect.Bad, "forgotten": inspect.Notice, "not started": inspect.Notice, "empty": inspect.Notice, "unreadable": inspect.Bad}
+	var rows [][]terminal.Cell
+	styles := map[string]terminal.Style{"replays": terminal.Good, "diverges": terminal.Bad, "forgotten": terminal.Notice, "not started": terminal.Notice, "empty": terminal.Notice, "unreadable": terminal.Bad}
 	for _, r := range all {
 		counts[r.Result]++
-		rows = append(rows, []inspect.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.Workflow}, {Text: r.Step}})
+		rows = append(rows, []terminal.Cell{{Text: r.Result, Style: styles[r.Result]}, {Text: r.Workflow}, {Text: r.Step}})
 		if r.Detail != "" {
-			rows = append(rows, []inspect.Cell{{}, {}, {Text: r.Detail}})
+			rows = append(rows, []terminal.Cell{{}, {}, {Text: r.Detail}})
 		}
 	}
-	if err := s.Print(asJSON, all, func(p *inspect.Printer) { p.Table([]string{"", "WORKFLOW", "STEP"}, rows) }); err != nil {
+	if err := s.Print(asJSON, all, func(p *terminal.Printer) { p.Table([]string{"", "WORKFLOW", "STEP"}, rows) }); err != nil {
 		return err
 	}
 	switch {

@@ -6,11 +6,12 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"
@@ -39,7 +40,7 @@ func listViews(s *shell.Shell) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return s.Print(asJSON, shown, func(p *inspect.Printer) { printViews(p, shown) })
+				return s.Print(asJSON, shown, func(p *terminal.Printer) { printViews(p, shown) })
 			})
 		},
 	}
@@ -47,18 +48,18 @@ func listViews(s *shell.Shell) *cobra.Command {
 	return cmd
 }
 
-func printViews(p *inspect.Printer, shown []operateviews.View) {
-	var rows [][]inspect.Cell
+func printViews(p *terminal.Printer, shown []operateviews.View) {
+	var rows [][]terminal.Cell
 	for _, v := range shown {
-		style := inspect.Plain
+		style := terminal.Plain
 		if len(v.Halted) > 0 {
-			style = inspect.Bad
+			style = terminal.Bad
 		}
-		rows = append(rows, []inspect.Cell{
+		rows = append(rows, []terminal.Cell{
 			{Text: v.Name}, {Text: fmt.Sprint(v.Position), Right: true}, {Text: fmt.Sprint(v.Behind), Right: true}, {Text: fmt.Sprint(len(v.Halted)), Style: style},
 		})
 		for _, h := range v.Halted {
-			rows = append(rows, []inspect.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: inspect.Bad}}, []inspect.Cell{{Text: "    " + h.Error}})
+			rows = append(rows, []terminal.Cell{{Text: fmt.Sprintf("  %s at %d", h.Stream, h.Position), Style: terminal.Bad}}, []terminal.Cell{{Text: "    " + h.Error}})
 		}
 	}
 	p.Table([]string{"VIEW", "POSITION", "BEHIND", "HALTED STREAMS"}, rows)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -16,7 +18,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 
@@ -93,20 +94,20 @@ func listWebhooks(s *shell.Shell) *cobra.Command {
 }
 
 func printWebhooks(s *shell.Shell, all []operatewebhooks.Webhook) error {
-	rows := make([][]inspect.Cell, len(all))
+	rows := make([][]terminal.Cell, len(all))
 	for i, w := range all {
-		state := inspect.Cell{Text: "enabled", Style: inspect.Good}
+		state := terminal.Cell{Text: "enabled", Style: terminal.Good}
 		if w.Disabled != "" {
-			state = inspect.Cell{Text: "disabled: " + string(w.Disabled), Style: inspect.Bad}
+			state = terminal.Cell{Text: "disabled: " + string(w.Disabled), Style: terminal.Bad}
 		}
-		rows[i] = []inspect.Cell{
+		rows[i] = []terminal.Cell{
 			{Text: string(w.ID)},
-			{Text: inspect.Clean(w.Account)},
-			{Text: inspect.Clean(w.Host)},
+			{Text: terminal.Clean(w.Account)},
+			{Text: terminal.Clean(w.Host)},
 			state,
 			{Text: strings.Join(w.Events, ",")},
 			{Text: w.CreatedAt.Format(time.DateTime)},
-			{Text: inspect.Clean(w.Description)},
+			{Text: terminal.Clean(w.Description)},
 		}
 	}
 	p := s.Printer()
@@ -236,16 +237,16 @@ func printDeliveries(ctx context.Context, s *shell.Shell, o *operatewebhooks.Ser
 	if q.asJSON {
 		return s.PrintJSON(operatewebhooks.Deliveries(page.Deliveries))
 	}
-	styles := map[webhook.State]inspect.Style{webhook.Delivered: inspect.Good, webhook.Dead: inspect.Bad, webhook.Pending: inspect.Notice}
-	rows := make([][]inspect.Cell, len(page.Deliveries))
+	styles := map[webhook.State]terminal.Style{webhook.Delivered: terminal.Good, webhook.Dead: terminal.Bad, webhook.Pending: terminal.Notice}
+	rows := make([][]terminal.Cell, len(page.Deliveries))
 	for i, d := range page.Deliveries {
-		rows[i] = []inspect.Cell{
+		rows[i] = []terminal.Cell{
 			{Text: d.ID.String()},
 			{Text: string(d.State), Style: styles[d.State]},
 			{Text: lastAttempt(d)},
 			{Text: fmt.Sprint(d.Attempts), Right: true},
 			{Text: string(d.Kind)},
-			{Text: inspect.Span(time.Since(d.CreatedAt)), Right: true},
+			{Text: terminal.Span(time.Since(d.CreatedAt)), Right: true},
 			{Text: string(d.Webhook)[:shownID]},
 		}
 	}

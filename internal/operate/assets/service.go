@@ -4,10 +4,11 @@ package assets
 import (
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/assets"
 )
@@ -24,7 +25,7 @@ func assetState(name string) (asset.State, error) {
 			return state, nil
 		}
 	}
-	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of an asset: live, rejected, deleted or expired", inspect.Clean(name))
+	return "", fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of an asset: live, rejected, deleted or expired", terminal.Clean(name))
 }
 
 // List returns the assets that f selects, the newest first.

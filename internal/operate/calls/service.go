@@ -5,11 +5,12 @@ import (
 	"cmp"
 	"context"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
@@ -37,7 +38,7 @@ func callStates(names []string) ([]call.State, error) {
 		switch states[i] {
 		case call.Waiting, call.Admitted, call.Dispatching, call.Running, call.Answered, call.Succeeded, call.Failed, call.Canceled, call.Unknown:
 		default:
-			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of a call", inspect.Clean(name))
+			return nil, fault.New(fault.Invalid, fault.CodeInvalidRequest, "%q is not the state of a call", terminal.Clean(name))
 		}
 	}
 	return states, nil

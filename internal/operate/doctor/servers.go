@@ -8,12 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/comfyui/placement"
 	"github.com/millrace-dev/millrace/internal/domain/server"
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 )
 
 // Servers reads the registry of ComfyUI servers for the checks; serverstore.Store implements it.
@@ -64,7 +65,7 @@ func (d serverDoctor) unreachable(ctx context.Context) (Finding, error) {
 	for _, s := range all {
 		counts[s.State()]++
 		if s.Health == server.Absent {
-			away = append(away, inspect.Clean(s.URL)+unreachableSince(s)+": "+inspect.Clean(s.Problem))
+			away = append(away, terminal.Clean(s.URL)+unreachableSince(s)+": "+terminal.Clean(s.Problem))
 		}
 	}
 	var words []string
@@ -82,7 +83,7 @@ func unreachableSince(s *server.Server) string {
 	if s.SeenAt == nil {
 		return ", never seen"
 	}
-	return ", last seen " + inspect.Span(time.Since(*s.SeenAt)) + " ago"
+	return ", last seen " + terminal.Span(time.Since(*s.SeenAt)) + " ago"
 }
 
 // refused finds unsupported servers, with the reason and the version.
@@ -97,11 +98,11 @@ func (d serverDoctor) refused(ctx context.Context) (Finding, error) {
 		if s.Health != server.Unusable {
 			continue
 		}
-		text := inspect.Clean(s.URL)
+		text := terminal.Clean(s.URL)
 		if s.Version != "" {
-			text += " (version " + inspect.Clean(s.Version) + ")"
+			text += " (version " + terminal.Clean(s.Version) + ")"
 		}
-		refused = append(refused, text+": "+inspect.Clean(s.Problem))
+		refused = append(refused, text+": "+terminal.Clean(s.Problem))
 		if strings.Contains(s.Problem, "certificate") {
 			remedy = "give the server a certificate that the workers' machines trust, or add its issuer to their trust store"
 		}
@@ -140,7 +141,7 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 		}
 		for name := range documents[s.Digest].Classes {
 			if _, here := native.Lookup(name); !here && !answering[name] {
-				missing[name] = append(missing[name], inspect.Clean(s.URL))
+				missing[name] = append(missing[name], terminal.Clean(s.URL))
 			}
 		}
 	}
@@ -153,7 +154,7 @@ func (d serverDoctor) classes(ctx context.Context) (Finding, error) {
 		if len(missing[name]) == 1 {
 			where = missing[name][0]
 		}
-		names = append(names, inspect.Clean(name)+" on "+where)
+		names = append(names, terminal.Clean(name)+" on "+where)
 	}
 	return Finding{
 		Status: Warning, Detail: fmt.Sprintf("%d classes are only on servers that do not answer, so graphs with them wait: %s", len(missing), list(names)),
@@ -205,7 +206,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 	var never, long []string
 	for i := range waiting {
 		w := &waiting[i]
-		text := fmt.Sprintf("job %s for %s: %s", w.Job, inspect.Span(time.Since(w.Since)), inspect.Clean(w.Reason))
+		text := fmt.Sprintf("job %s for %s: %s", w.Job, terminal.Span(time.Since(w.Since)), terminal.Clean(w.Reason))
 		switch {
 		case !possible(all, documents, &w.Wait):
 			never = append(never, text)
@@ -220,7 +221,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 		f.Detail += fmt.Sprintf(", %d of them for a class, model or label that no registered server has: %s", len(never), list(never))
 	case len(long) > 0:
 		f.Status = Warning
-		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), inspect.Span(waitWarn), list(long))
+		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), terminal.Span(waitWarn), list(long))
 	}
 	return f.with("register a server that has the missing part (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
 }

@@ -78,9 +78,9 @@ func jobDifferences(a, b job.Job) []Difference {
 	add("state", string(a.State), string(b.State))
 	add("account", a.Account, b.Account)
 	add("surface", string(a.Surface), string(b.Surface))
-	add("outputs", list(a.Targets), list(b.Targets))
+	add("outputs", IDs(a.Targets), IDs(b.Targets))
 	add("nodes", fmt.Sprint(a.NodesTotal), fmt.Sprint(b.NodesTotal))
-	add("cached", list(a.Cached), list(b.Cached))
+	add("cached", IDs(a.Cached), IDs(b.Cached))
 	add("error", failureOf(a), failureOf(b))
 	add("files", hashes(a), hashes(b))
 	return out
@@ -90,7 +90,7 @@ func failureOf(j job.Job) string {
 	if j.Error == nil {
 		return ""
 	}
-	return failure(*j.Error)
+	return FailureText(*j.Error)
 }
 
 // hashes lists the saved files by node and content hash, so that equal files with different names compare equal.
@@ -218,11 +218,11 @@ func subject(data any) string {
 	case job.NodeExecutedV1:
 		return e.Node + " " + e.Class
 	case job.NodeFailedV1:
-		return failure(e.Failure)
+		return FailureText(e.Failure)
 	case job.FailedV1:
-		return failure(e.Failure)
+		return FailureText(e.Failure)
 	case job.NodesCachedV1:
-		return list(e.Nodes)
+		return IDs(e.Nodes)
 	case call.FailedV1:
 		return callFailure(e.Failure)
 	case call.ReroutedV1:

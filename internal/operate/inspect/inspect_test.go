@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 
@@ -107,16 +110,16 @@ func broken() []event {
 	return events
 }
 
-func golden(t *testing.T, name string, draw func(*inspect.Printer)) {
+func golden(t *testing.T, name string, draw func(*terminal.Printer)) {
 	t.Helper()
 	var out bytes.Buffer
-	p := &inspect.Printer{Out: &out}
+	p := &terminal.Printer{Out: &out}
 	draw(p)
 	require.NoError(t, p.Err())
 	for line := range strings.Lines(out.String()) {
 		line = strings.TrimSuffix(line, "\n")
 		require.LessOrEqual(t, uniseg.StringWidth(line), 100, line)
-		require.Equal(t, inspect.Clean(line), line, "nothing that a terminal obeys")
+		require.Equal(t, terminal.Clean(line), line, "nothing that a terminal obeys")
 	}
 	require.NotContains(t, out.String(), "hunter2")
 	path := filepath.Join("testdata", name+".golden")
@@ -137,18 +140,18 @@ func TestHumanOutput(t *testing.T) {
 	steps := []inspect.Step{{Run: 1, ID: 1, At: start.Add(2050 * time.Millisecond), Type: "WorkflowExecutionStarted"}, {Run: 1, ID: 5, At: start.Add(5200 * time.Millisecond), Type: "ActivityTaskCompleted", Detail: "RunNodes"}}
 	comparison, err := inspect.Diff(side(good, "1.0"), side(bad, "2.5"))
 	require.NoError(t, err)
-	for name, draw := range map[string]func(*inspect.Printer){
-		"state":         func(p *inspect.Printer) { p.State(good, 9) },
-		"state_past":    func(p *inspect.Printer) { p.State(past, 9) },
-		"state_failed":  func(p *inspect.Printer) { p.State(bad, 8) },
-		"events":        func(p *inspect.Printer) { p.Events(good) },
-		"events_failed": func(p *inspect.Printer) { p.Events(bad) },
-		"timeline":      func(p *inspect.Printer) { p.Timeline(good.Timeline(now)) },
-		"timeline_past": func(p *inspect.Printer) { p.Timeline(past.Timeline(now)) },
-		"diff":          func(p *inspect.Printer) { p.Comparison(comparison) },
-		"workflow":      func(p *inspect.Printer) { p.SideBySide(good.Events, steps) },
-		"jobs": func(p *inspect.Printer) {
-			p.Jobs([]job.Job{good.State(), past.State(), bad.State()}, map[string]string{"acme": "Acme"}, now)
+	for name, draw := range map[string]func(*terminal.Printer){
+		"state":         func(p *terminal.Printer) { report.State(p, good, 9) },
+		"state_past":    func(p *terminal.Printer) { report.State(p, past, 9) },
+		"state_failed":  func(p *terminal.Printer) { report.State(p, bad, 8) },
+		"events":        func(p *terminal.Printer) { report.Events(p, good) },
+		"events_failed": func(p *terminal.Printer) { report.Events(p, bad) },
+		"timeline":      func(p *terminal.Printer) { report.Timeline(p, good.Timeline(now)) },
+		"timeline_past": func(p *terminal.Printer) { report.Timeline(p, past.Timeline(now)) },
+		"diff":          func(p *terminal.Printer) { report.Comparison(p, comparison) },
+		"workflow":      func(p *terminal.Printer) { report.SideBySide(p, good.Events, steps) },
+		"jobs": func(p *terminal.Printer) {
+			report.Jobs(p, []job.Job{good.State(), past.State(), bad.State()}, map[string]string{"acme": "Acme"}, now)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -259,8 +262,8 @@ func TestParsePoint(t *testing.T) {
 func TestColoursOnlyWhenAsked(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	p := &inspect.Printer{Out: &out, Colour: true}
-	p.Events(read(t, first, done("1.0")...))
+	p := &terminal.Printer{Out: &out, Colour: true}
+	report.Events(p, read(t, first, done("1.0")...))
 	require.Contains(t, out.String(), "\x1b[32msucceeded\x1b[0m")
 }
 

@@ -105,3 +105,6 @@ func (r redactor) write(v any) error {
 	r.out.Truncate(r.out.Len() - 1) // the line end that Encode adds
 	return nil
 }
+
+// IsSecret reports whether values with this key are not shown.
+func IsSecret(key string) bool { return secretName.MatchString(key) }

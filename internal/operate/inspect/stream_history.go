@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Kind describes how to read the streams of one kind of aggregate.
@@ -196,7 +197,7 @@ func (p Phases) spans() map[string]string {
 	}
 	out := map[string]string{}
 	for name, took := range sums {
-		out[name] = span(took)
+		out[name] = terminal.Span(time.Duration(took))
 	}
 	return out
 }
@@ -240,3 +241,6 @@ func flatten(out map[string]string, path string, value any) {
 	}
 	out[path] = string(raw)
 }
+
+// Noun returns the kind of the aggregate: call or asset.
+func (t StreamHistory[S]) Noun() string { return t.kind.Noun }

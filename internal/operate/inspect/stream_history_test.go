@@ -5,6 +5,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -78,14 +81,14 @@ func TestHistoryRendering(t *testing.T) {
 	good, odd, file := rerouted(t), uncertain(t), uploaded(t)
 	comparison, err := inspect.Compare(good, odd, now)
 	require.NoError(t, err)
-	for name, draw := range map[string]func(*inspect.Printer){
-		"call_timeline":  func(p *inspect.Printer) { p.Phases(good.Phases(now)) },
-		"call_uncertain": func(p *inspect.Printer) { p.Phases(odd.Phases(now)) },
-		"call_events":    func(p *inspect.Printer) { inspect.StreamEvents(p, good) },
-		"call_diff":      func(p *inspect.Printer) { p.StreamComparison(comparison) },
-		"asset_timeline": func(p *inspect.Printer) { p.Phases(file.Phases(now)) },
-		"asset_events":   func(p *inspect.Printer) { inspect.StreamEvents(p, file) },
-		"asset_workflow": func(p *inspect.Printer) { p.SideBySide(file.Events, nil) },
+	for name, draw := range map[string]func(*terminal.Printer){
+		"call_timeline":  func(p *terminal.Printer) { report.Phases(p, good.Phases(now)) },
+		"call_uncertain": func(p *terminal.Printer) { report.Phases(p, odd.Phases(now)) },
+		"call_events":    func(p *terminal.Printer) { report.StreamEvents(p, good) },
+		"call_diff":      func(p *terminal.Printer) { report.StreamComparison(p, comparison) },
+		"asset_timeline": func(p *terminal.Printer) { report.Phases(p, file.Phases(now)) },
+		"asset_events":   func(p *terminal.Printer) { report.StreamEvents(p, file) },
+		"asset_workflow": func(p *terminal.Printer) { report.SideBySide(p, file.Events, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

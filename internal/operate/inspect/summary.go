@@ -6,27 +6,28 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
-// summary describes an event in one line.
-func (f Event) summary() string {
+// Summary describes an event in one line.
+func (f Event) Summary() string {
 	switch e := f.decoded.(type) {
 	case job.SubmittedV1:
-		return fmt.Sprintf("by %s, number %g, %d nodes, outputs %s", e.Surface, e.Number, e.NodesTotal, list(e.Targets))
+		return fmt.Sprintf("by %s, number %g, %d nodes, outputs %s", e.Surface, e.Number, e.NodesTotal, IDs(e.Targets))
 	case job.AdmittedV1:
 		return fmt.Sprintf("run %d", e.Run)
 	case job.StartedV1:
 		return fmt.Sprintf("run %d, %d nodes, worker %s", e.Run, e.NodesTotal, e.Worker)
 	case job.NodesCachedV1:
-		return list(e.Nodes)
+		return IDs(e.Nodes)
 	case job.NodeStartedV1:
 		return fmt.Sprintf("%s %s%s", e.Node, e.Class, attempt(e.Attempt))
 	case job.NodeExecutedV1:
-		return fmt.Sprintf("%s %s, %s%s", e.Node, e.Class, Span(time.Duration(e.Millis)*time.Millisecond), files(e.Files))
+		return fmt.Sprintf("%s %s, %s%s", e.Node, e.Class, terminal.Span(time.Duration(e.Millis)*time.Millisecond), files(e.Files))
 	case job.NodeFailedV1:
-		return failure(e.Failure)
+		return FailureText(e.Failure)
 	case job.FailedV1:
-		return failure(e.Failure)
+		return FailureText(e.Failure)
 	case job.CanceledV1:
 		if e.At != nil {
 			return fmt.Sprintf("at %s %s", e.At.Node, e.At.Class)
@@ -35,18 +36,19 @@ func (f Event) summary() string {
 	case job.RequeuedV1:
 		return fmt.Sprintf("run %d", e.Run)
 	case job.SegmentWaitingV1:
-		return fmt.Sprintf("%s: %s", e.Node, Clean(e.Reason))
+		return fmt.Sprintf("%s: %s", e.Node, terminal.Clean(e.Reason))
 	case job.SegmentPlacedV1:
-		return fmt.Sprintf("%d nodes on %s, attempt %d: %s", e.Count, Clean(e.URL), e.Attempt, Clean(e.Reason))
+		return fmt.Sprintf("%d nodes on %s, attempt %d: %s", e.Count, terminal.Clean(e.URL), e.Attempt, terminal.Clean(e.Reason))
 	case job.SegmentEndedV1:
-		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, Clean(e.URL), e.Attempt, Span(time.Duration(e.Millis)*time.Millisecond), Clean(e.Problem)), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, terminal.Clean(e.URL), e.Attempt, terminal.Span(time.Duration(e.Millis)*time.Millisecond), terminal.Clean(e.Problem)), ": ")
 	case nil:
 		return string(f.Data)
 	}
 	return f.ofCall()
 }
 
-func list(ids []string) string {
+// IDs joins ids for a line of text.
+func IDs(ids []string) string {
 	if len(ids) == 0 {
 		return "none"
 	}
@@ -71,7 +73,8 @@ func files(saved []job.OutputFile) string {
 	return ", saved " + strings.Join(names, " ")
 }
 
-func failure(f job.Failure) string {
+// FailureText describes a failure in one line.
+func FailureText(f job.Failure) string {
 	where := strings.TrimSpace(f.Node + " " + f.Class)
 	if where != "" {
 		where += ", "
@@ -87,15 +90,22 @@ func shortType(name string) string {
 	return name
 }
 
-// styleOf returns the style of a job's state, a node's outcome or the status of a check.
-func styleOf(state string) Style {
-	switch state {
-	case "succeeded", NodeExecuted, NodeCached, "live":
-		return Good
-	case "failed", "expired", "unknown", "rejected":
-		return Bad
-	case "running", "canceling", "canceled", "dispatching", "answered", NodeInterrupted:
-		return Notice
+// Name is the event's type without its version.
+func (f Event) Name() string { return shortType(f.Type) }
+
+// Subject describes what the event is about: a node, a failure or an amount; empty for most events.
+func (f Event) Subject() string { return subject(f.decoded) }
+
+// Provenance returns the actor, request, cause and reason of an event.
+func (f Event) Provenance() string {
+	parts := []string{"by " + f.Actor}
+	if f.Actor == "" {
+		parts[0] = "by an unnamed actor"
 	}
-	return Plain
+	for _, part := range [][2]string{{"request ", f.RequestID}, {"cause ", f.Cause}, {"reason: ", f.Reason}} {
+		if part[1] != "" {
+			parts = append(parts, part[0]+part[1])
+		}
+	}
+	return strings.Join(parts, ", ")
 }

@@ -269,3 +269,6 @@ func (t *Timeline) NameClasses(source *job.Source) error {
 	}
 	return nil
 }
+
+// Duration returns m as a time.Duration.
+func (m Millis) Duration() time.Duration { return time.Duration(m) }

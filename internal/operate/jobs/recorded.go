@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
@@ -83,7 +85,7 @@ func recordedQuery(ctx context.Context, pool *postgres.Pool, f Filter) (operates
 	}
 	var known bool
 	if q.Account, known = ids[f.Account]; !known {
-		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", inspect.Clean(f.Account))
+		return q, fault.New(fault.Invalid, fault.CodeInvalidRequest, "account %q does not exist; see `millrace accounts list`", terminal.Clean(f.Account))
 	}
 	return q, nil
 }

@@ -8,13 +8,14 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/jobstore"
@@ -93,17 +94,17 @@ func firstProblem(err *graph.PromptError) string {
 	for _, node := range err.NodeErrors {
 		if len(node.Errors) > 0 {
 			e := node.Errors[0]
-			return inspect.Clean(fmt.Sprintf("node %s (%s): %s: %s", node.Node, node.Class, e.Message, e.Details))
+			return terminal.Clean(fmt.Sprintf("node %s (%s): %s: %s", node.Node, node.Class, e.Message, e.Details))
 		}
 	}
-	return inspect.Clean(err.Error())
+	return terminal.Clean(err.Error())
 }
 
 // publicLine returns the public message of an error on one line, without the errors it wraps.
 func publicLine(err error) string {
 	var public *fault.Error
 	if errors.As(err, &public) && public.Message != "" {
-		return inspect.Clean(public.Message)
+		return terminal.Clean(public.Message)
 	}
 	return operate.ErrorLine(err)
 }

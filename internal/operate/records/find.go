@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/fault"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
@@ -21,7 +22,7 @@ const shortestID = 4
 func IDRange(noun, text string) (from, to string, err error) {
 	digits := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(text, noun+"-")), "-", "")
 	if len(digits) < shortestID || len(digits) > 32 || strings.Trim(digits, "0123456789abcdef") != "" {
-		return "", "", fault.New(fault.NotFound, notFound[noun], "%q is not the id of %s %s, or its first %d or more characters", inspect.Clean(text), article(noun), noun, shortestID)
+		return "", "", fault.New(fault.NotFound, notFound[noun], "%q is not the id of %s %s, or its first %d or more characters", terminal.Clean(text), article(noun), noun, shortestID)
 	}
 	padded := func(with string) string {
 		d := digits + strings.Repeat(with, 32-len(digits))
@@ -58,10 +59,10 @@ func FindStream(ctx context.Context, pool *postgres.Pool, noun, text string) (st
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", fault.New(fault.NotFound, notFound[noun], "%s %s does not exist", noun, inspect.Clean(text))
+		return "", fault.New(fault.NotFound, notFound[noun], "%s %s does not exist", noun, terminal.Clean(text))
 	case len(found) > 1:
 		return "", fault.New(fault.Conflict, fault.CodeAmbiguousID, "several %ss have ids that begin with %s: give more characters of the id, or the complete id with its prefix (%s, %s, …)",
-			noun, inspect.Clean(text), found[0], found[1])
+			noun, terminal.Clean(text), found[0], found[1])
 	}
 	return found[0], nil
 }

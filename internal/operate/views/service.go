@@ -7,11 +7,12 @@ import (
 	"io"
 	"time"
 
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
+
 	"github.com/millrace-dev/millrace/internal/domain/audit"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
@@ -114,7 +115,7 @@ func Status(ctx context.Context, pool *postgres.Pool, all []projections.Projecti
 		}
 		shown[i] = View{Name: p.Name(), Position: position, Behind: max(0, head-position), Halted: []Halted{}}
 		for _, h := range halted {
-			shown[i].Halted = append(shown[i].Halted, Halted{Stream: h.Stream, Position: h.Position, Error: inspect.Clean(h.Error)})
+			shown[i].Halted = append(shown[i].Halted, Halted{Stream: h.Stream, Position: h.Position, Error: terminal.Clean(h.Error)})
 		}
 	}
 	return shown, nil
@@ -165,7 +166,7 @@ func (r Result) Describe(w io.Writer, checked bool) error {
 		return err
 	}
 	for _, d := range r.Differences {
-		if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Table, d.Kind, inspect.Clean(d.Key)); err != nil {
+		if _, err := fmt.Fprintf(w, "%s %s %s\n", d.Table, d.Kind, terminal.Clean(d.Key)); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package inspect
+package report
 
 import (
 	"cmp"
@@ -7,55 +7,57 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // barWidth is the width of the bar that shows a node's time within the job's, in columns.
 const barWidth = 24
 
 // Timeline writes the waits, nodes and servers of a job with their durations.
-func (p *Printer) Timeline(t Timeline) {
-	p.Field("job", string(t.Job), Bold)
-	p.Field("public id", string(t.Public), Plain)
+func Timeline(p *terminal.Printer, t inspect.Timeline) {
+	p.Field("job", string(t.Job), terminal.Bold)
+	p.Field("public id", string(t.Public), terminal.Plain)
 	p.Field("state", string(t.State), styleOf(string(t.State)))
-	p.Field("submitted", stamp(t.SubmittedAt), Plain)
+	p.Field("submitted", terminal.Stamp(t.SubmittedAt), terminal.Plain)
 	between := t.Ran - t.InNodes
-	rows := [][]Cell{
+	rows := [][]terminal.Cell{
 		{{Text: "waited for a slot"}, {Text: span(t.WaitedSlot), Right: true}, {}},
 		{{Text: "waited for a worker"}, {Text: span(t.WaitedStart), Right: true}, {Text: t.Worker}},
 		{{Text: "ran"}, {Text: span(t.Ran), Right: true}, {Text: fmt.Sprintf("%s in nodes, %s between and around them", span(t.InNodes), span(between))}},
 		{{Text: "nodes"}, {Text: fmt.Sprint(t.Executed + t.CacheHits), Right: true}, {Text: fmt.Sprintf("%d ran, %d from the cache", t.Executed, t.CacheHits)}},
-		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: Bold}, {}},
+		{{Text: "in all"}, {Text: span(t.Total), Right: true, Style: terminal.Bold}, {}},
 	}
 	p.Table([]string{"", "", ""}, rows) // the empty header becomes an empty line
 	if len(t.Nodes) > 0 {
-		p.Line("", Plain)
-		p.spans(t)
+		p.Line("", terminal.Plain)
+		writeSpans(p, t)
 	}
 	for _, w := range t.Waiting {
-		p.Line(fmt.Sprintf("node %s waits for a server: %s", Clean(w.Node), Clean(w.Reason)), Notice)
+		p.Line(fmt.Sprintf("node %s waits for a server: %s", terminal.Clean(w.Node), terminal.Clean(w.Reason)), terminal.Notice)
 	}
 	if len(t.Servers) > 0 {
-		p.Line("", Plain)
-		p.servers(t)
+		p.Line("", terminal.Plain)
+		writeServers(p, t)
 	}
 }
 
-// servers writes the attempts on ComfyUI servers, and the reason for the choice of each server.
-func (p *Printer) servers(t Timeline) {
-	rows := make([][]Cell, len(t.Servers))
+// writeServers writes the attempts on ComfyUI servers, and the reason for the choice of each server.
+func writeServers(p *terminal.Printer, t inspect.Timeline) {
+	rows := make([][]terminal.Cell, len(t.Servers))
 	for i, s := range t.Servers {
 		why := s.Reason
 		if s.Problem != "" {
 			why += " (" + s.Problem + ")"
 		}
-		rows[i] = []Cell{
-			{Text: clip(Clean(s.URL), 48)},
+		rows[i] = []terminal.Cell{
+			{Text: terminal.Clip(terminal.Clean(s.URL), 48)},
 			{Text: fmt.Sprint(s.Nodes), Right: true},
 			{Text: fmt.Sprintf("%d/%d", s.Run, s.Attempt)},
 			{Text: s.Outcome, Style: styleOf(s.Outcome)},
 			{Text: span(s.Took), Right: true},
 			{Text: costOf(s.Cost), Right: true},
-			{Text: clip(Clean(why), 100)},
+			{Text: terminal.Clip(terminal.Clean(why), 100)},
 		}
 	}
 	p.Table([]string{"SERVER", "NODES", "RUN/TRY", "OUTCOME", "TOOK", "COST", "WHY THERE"}, rows)
@@ -69,10 +71,10 @@ func costOf(micros int64) string {
 	return "$" + credit.Dollars(micros)
 }
 
-func span(m Millis) string { return Span(time.Duration(m)) }
+func span(m inspect.Millis) string { return terminal.Span(time.Duration(m)) }
 
-func (p *Printer) spans(t Timeline) {
-	rows := make([][]Cell, len(t.Nodes))
+func writeSpans(p *terminal.Printer, t inspect.Timeline) {
+	rows := make([][]terminal.Cell, len(t.Nodes))
 	for i, n := range t.Nodes {
 		state := n.State
 		if n.Retried {
@@ -81,12 +83,12 @@ func (p *Printer) spans(t Timeline) {
 		if n.Waited > 0 {
 			state += ", waited " + span(n.Waited) + " to call"
 		}
-		rows[i] = []Cell{
-			{Text: clip(Clean(n.Node), 12)},
-			{Text: clip(Clean(n.Class), 22)},
+		rows[i] = []terminal.Cell{
+			{Text: terminal.Clip(terminal.Clean(n.Node), 12)},
+			{Text: terminal.Clip(terminal.Clean(n.Class), 22)},
 			{Text: state, Style: styleOf(n.State)},
 			{Text: span(n.Took), Right: true},
-			{Text: "+" + Span(n.Began.Sub(t.SubmittedAt)), Right: true},
+			{Text: "+" + terminal.Span(n.Began.Sub(t.SubmittedAt)), Right: true},
 			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))},
 			{Text: bar(t, n), Style: styleOf(n.State)},
 			{Text: n.Worker},
@@ -96,7 +98,7 @@ func (p *Printer) spans(t Timeline) {
 }
 
 // bar draws the time in which a node ran.
-func bar(t Timeline, n NodeSpan) string {
+func bar(t inspect.Timeline, n inspect.NodeSpan) string {
 	return barOf(time.Duration(t.Total), n.Began.Sub(t.SubmittedAt), time.Duration(n.Took))
 }
 

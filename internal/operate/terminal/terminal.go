@@ -1,4 +1,6 @@
-package inspect
+// Package terminal writes what operators read in a terminal: tables, fields and durations. It promises that no text
+// of somebody else moves the cursor, changes a colour or breaks a table. What is written is decided by its callers.
+package terminal
 
 import (
 	"fmt"
@@ -10,8 +12,8 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// width is the maximum width of a line of human output, in columns.
-const width = 100
+// Width is the maximum Width of a line of human output, in columns.
+const Width = 100
 
 // Style is the style of a cell on a terminal with colours.
 type Style string
@@ -36,14 +38,15 @@ type Printer struct {
 // Err returns the first write error.
 func (p *Printer) Err() error { return p.err }
 
-func (p *Printer) printf(format string, args ...any) {
+// Printf writes text without a style. Nothing is written after an error.
+func (p *Printer) Printf(format string, args ...any) {
 	if p.err == nil {
 		_, p.err = fmt.Fprintf(p.Out, format, args...)
 	}
 }
 
-// paint adds a style to text.
-func (p *Printer) paint(text string, style Style) string {
+// Paint adds a style to text.
+func (p *Printer) Paint(text string, style Style) string {
 	if !p.Colour || style == Plain || text == "" {
 		return text
 	}
@@ -57,7 +60,8 @@ type Cell struct {
 	Right bool // numbers
 }
 
-func cells(texts ...string) []Cell {
+// Cells returns cells without a style.
+func Cells(texts ...string) []Cell {
 	row := make([]Cell, len(texts))
 	for i, t := range texts {
 		row[i] = Cell{Text: t}
@@ -70,7 +74,7 @@ func cells(texts ...string) []Cell {
 func (p *Printer) Table(head []string, rows [][]Cell) {
 	all := rows
 	if len(head) > 0 {
-		top := cells(head...)
+		top := Cells(head...)
 		for i := range top {
 			top[i].Style, top[i].Right = Faint, len(rows) > 0 && i < len(rows[0]) && rows[0][i].Right
 		}
@@ -85,29 +89,29 @@ func (p *Printer) Table(head []string, rows [][]Cell) {
 		}
 	}
 	for _, row := range all {
-		p.row(row, widths)
+		p.Row(row, widths)
 	}
 }
 
-func (p *Printer) row(row []Cell, widths []int) {
+func (p *Printer) Row(row []Cell, widths []int) {
 	var line strings.Builder
 	used := 0
 	for i, c := range row {
 		text := Clean(c.Text)
 		if i == len(row)-1 {
-			line.WriteString(p.paint(clip(text, width-used), c.Style))
+			line.WriteString(p.Paint(Clip(text, Width-used), c.Style))
 			break
 		}
 		gap := strings.Repeat(" ", max(0, widths[i]-uniseg.StringWidth(text)))
 		if c.Right {
-			line.WriteString(gap + p.paint(text, c.Style))
+			line.WriteString(gap + p.Paint(text, c.Style))
 		} else {
-			line.WriteString(p.paint(text, c.Style) + gap)
+			line.WriteString(p.Paint(text, c.Style) + gap)
 		}
 		line.WriteString("  ")
 		used += widths[i] + 2
 	}
-	p.printf("%s\n", strings.TrimRight(line.String(), " "))
+	p.Printf("%s\n", strings.TrimRight(line.String(), " "))
 }
 
 // Field writes a name and its value, and nothing for an empty value.
@@ -116,12 +120,12 @@ func (p *Printer) Field(name, value string, style Style) {
 		return
 	}
 	const names = 12
-	p.printf("%s%s\n", p.paint(fmt.Sprintf("%-*s", names, name), Faint), p.paint(clip(Clean(value), width-names), style))
+	p.Printf("%s%s\n", p.Paint(fmt.Sprintf("%-*s", names, name), Faint), p.Paint(Clip(Clean(value), Width-names), style))
 }
 
 // Line writes a line of plain text, or an empty one.
 func (p *Printer) Line(text string, style Style) {
-	p.printf("%s\n", p.paint(clip(Clean(text), width), style))
+	p.Printf("%s\n", p.Paint(Clip(Clean(text), Width), style))
 }
 
 // Clean replaces characters that control a terminal or hide other text: control characters, line ends and
@@ -138,8 +142,8 @@ func Clean(text string) string {
 	}, text)
 }
 
-// clip truncates text to a number of columns, with an ellipsis.
-func clip(text string, columns int) string {
+// Clip truncates text to a number of columns, with an ellipsis.
+func Clip(text string, columns int) string {
 	if text == "" || uniseg.StringWidth(text) <= columns {
 		return text
 	}
@@ -154,8 +158,8 @@ func clip(text string, columns int) string {
 	return out.String() + "…"
 }
 
-// wrap splits text into lines of at most columns columns.
-func wrap(text string, columns int) []string {
+// Wrap splits text into lines of at most columns columns.
+func Wrap(text string, columns int) []string {
 	var lines []string
 	var line strings.Builder
 	used := 0
@@ -170,8 +174,8 @@ func wrap(text string, columns int) []string {
 	return append(lines, line.String())
 }
 
-// stamp writes a time to the millisecond, in UTC.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
+// Stamp writes a time to the millisecond, in UTC.
+func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
 
 // Span formats a duration for people, in one or two units.
 func Span(d time.Duration) string {
