@@ -14,8 +14,8 @@ import (
 
 // AssetExpiry ends assets past their deadline.
 type AssetExpiry interface {
-	// Expire ends up to limit assets whose deadline has passed, except those in pass. It returns how many it ended
-	// and which it could not end.
+	// Expire ends up to limit assets whose deadline has passed, except those in pass. It returns the number of ended
+	// assets, and the assets that could not be ended.
 	Expire(ctx context.Context, limit int, pass []asset.ID) (ended int, failed []asset.ID, err error)
 	// Forget removes expired idempotency keys and the pins of ended jobs.
 	Forget(ctx context.Context) error

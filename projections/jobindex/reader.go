@@ -82,14 +82,14 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	return r.find(ctx, q, among{ids: ids, few: few})
 }
 
-// among are the jobs among which a query looks; its zero value is all.
+// among restricts the jobs that a query reads. Its zero value restricts nothing.
 type among struct {
-	newest bool     // the newest jobs: words that many jobs have fill a page from these
-	few    bool     // only ids
-	ids    []job.ID // with few
+	newest bool     // only the newest jobs: they fill the page of a query for common words
+	few    bool     // only the jobs in ids
+	ids    []job.ID // set if few
 }
 
-// find returns a page of the jobs that q selects among some.
+// find returns a page of the jobs that q selects.
 func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
 	sql, args, err := q.sql(of)
 	if err != nil {
@@ -124,12 +124,12 @@ func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
 	return page, nil
 }
 
-// fewWords bounds the jobs with the words of a query that are read before the query is answered from these alone.
+// fewWords is the number of jobs up to which the ids of all jobs with the words of a query are read first.
 const fewWords = 2000
 
-// withWords returns the ids of the jobs that have the words of q; few is false where there are more than fewWords.
-// PostgreSQL does not know how rare the beginning of a word is, and would read every job of the account, newest first, to
-// find a word that none has: here it is made to use the index of words.
+// withWords returns the ids of the jobs that have the words of q. If there are more than fewWords, few is false. The
+// planner of PostgreSQL cannot estimate how rare a prefix is: to find a word that no job has, it would read all jobs of
+// the account, newest first. This query forces the index of words.
 func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool, err error) {
 	batch := &pgx.Batch{}
 	batch.Queue(`set local enable_seqscan = off`)
@@ -149,8 +149,8 @@ func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool
 // newestOf selects the newest jobs of an account, or of all, before a position.
 const newestOf = `(select * from ` + Name + ` where %s order by submitted desc limit %d)`
 
-// sql reads one job more than the page has, which says whether there is another page. It is ordered by the table that
-// most of its conditions are about, whose index then leads to the newest jobs.
+// sql returns the query of a page. It reads one job more than fits on the page, to learn whether there is another page.
+// The order is that of the table with most of the conditions, so that an index of that table yields the newest jobs.
 func (q Query) sql(of among) (string, []any, error) {
 	var args []any
 	by := "i"
@@ -220,8 +220,8 @@ func (q Query) sql(of among) (string, []any, error) {
 	return sql + fmt.Sprintf(" order by "+by+".submitted desc limit $%d", len(args)), args, nil
 }
 
-// Bounds of the positions of jobs that were created since or until a time, so that the index of positions leads to
-// them. Jobs are recorded in the order of their times, up to a minute, because the clocks of machines differ.
+// Bounds of the positions of jobs that were created since or until a time. With them, a query can use the index of
+// positions. The order of positions is that of the times up to a minute, because the clocks of machines differ.
 const (
 	firstSince = `coalesce((select submitted from %s where created_at >= ?::timestamptz - interval '1 minute' order by created_at, id limit 1), 9223372036854775807)`
 	lastUntil  = `coalesce((select submitted from %s where created_at < ?::timestamptz + interval '1 minute' order by created_at desc, id desc limit 1), 0)`

@@ -12,7 +12,7 @@ import (
 	"github.com/rivo/uniseg"
 )
 
-// Width is the maximum Width of a line of human output, in columns.
+// Width is the maximum width of a line of human output, in columns.
 const Width = 100
 
 // Style is the style of a cell on a terminal with colours.

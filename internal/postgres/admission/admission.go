@@ -29,9 +29,9 @@ type Kind[U any] struct {
 	Queued  string            // counter of the queue
 	Sums    map[string]string // further counters, each with its aggregate over slots
 	Carried []string          // columns that are copied from the queue to the slot
-	Place   string            // a further column of the queue
-	PlaceAt string            // its expression of the value {place}
-	Order   string            // of the queue
+	Place   string            // the column of the queue that holds Placed.Place
+	PlaceAt string            // the expression of that column; {place} stands for the value
+	Order   string            // the order of the queue, as columns
 	Open    string            // condition on an account's counters under which its queue moves
 
 	Row      func(u U) (id, account string, run int, carried []any)
@@ -98,8 +98,8 @@ type Placed[U any] struct {
 	Place any // a number, or a text that PostgreSQL reads
 }
 
-// Enter queues the statements that give units of one account a slot each, with the intents to start them, which it returns
-// in the order of the units. The ids of the intents are set when the batch is closed.
+// Enter queues the statements that give a slot to each of the units, which belong to one account. It returns the
+// intents that start the units, in the order of the units. The ids of the intents are set when the batch is closed.
 func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) []outbox.Intent {
 	if len(units) == 0 {
 		return nil
@@ -113,7 +113,7 @@ func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) []outbox.
 	return intents
 }
 
-// Wait queues the statement that puts units of one account in the queue.
+// Wait queues the statement that adds units of one account to its queue.
 func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
 	if len(units) == 0 {
 		return
@@ -126,7 +126,7 @@ func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
 	q.Queue(a.wait, account, rows)
 }
 
-// row is a unit as the statements above read it.
+// row returns the columns of a unit for the statements enter and wait.
 func (a *Admission[U]) row(u U) map[string]any {
 	id, _, run, carried := a.kind.Row(u)
 	row := map[string]any{a.kind.Name + "_id": id, "run": run}
@@ -136,7 +136,7 @@ func (a *Admission[U]) row(u U) map[string]any {
 	return row
 }
 
-// Leave queues the statement that frees the slots of units of one account. It sets freed to those that had one.
+// Leave queues the statement that frees the slots of units of one account. It sets freed to the units that had a slot.
 func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *[]U) {
 	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) (err error) {
 		*freed, err = pgx.CollectRows(rows, a.kind.Scan)
@@ -181,8 +181,8 @@ func (a *Admission[U]) Admit(ctx context.Context, db postgres.Tx, q *pgx.Batch, 
 	return appends, intents, nil
 }
 
-// Fill admits waiting units of an account without the end of another unit. look locks the account's counters, and
-// decide returns from them the arguments of Admit.
+// Fill admits waiting units of an account although no other unit has ended, for instance because its gate was opened.
+// look queues the statement that locks the account's counters; decide derives the arguments of Admit from them.
 func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, account string, look func(*pgx.Batch), decide func() (int64, func(U) bool)) (intents []outbox.Intent, err error) {
 	err = postgres.Pipelined(ctx, pool, look, func(db postgres.Tx, q *pgx.Batch) error {
 		limit, fits := decide()

@@ -16,9 +16,9 @@ import (
 
 var _ asset.References = (*Store)(nil)
 
-// Expire ends up to limit assets whose deadline has passed and that no unfinished job needs or made, but
-// those to pass over, and returns how many. Reads ended at the deadline already; this frees the rows. When
-// the log refuses one of them the others end one by one, and those that cannot are returned.
+// Expire ends up to limit assets whose deadline has passed, and returns their number. It leaves out the assets in pass,
+// and those that an unfinished job reads or made. Assets cannot be read from their deadline on; Expire frees their
+// rows. If the log refuses an asset, the others are ended one by one, and the refused assets are returned.
 func (s *Store) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []asset.ID, error) {
 	ended, refused, err := s.expire(ctx, limit, nil, pass)
 	if !fault.Is(err, fault.Conflict) && !eventstore.IsRefused(err) {
@@ -70,7 +70,7 @@ func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (e
 	return tried, tried, nil
 }
 
-// ofUnfinishedJob is true for a file of an unfinished job.
+// ofUnfinishedJob is the condition that a file belongs to an unfinished job.
 const ofUnfinishedJob = `exists (select from job_slots s where s.job_id = files.job_id)`
 
 func assetIDs(in []asset.ID) []string {

@@ -25,8 +25,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 
-// Store implements job.Store. Every transaction locks the account's admission state first, and
-// then the log, by an append as the last statement before commit.
+// Store implements job.Store. Every transaction locks the account's admission state first. It locks the log last, by
+// an append that is its last statement before the commit.
 type Store struct {
 	pool    *pgxpool.Pool
 	events  *eventstore.Store
@@ -73,9 +73,9 @@ type admissionState struct {
 	credit                  *int64 // available, in micros; nil = the account is not metered
 }
 
-// lockAdmissionState locks and reads an account's admission state, and advances its counter by $2 jobs, the first of which ever
-// has the number 0. The account's own mode is read from the
-// locked row; the mode of all accounts and the credit are as of the start of the statement.
+// lockAdmissionState locks and reads an account's admission state, and advances its counter by the $2 jobs that are
+// submitted. The first job of an account has the number 0. The account's own gate is read from the locked row; the
+// gate of all accounts and the credit are those at the start of the statement.
 const lockAdmissionState = `insert into job_lanes (account, last_number) values ($1, greatest($2::bigint - 1, 0))
 	on conflict (account) do update set last_number = job_lanes.last_number + $2
 	returning last_number, queued, running, mode,
@@ -95,8 +95,8 @@ func (l admissionState) free(slots int) int64 {
 	return min(l.queued, int64(slots)-l.running)
 }
 
-// refusal returns the reason why a submission that reserves hold is refused, or nil: a closed gate first, then
-// missing credit, then a full queue.
+// refusal returns why a submission is refused that reserves hold of the account's credit, or nil. A closed gate is
+// named before missing credit, and missing credit before a full queue.
 func (l admissionState) refusal(b job.Bounds, hold int64) error {
 	if err := l.gate.Refusal(); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (l admissionState) refusal(b job.Bounds, hold int64) error {
 	return nil
 }
 
-// enter counts a job that is accepted, and what it reserves.
+// enter counts an accepted job and the credit that it reserves.
 func (l *admissionState) enter(admitted bool, hold int64) {
 	if admitted {
 		l.running++

@@ -38,9 +38,9 @@ func (s ShownServer) Reason() string {
 	case s.Drained:
 		return "An operator drained the server: it finishes its running work and accepts no new work."
 	case s.Health == server.Unseen:
-		return "The server was not probed yet."
+		return "The server has not been probed yet."
 	case s.Foreign > 0:
-		return fmt.Sprintf("The server has %d prompts of others.", s.Foreign)
+		return fmt.Sprintf("The queue of the server has %d prompts of other clients.", s.Foreign)
 	}
 	return ""
 }
