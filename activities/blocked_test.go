@@ -70,7 +70,7 @@ func (b *bench) executed(t *testing.T) map[string]job.NodeExecutedV1 {
 }
 
 // Blockers travel in memory within a batch and as stored values between batches.
-func TestNodesBehindABlockerDoNotRun(t *testing.T) {
+func TestNodesThatReadABlockerDoNotRun(t *testing.T) {
 	t.Parallel()
 	long := "this message is longer than what a workflow's history takes: "
 	for len(long) < 400 {

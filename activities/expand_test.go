@@ -62,7 +62,7 @@ func TestExpansionIsTheSameOnEveryAttempt(t *testing.T) {
 	}, b.events(t))
 }
 
-func TestAnExpansionWhoseStoredPlanIsGoneHasTheRunPlannedAgain(t *testing.T) {
+func TestRunIsPlannedAgainWhenAStoredExpansionIsLost(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, unfoldPrompt, []string{"2"}, step(), unfold(chainOfSteps(2)))
 	plan := b.begin(t)

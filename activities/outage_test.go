@@ -36,7 +36,7 @@ func retried(t *testing.T, err error) {
 }
 
 // An attempt that was cut off, by whatever, says nothing about the node that it ran.
-func TestANodeThatBeganManyTimesWithoutAnEndRuns(t *testing.T) {
+func TestNodeWithManyStartsAndNoEndRuns(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, waitPrompt, []string{"1"}, quick(func() error { return nil }))
 	plan := b.begin(t)

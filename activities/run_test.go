@@ -258,7 +258,7 @@ func (b *bench) lastFailure(t *testing.T) job.NodeFailedV1 {
 }
 
 // A node has the time that the operator allows; an interrupted worker is something else.
-func TestANodeThatRunsTooLongHasFailed(t *testing.T) {
+func TestNodeOverItsTimeLimitFails(t *testing.T) {
 	t.Parallel()
 	slow, _ := waiting()
 	b := newBench(t, `{"1":{"class_type":"Wait","inputs":{}}}`, []string{"1"}, slow)
@@ -274,7 +274,7 @@ func TestANodeThatRunsTooLongHasFailed(t *testing.T) {
 
 // A chain that takes longer than it was planned to ends early, but goes on until a node is done, and
 // stores what the rest of it reads.
-func TestAFusedChainLeavesTheRestWhenItsTimeIsUp(t *testing.T) {
+func TestFusedChainReturnsTheRestAtItsTimeLimit(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Next", Module: "nodes", OutputNode: true, Inputs: []node.Input{{Name: "in", Type: node.Int, Section: node.Optional}},

@@ -24,7 +24,7 @@ func (b *bench) long(t *testing.T, params activities.RunParams) activities.RunRe
 	return res
 }
 
-func TestALongBatchGivesWayAfterItsTurnWhenOthersWait(t *testing.T) {
+func TestLongBatchYieldsToWaitingBatches(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Long", Module: "nodes", OutputNode: true, Inputs: []node.Input{{Name: "in", Type: node.Int, Section: node.Optional}},

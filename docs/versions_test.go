@@ -21,7 +21,7 @@ func oldestPostgreSQL(t *testing.T) int {
 }
 
 // Which PostgreSQL will do has one answer, wherever it is asked.
-func TestOneAnswerToWhichPostgreSQL(t *testing.T) {
+func TestPostgreSQLVersionIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	oldest := oldestPostgreSQL(t)
 	says := regexp.MustCompile(`PostgreSQL[^.|\n]{0,12}?(\d+) (?:or|and) later`)

@@ -91,7 +91,7 @@ func TestRebuildHaltsWhatTheLiveViewHalted(t *testing.T) {
 	require.Equal(t, int64(2), list[0].Position)
 }
 
-func TestRunnerWaitsOutTheDatabase(t *testing.T) {
+func TestRunnerOutlivesAnOutageOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s, view := newSystem(t), &notes{}
 	_, err := s.pool.Exec(t.Context(), `alter table notes_v1 rename to notes_away`)

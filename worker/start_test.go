@@ -32,7 +32,7 @@ func TestAWorkerThatStartsWhileTemporalIsAwayWaits(t *testing.T) {
 	}
 }
 
-func TestAWorkerThatTemporalRefusesSaysSo(t *testing.T) {
+func TestRefusalByTemporalIsReturned(t *testing.T) {
 	t.Parallel()
 	refused := serviceerror.NewPermissionDenied("no", "")
 	require.ErrorIs(t, worker.UntilAnswered(t.Context(), func() error { return refused }), refused)

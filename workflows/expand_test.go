@@ -38,7 +38,7 @@ func expands(expansion *graph.ExpansionShape, seen *[]activities.Expansion) func
 	}
 }
 
-func TestAnExpandedUnitEndsBehindItsGraph(t *testing.T) {
+func TestExpandedUnitEndsAfterItsGraph(t *testing.T) {
 	t.Parallel()
 	shape, expansion := expanding()
 	var seen []activities.Expansion

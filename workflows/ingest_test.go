@@ -150,7 +150,7 @@ func runIngest(t *testing.T, activities upkeep.Ingest, r *records, blobs *mem.St
 	return scheduled
 }
 
-func TestSmallFilesAreLookedIntoTogether(t *testing.T) {
+func TestSmallFilesAreIngestedTogether(t *testing.T) {
 	t.Parallel()
 	quick := upkeep.Ingest{Quick: true, Scanner: scanner(clean)}
 	r, scheduled := ingestMany(t, quick, nil)
@@ -169,7 +169,7 @@ func TestSmallFilesAreLookedIntoTogether(t *testing.T) {
 	require.Zero(t, r.batches)
 }
 
-func TestWhatABatchLeavesIsLookedIntoByItself(t *testing.T) {
+func TestFilesLeftByABatchAreIngestedSeparately(t *testing.T) {
 	t.Parallel()
 	scanned := 0
 	r, scheduled := ingestMany(t, upkeep.Ingest{Quick: true, Scanner: scanner(func(context.Context) (asset.Scan, error) {

@@ -403,7 +403,7 @@ func TestARunOutlivesALongOutage(t *testing.T) {
 }
 
 // A batch that is larger than the planner could know is not failed for it.
-func TestABatchThatOutgrowsItsTimeRunsAsALongOne(t *testing.T) {
+func TestBatchOverItsTimeLimitRunsAsALongOne(t *testing.T) {
 	t.Parallel()
 	e := &engine{begin: plans(activities.BeginResult{PlanHash: "p", Shape: steps()})}
 	env := e.environment()

@@ -32,7 +32,7 @@ func TestANullTagIsRefused(t *testing.T) {
 }
 
 // The last zero bytes of a file are a range that no file satisfies.
-func TestAnEmptySuffixIsNotSatisfiable(t *testing.T) {
+func TestEmptySuffixRangeIsNotSatisfiable(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	a := shelve(t, h, "a.png", "0123456789")

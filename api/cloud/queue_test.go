@@ -39,7 +39,7 @@ func queueOf(t *testing.T, h *apitest.Harness) (running, pending []string) {
 	return running, pending
 }
 
-func TestAQueueOfManyPagesIsListedWholeAndInOrder(t *testing.T) {
+func TestLongQueueIsListedCompletelyAndInOrder(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	var want [2][]string
@@ -169,8 +169,8 @@ func (d *deepQueue) Line(_ context.Context, _ string, q jobs.Line) (jobs.LinePag
 	return page, nil
 }
 
-// TestADeepQueueIsAnsweredInLittleMemory is not parallel: it looks at the heap of the process.
-func TestADeepQueueIsAnsweredInLittleMemory(t *testing.T) { // see above
+// TestLongQueueIsAnsweredInBoundedMemory is not parallel: it looks at the heap of the process.
+func TestLongQueueIsAnsweredInBoundedMemory(t *testing.T) { // see above
 	deep := &deepQueue{MemoryJobs: &apitest.MemoryJobs{}, targets: 400}
 	handler, err := api.New(apitest.Undocumented(t, deep), api.Options{})
 	require.NoError(t, err)

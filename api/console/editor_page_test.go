@@ -10,7 +10,7 @@ import (
 )
 
 // The sign-in to keep and the job to open are both there after somebody gave a key.
-func TestTheSignInLeadsToTheJobThatWasToBeOpened(t *testing.T) {
+func TestSignInContinuesToTheRequestedJob(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartEditor(t, api.Options{PublicURL: "https://example.org/mr"})
 	const id = "5c1482e9-cb7d-449b-9d73-e019565028fb"

@@ -196,7 +196,7 @@ func TestCookieIsIgnoredWithoutAnEditor(t *testing.T) {
 	}
 }
 
-func TestFormsOfOtherSitesSignNobodyIn(t *testing.T) {
+func TestFormsOfOtherSitesCannotSignIn(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartEditor(t, api.Options{})
 	for _, path := range []string{"/editor/signin", "/editor/signout"} {
@@ -248,7 +248,7 @@ func TestEditorWithoutAccountsNeedsNoSignIn(t *testing.T) {
 }
 
 // A cookie stands behind every page of this origin, so nothing that an account stored may run in one.
-func TestNothingStoredRunsInAPageOfTheEditorsOrigin(t *testing.T) {
+func TestStoredContentNeverRunsInTheEditorsOrigin(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	evil := `<script>fetch("/api/queue",{method:"POST"})</script>`

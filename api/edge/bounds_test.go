@@ -19,7 +19,7 @@ import (
 
 // A NUL character is refused in whatever is recorded beside a graph, in queries and in sockets: the database compares
 // no text that holds one. Texts inside a graph keep it.
-func TestNULIsRefusedBesideGraphs(t *testing.T) {
+func TestNULIsRefusedOutsideOfGraphs(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	for _, body := range []string{
@@ -117,7 +117,7 @@ func TestSystemStatsWithoutAKey(t *testing.T) {
 }
 
 // Allow names the methods of a path, wherever a method is refused.
-func TestAllowNamesWhatIsOffered(t *testing.T) {
+func TestAllowListsTheMethodsOfThePath(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	for target, want := range map[string]string{
@@ -131,7 +131,7 @@ func TestAllowNamesWhatIsOffered(t *testing.T) {
 }
 
 // A client that breaks the rules of WebSocket receives a close code that names it.
-func TestSocketsSayWhatWasWrong(t *testing.T) {
+func TestRefusedSocketsNameTheReason(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		message []byte

@@ -68,7 +68,7 @@ func TestEverySurfaceKeepsItsEnvelope(t *testing.T) {
 	}
 }
 
-func TestFailuresOfOursShowNothingInside(t *testing.T) {
+func TestInternalErrorsShowNoCause(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	h.Jobs.Refuse = fault.Wrap(http.ErrBodyNotAllowed, fault.Internal, "", "table jobs is missing")
@@ -81,7 +81,7 @@ func TestFailuresOfOursShowNothingInside(t *testing.T) {
 	require.Contains(t, h.Logs.String(), "table jobs is missing")
 }
 
-func TestCredentialsAreTakenFromWhereTheContractsPutThem(t *testing.T) {
+func TestCredentialsAreReadWhereTheContractsPutThem(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{Mode: account.ModeToken})
 	cases := map[string]struct {
@@ -185,7 +185,7 @@ func TestTokensDoNotReachTheLog(t *testing.T) {
 	require.Contains(t, h.Logs.String(), "token=redacted")
 }
 
-func TestRefusalsThatPassSayWhenToComeBack(t *testing.T) {
+func TestTemporaryRefusalsHaveRetryAfter(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	full := fault.New(fault.Exhausted, fault.CodeQueueFull, "the queue is full")

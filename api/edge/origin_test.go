@@ -14,7 +14,7 @@ import (
 
 // Scripts of pages elsewhere may call where their origin is named, and read the answers. A browser asks
 // first, without a credential.
-func TestPagesOfNamedOriginsMayCall(t *testing.T) {
+func TestPagesOfConfiguredOriginsMayCall(t *testing.T) {
 	t.Parallel()
 	const named = "https://app.example"
 	keyed := api.Options{Mode: account.ModeToken, AllowedOrigins: []string{named}}
@@ -52,7 +52,7 @@ func TestPagesOfNamedOriginsMayCall(t *testing.T) {
 }
 
 // A socket of a page elsewhere is opened with a token, as everywhere; without one in its URL nobody is let in.
-func TestSocketsOfPagesElsewhereBringAToken(t *testing.T) {
+func TestSocketsOfOtherOriginsNeedAToken(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{Mode: account.ModeToken, AllowedOrigins: []string{"https://app.example"}})
 	from := http.Header{"Origin": {"https://app.example"}}

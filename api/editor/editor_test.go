@@ -101,7 +101,7 @@ func TestFilesOfEditorsAreTheirAccounts(t *testing.T) {
 	require.Equal(t, http.StatusForbidden, h.Put(t, "read", "/userdata/x", "").Status, "a key that reads only")
 }
 
-func TestPathsOfEditorsFilesAreGuarded(t *testing.T) {
+func TestPathsOfEditorFilesAreChecked(t *testing.T) {
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	require.Equal(t, http.StatusOK, h.Put(t, "key-a", "/userdata/file", "x").Status)

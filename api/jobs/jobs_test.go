@@ -146,7 +146,7 @@ func TestV2ProgressOfARunningJob(t *testing.T) {
 	}, h.Do(t, "GET", "/api/v2/jobs/"+string(apitest.JobA), "").JSON(t)["progress"])
 }
 
-func TestV2TellsWhichNodeHasAnUnknownClass(t *testing.T) {
+func TestV2NamesTheNodeOfAnUnknownClass(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	h.Jobs.Refuse = &graph.PromptError{Type: graph.TypeMissingType, Message: "Node 'X' not found.", ExtraInfo: map[string]any{"node_id": "3"}}

@@ -32,7 +32,7 @@ func (s *stuckJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs.
 }
 
 // Requests that a process cannot serve are refused at once with the time to come back; those of the other kind go on.
-func TestRequestsBeyondTheMachineAreRefusedByTheirKind(t *testing.T) {
+func TestExcessRequestsAreRefusedByKind(t *testing.T) {
 	t.Parallel()
 	const submission = `{"workflow":{"1":{"class_type":"PreviewAny","inputs":{"source":"x"}}}}`
 	for name, c := range map[string]struct {

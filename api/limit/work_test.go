@@ -13,7 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func TestWorkBeyondTheMachineIsRefusedWithTheTimeThatItTakes(t *testing.T) {
+func TestExcessWorkIsRefusedWithItsExpectedDuration(t *testing.T) {
 	t.Parallel()
 	const piece = 2 * time.Second
 	for name, c := range map[string]struct {
@@ -99,7 +99,7 @@ func TestAFloodOfOneAccountRefusesNoOtherAccount(t *testing.T) {
 	})
 }
 
-func TestACallerThatLeavesTakesNoSlotOfItsWork(t *testing.T) {
+func TestDisconnectedCallerTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	work := limit.NewWork(limit.WorkOptions{What: "pieces", Slots: 1, Few: 1, Many: 1})
 	end, err := work.Begin(t.Context(), "a")

@@ -73,7 +73,7 @@ func happen(h *apitest.Harness, j job.Job) {
 	h.Hub.Publish(j.Account, &stream.Message{Job: j.ID, State: &j, Progress: stream.ProgressOf(j, "", nil)})
 }
 
-func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
+func TestEventStreamBeginsWithTheCurrentState(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	j := running(5)
@@ -104,7 +104,7 @@ func TestEventsTellThePresentAndThenWhatHappens(t *testing.T) {
 	require.Equal(t, map[string]any{"status": "succeeded"}, last.data)
 }
 
-func TestEventsOfAFinalJob(t *testing.T) {
+func TestEventStreamOfAnEndedJob(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	h.Jobs.Put(ended(withOutput(running(5), "o1"), job.Canceled))
@@ -114,7 +114,7 @@ func TestEventsOfAFinalJob(t *testing.T) {
 	require.Equal(t, sseEvent{}, read(), "the stream is over")
 }
 
-func TestEventsTellTheQueuePosition(t *testing.T) {
+func TestEventStreamReportsTheQueuePosition(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	waiting := job.Job{ID: apitest.JobA, Account: account.LocalID, State: job.Queued, Version: 1, Number: 2, SubmittedAt: apitest.Then}

@@ -19,7 +19,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/stream"
 )
 
-func TestSocketGreetsWithStatusAndSession(t *testing.T) {
+func TestSocketBeginsWithStatusAndSession(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	h.Live.Snap = stream.Snapshot{Remaining: 3}
@@ -84,7 +84,7 @@ func TestRoutingByClient(t *testing.T) {
 	require.Equal(t, `"for all"`, apitest.Next(t, other))
 }
 
-func TestReconnectTellsTheExecutingNode(t *testing.T) {
+func TestReconnectReportsTheExecutingNode(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	h.Live.Snap = stream.Snapshot{Remaining: 1, Jobs: []stream.Live{{Job: job.Job{ID: apitest.JobA, ClientID: "c1"}, LastNode: "7"}}}
@@ -167,7 +167,7 @@ func TestSlowSocketIsClosedWithoutDelayingOthers(t *testing.T) {
 	require.Equal(t, "slow", closed.Text)
 }
 
-func TestShutdownSaysGoodbye(t *testing.T) {
+func TestShutdownSendsACloseFrame(t *testing.T) {
 	t.Parallel()
 	h := apitest.Start(t, api.Options{})
 	conn := h.Dial(t, "")

@@ -88,7 +88,7 @@ func TestSignedLinksServeRangesAndConditions(t *testing.T) {
 	require.Equal(t, fmt.Sprint(len(data)), head.Header.Get("Content-Length"))
 }
 
-func TestSignedLinksEndAndCannotBeChanged(t *testing.T) { // W-34, X-42
+func TestSignedLinksExpireAndCannotBeChanged(t *testing.T) { // W-34, X-42
 	t.Parallel()
 	h := apitest.StartFiles(t, api.Options{})
 	h.Post(t, "/upload/image", "key-a", apitest.File("image", "photo.png", apitest.Picture(t, 8, 8, 1)))

@@ -131,7 +131,7 @@ func requireDetail(t *testing.T, body, loc, kind string) {
 }
 
 // Another server takes over unless its caller or the operator says no.
-func TestFallbackIsOnUnlessItIsSwitchedOff(t *testing.T) {
+func TestFallbackIsOnByDefault(t *testing.T) {
 	t.Parallel()
 	for _, off := range []bool{false, true} {
 		seen := make(chan bool, 1)

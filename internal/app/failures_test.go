@@ -28,7 +28,7 @@ import (
 
 // Temporal stores the errors of activities with its histories, and shows them in its Web UI. They contain no messages
 // of the database.
-func TestHistoriesHoldNoWordsOfTheDatabase(t *testing.T) {
+func TestWorkflowHistoriesHoldNoErrorTextOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporaltest.Namespace(t)
 	options, err := app.TemporalOptions(config.Config{TemporalAddress: address, TemporalNamespace: namespace}, slog.New(slog.DiscardHandler))

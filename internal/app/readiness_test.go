@@ -30,7 +30,7 @@ func TestReadinessKnowsAFullDiskAndAReadOnlyDatabase(t *testing.T) {
 }
 
 // /readyz reports at once that no worker runs, and how many jobs wait for one.
-func TestReadinessMissesWorkers(t *testing.T) {
+func TestReadinessReportsMissingWorkers(t *testing.T) {
 	t.Parallel()
 	pool, err := postgres.Open(t.Context(), pgtest.Migrated(t, postgres.Migrate), postgres.PoolOptions{})
 	require.NoError(t, err)

@@ -189,7 +189,7 @@ func TestLogSearchIsBoundedAndReportsItsRange(t *testing.T) {
 	require.Equal(t, int64(1), recorded("account.key_issued.v1"))
 }
 
-func TestEventsAreReadByPeople(t *testing.T) {
+func TestEventListIsWrittenForPeople(t *testing.T) {
 	t.Parallel()
 	s := newLog(t)
 	_, err := s.pool.Exec(t.Context(), `select append_events($1, '{odd-1}', '{local}', '{-1}', '{1}', array[$2::uuid], '{f}', '{f}', array['{"actor":"x"}'::json],

@@ -11,7 +11,7 @@ import (
 
 // The cache uses files only in the first half of their life. With the default settings, a cache entry ends before the
 // second half.
-func TestFilesOutliveWhatTheNodeCacheSaysOfThem(t *testing.T) {
+func TestFilesOutliveTheirNodeCacheEntries(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	require.Greater(t, job.OutputRetention(c.JobRetention)/2, c.CacheAge)

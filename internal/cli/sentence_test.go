@@ -11,7 +11,7 @@ import (
 )
 
 // Whatever error the database reports, no command prints its message, which contains table names and values.
-func TestNoCommandPrintsTheWordsOfTheDatabase(t *testing.T) {
+func TestCommandsPrintNoErrorTextOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, err := s.pool.Exec(t.Context(), `drop table job_lanes, checkpoints, accounts, webhook_deliveries, calls_v1, assets_v2, jobs_v1,
@@ -37,7 +37,7 @@ func TestNoCommandPrintsTheWordsOfTheDatabase(t *testing.T) {
 	require.Greater(t, failed, 10, "the commands have met the broken database")
 }
 
-func TestTheWordsOfTheDatabaseAreInTheLogWhereAsked(t *testing.T) {
+func TestErrorTextOfTheDatabaseIsLoggedOnRequest(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	_, err := s.pool.Exec(t.Context(), `drop table job_lanes`)

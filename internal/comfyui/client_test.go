@@ -54,7 +54,7 @@ func answering(t *testing.T, handle http.HandlerFunc) *comfyui.Client {
 	return dial(t, server.URL, comfyui.Options{Silence: silence, Timeout: silence})
 }
 
-func TestIdentifyTellsWhyAServerCannotBeUsed(t *testing.T) {
+func TestIdentifyReportsWhyAServerCannotBeUsed(t *testing.T) {
 	t.Parallel()
 	stats := func(version string) http.HandlerFunc {
 		return func(w http.ResponseWriter, _ *http.Request) {
@@ -314,7 +314,7 @@ func TestFileWithoutAnnouncedSizeIsBounded(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-func TestTransferThatStandsStillEnds(t *testing.T) {
+func TestStalledTransferEnds(t *testing.T) {
 	t.Parallel()
 	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
 		io.WriteString(w, "some")             // shows in the test
@@ -389,7 +389,7 @@ func next[E comfyui.Event](t *testing.T, events <-chan comfyui.Event) E {
 	return none
 }
 
-func TestKilledServerIsKnownAtOnceAndFollowedAgain(t *testing.T) {
+func TestKilledServerIsDetectedAtOnceAndFollowedAgain(t *testing.T) {
 	t.Parallel()
 	m := machine(t, sim.Options{Step: step})
 	c := dial(t, m.URL(), comfyui.Options{})

@@ -67,7 +67,7 @@ func TestValidate(t *testing.T) {
 }
 
 // MILLRACE_NODE_TIMEOUT=0s means no limit, as documented.
-func TestNoBoundOnTheTimeOfANodeCanBeAskedFor(t *testing.T) {
+func TestNodeTimeLimitCanBeDisabled(t *testing.T) {
 	t.Parallel()
 	for _, none := range []string{"0", "0s"} {
 		c, err := config.Load(env(map[string]string{"MILLRACE_NODE_TIMEOUT": none}))

@@ -49,7 +49,7 @@ func TestInvalidRouterSettings(t *testing.T) {
 	}
 }
 
-func TestTheBoundOnInputsHoldsTheLargest(t *testing.T) {
+func TestInputBoundCoversTheLargestInput(t *testing.T) {
 	t.Parallel()
 	c := config.Default()
 	require.NoError(t, c.Validate())

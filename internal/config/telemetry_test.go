@@ -9,7 +9,7 @@ import (
 )
 
 // No signal is exported unless a collector is configured, and each signal can be switched off.
-func TestWhatIsExportedToACollector(t *testing.T) {
+func TestCollectorSettings(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		env             map[string]string

@@ -12,7 +12,7 @@ import (
 )
 
 // Under load a message has the events of some milliseconds, and after a quiet time it comes at once.
-func TestMessagesUnderLoadAreFewAndLarge(t *testing.T) {
+func TestMessagesUnderLoadAreBatched(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		registry := eventlogtest.Registry(t)

@@ -15,7 +15,7 @@ type stateError struct{ words, state string }
 func (e stateError) Error() string    { return e.words + " (SQLSTATE " + e.state + ")" }
 func (e stateError) SQLState() string { return e.state }
 
-func TestSentenceReplacesTheWordsOfADatabase(t *testing.T) {
+func TestSentenceReplacesTheErrorTextOfADatabase(t *testing.T) {
 	t.Parallel()
 	missing := stateError{`ERROR: relation "job_lanes" does not exist`, "42P01"}
 	value := stateError{`ERROR: invalid input syntax for type uuid: "secret"`, "22P02"}

@@ -22,7 +22,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/outbound"
 )
 
-func TestPublicRefusesWhatIsNotTheInternet(t *testing.T) {
+func TestPublicRefusesPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	for _, a := range []string{
 		"127.0.0.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",

@@ -13,7 +13,7 @@ import (
 )
 
 // Whatever a statement fails with, its sentence for operators has none of the words of PostgreSQL.
-func TestSentenceOfAStatementHasNoWordsOfPostgreSQL(t *testing.T) {
+func TestErrorSentenceHasNoTextOfPostgreSQL(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	for _, tc := range []struct{ sql, state string }{

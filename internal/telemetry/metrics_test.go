@@ -114,7 +114,7 @@ func TestTheVariableForMetricsAloneIsTakenAsItIs(t *testing.T) { //nolint:parall
 }
 
 // A collector that is down delays nothing. The next export contains what it missed, since counters only grow.
-func TestACollectorThatIsAwayIsAskedAgain(t *testing.T) { //nolint:paralleltest // sets variables of the process
+func TestUnavailableCollectorIsRetried(t *testing.T) { //nolint:paralleltest // sets variables of the process
 	t.Setenv("OTEL_METRIC_EXPORT_INTERVAL", "20")
 	answers := make(chan int, 1)
 	took := make(chan struct{}, 1)

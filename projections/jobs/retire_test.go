@@ -214,7 +214,7 @@ func TestAJobThatWaitedPastItsRetentionExpires(t *testing.T) {
 }
 
 // A job that ended in the view but not in the commands, as by a repair that went wrong, must not keep others.
-func TestOneJobThatCannotBeRetiredKeepsNoOther(t *testing.T) {
+func TestJobThatCannotBeRetiredDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	r := newRetention(t)
 	odd, good := r.submit(t, job.Document{Inline: "{}"}, 2), r.submit(t, job.Document{Inline: "{}"}, 2)

@@ -143,7 +143,7 @@ func TestTruncatedBodyIs400(t *testing.T) { // lying Content-Length
 	reply{res.StatusCode, res.Header, string(raw)}.failed(t, 400, "invalid_input")
 }
 
-func TestTokensNeedNoBeginning(t *testing.T) {
+func TestTokensNeedNoPrefix(t *testing.T) {
 	t.Parallel()
 	c := newClient(t)
 	bearer := func(claims jwt.MapClaims) reply {

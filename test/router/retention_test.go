@@ -65,7 +65,7 @@ func (everything) CallLimits(context.Context, string) (call.Limits, error) {
 	return call.Limits{Enabled: true}, nil
 }
 
-func TestARequestIsGoneAfterADay(t *testing.T) { // 24 hours after its end
+func TestRequestExpiresAfterADay(t *testing.T) { // 24 hours after its end
 	t.Parallel()
 	c := newClient(t)
 	const path = "/v2/models/sim/echo/requests/"

@@ -68,7 +68,7 @@ func (plain) DescribeNamespace(context.Context, *workflowservice.DescribeNamespa
 }
 
 // A network whose names are answered within it alone, as in a cluster without a way out, is enough.
-func TestNothingIsAskedOfTheDNSOfTheWorld(t *testing.T) { //nolint:paralleltest // replaces the resolver of the process
+func TestPublicDNSIsNotQueried(t *testing.T) { //nolint:paralleltest // replaces the resolver of the process
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { conn.Close() })

@@ -50,7 +50,7 @@ func TestTheFirstKeyEncryptsAndEveryKeyDecrypts(t *testing.T) {
 	require.NotEqual(t, before.GetData(), again.GetData(), "each payload has a nonce of its own")
 }
 
-func TestWhatWasStoredInTheClearStaysReadable(t *testing.T) {
+func TestPlaintextPayloadsStayReadable(t *testing.T) {
 	t.Parallel()
 	plain, err := converter.GetDefaultDataConverter().ToPayload("clear")
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func TestWhatWasStoredInTheClearStaysReadable(t *testing.T) {
 	}
 }
 
-func TestAKeyThatIsGoneIsNamed(t *testing.T) {
+func TestMissingKeyIsNamed(t *testing.T) {
 	t.Parallel()
 	p := stored(t, ring(t, one), "a prompt")
 	for _, r := range []*payload.Ring{ring(t, two), nil} {

@@ -78,7 +78,7 @@ func TestActivitiesOfEndedWorkersRunAgainAtOnce(t *testing.T) {
 	}
 }
 
-func TestActivitiesOfWorkersThatMayRunAreLeftAlone(t *testing.T) {
+func TestActivitiesOfLivingWorkersStayUnchanged(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporaltest.Namespace(t)
 	begun, end := make(chan struct{}, 1), make(chan struct{})

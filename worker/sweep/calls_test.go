@@ -75,7 +75,7 @@ func (*callRecords) CallLimits(context.Context, string) (call.Limits, error) {
 	return call.Limits{}, nil
 }
 
-func TestCallsWhoseWorkflowIsGoneRunAgain(t *testing.T) {
+func TestCallsWithoutAWorkflowRunAgain(t *testing.T) {
 	t.Parallel()
 	goesOn, ended, absent, broken := call.NewID(), call.NewID(), call.NewID(), call.NewID()
 	r := &callRecords{waiting: []string{"a", "b"}}

@@ -32,7 +32,7 @@ func TestOpenedQueues(t *testing.T) {
 	require.Empty(t, sweep.OpenedQueues(nil))
 }
 
-func TestQueuesThatAreOpenedMove(t *testing.T) {
+func TestOpenedQueuesAdmitWaitingJobs(t *testing.T) {
 	t.Parallel()
 	l := &queues{waiting: []string{"a", "b"}, given: map[string]int{}}
 	sweeper := sweep.JobSweeper{Queues: l, Tiers: &slots{}, Notify: func([]outbox.Intent) {}}

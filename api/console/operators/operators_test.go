@@ -29,9 +29,9 @@ type plain struct{}
 func (plain) Seal(_, secret string) []byte                 { return []byte(secret) }
 func (plain) Open(_ string, sealed []byte) (string, error) { return string(sealed), nil }
 
-// TestTheTokenOfClientsOpensNoPageOfOperators sends every route of the pages with it: none reaches a service, of which
+// TestClientTokenOpensNoPageOfOperators sends every route of the pages with it: none reaches a service, of which
 // there is none here.
-func TestTheTokenOfClientsOpensNoPageOfOperators(t *testing.T) {
+func TestClientTokenOpensNoPageOfOperators(t *testing.T) {
 	t.Parallel()
 	auth, err := account.NewStatic(clients)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-func TestFileBeginsAsItsNameSays(t *testing.T) {
+func TestFileWithAWrongSignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, content string

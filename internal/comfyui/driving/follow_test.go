@@ -115,7 +115,7 @@ func (s *silent) Find(context.Context, comfyui.PromptID) (comfyui.State, error) 
 
 // The outcome of a prompt is not polled if the messages contain all of it, including the values that leave the
 // server.
-func TestOutcomeInTheMessagesIsNotAskedFor(t *testing.T) {
+func TestOutcomeInTheMessagesIsNotPolled(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
 	r.server = &silent{r.server, t}
@@ -140,7 +140,7 @@ func (c *counting) Put(ctx context.Context, u comfyui.Upload) (comfyui.File, err
 }
 
 // A value is moved to a server once, even if many prompts read it.
-func TestInputIsMovedOnceToAServer(t *testing.T) {
+func TestInputIsUploadedToAServerOnce(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
 	s := &counting{Server: r.server}
@@ -234,7 +234,7 @@ func (g *garbled) Find(ctx context.Context, id comfyui.PromptID) (comfyui.State,
 }
 
 // A driver that takes over a prompt keeps polling it, even if the first answer cannot be read and no message follows.
-func TestPromptThatWasTakenOverIsAskedForAgain(t *testing.T) {
+func TestTakenOverPromptIsPolledAgain(t *testing.T) {
 	t.Parallel()
 	r := simulated(t, sim.Options{})
 	s := &garbled{Server: r.server}

@@ -44,7 +44,7 @@ func (s *table) Sweep(context.Context, time.Duration) error { return nil }
 func (s *table) ForgetClasses(context.Context) error        { return nil }
 
 // Without servers nothing is claimed. One that is registered while the notice of it is lost is probed all the same.
-func TestAServerIsProbedAlthoughTheNoticeOfItIsLost(t *testing.T) {
+func TestServerIsProbedAlthoughItsNotificationIsLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		store := &table{}

@@ -80,7 +80,7 @@ func TestIngestionsWaitForUploadsThatAreUnderWay(t *testing.T) {
 	})
 }
 
-func TestAFullBatchOfIngestionsWaitsForNobody(t *testing.T) {
+func TestFullBatchOfIngestionsStartsAtOnce(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		u, began := newUploads(t), time.Now()

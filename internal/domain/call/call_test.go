@@ -138,7 +138,7 @@ func TestFingerprintDependsOnEveryByte(t *testing.T) { // R-66
 	}
 }
 
-func TestConcurrencyFollowsWhatWasSpent(t *testing.T) {
+func TestConcurrencyLimitFollowsTheSpend(t *testing.T) {
 	t.Parallel()
 	const dollar = 1_000_000
 	l := call.Limits{Steps: []call.Step{{0, 1}, {1, 5}, {100 * dollar, 10}, {500 * dollar, 20}, {1000 * dollar, 40}}}

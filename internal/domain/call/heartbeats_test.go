@@ -31,7 +31,7 @@ func (w *watched) silentFor(d time.Duration, sign time.Time) (alive bool) {
 	return alive
 }
 
-func TestAProcessThatIsSilentWhileItIsWatchedIsDead(t *testing.T) {
+func TestProcessWithoutHeartbeatsIsDead(t *testing.T) {
 	t.Parallel()
 	w, sign := watch(t), time.Unix(5, 0)
 	require.True(t, w.silentFor(16*time.Second, sign))

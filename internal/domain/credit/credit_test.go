@@ -60,7 +60,7 @@ func FuzzParseDollars(f *testing.F) {
 	})
 }
 
-func TestTheFoldBalancesAndForgetsRepeats(t *testing.T) {
+func TestFoldBalancesAndIgnoresRepeatedEvents(t *testing.T) {
 	t.Parallel()
 	events := []any{
 		credit.GrantedV1{Micros: 100},

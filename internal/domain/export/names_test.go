@@ -25,7 +25,7 @@ func paths(entries []export.Entry, naming export.Naming) []string {
 	return all
 }
 
-func TestFilesAreCalledAsTheNamingSays(t *testing.T) {
+func TestFilesAreNamedByTheRequestedScheme(t *testing.T) {
 	t.Parallel()
 	entries := []export.Entry{
 		{Asset: "a1", Public: "a1", Job: "j1", Dir: "sub", Name: "x_00001_.png", Filename: "x_00001_.png", JobTime: noon},
@@ -46,7 +46,7 @@ func TestFilesAreCalledAsTheNamingSays(t *testing.T) {
 	}
 }
 
-func TestNoTwoFilesHaveOneName(t *testing.T) {
+func TestFileNamesAreDistinct(t *testing.T) {
 	t.Parallel()
 	var entries []export.Entry
 	for _, name := range []string{"a.png", "A.png", "a (2).png", "a.png", "noext", "noext"} {
@@ -118,7 +118,7 @@ func TestARequestIsBounded(t *testing.T) {
 	require.ErrorContains(t, err, "job_ids")
 }
 
-func TestTheNameOfAnArchiveLeadsToItsExport(t *testing.T) {
+func TestExportIsFoundByTheNameOfItsArchive(t *testing.T) {
 	t.Parallel()
 	id := export.NewID()
 	got, ok := export.IDOfName("export-20260304-120000-" + string(id) + ".zip")

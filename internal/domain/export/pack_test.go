@@ -109,7 +109,7 @@ func (s spoiled) Open(ctx context.Context, ref blob.Ref) (blob.Reader, error) {
 	return r, err
 }
 
-func TestAFileThatProvesDamagedIsNamed(t *testing.T) {
+func TestDamagedFileIsNamed(t *testing.T) {
 	t.Parallel()
 	blobs := mem.New()
 	items := shelf(t, blobs, "one", "two")

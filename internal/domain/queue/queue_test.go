@@ -103,7 +103,7 @@ func TestAnItemIsRetriedAfterItsPausesAndThenIsADeadLetter(t *testing.T) {
 	require.Empty(t, tb.outcomes)
 }
 
-func TestTheLastPauseRepeatsForeverWhereAsked(t *testing.T) {
+func TestLastPauseRepeatsForeverIfConfigured(t *testing.T) {
 	t.Parallel()
 	tb := newTable(fails)
 	tb.due <- &item{}
@@ -133,7 +133,7 @@ func TestAnAttemptMayAskForALongerPauseWithinABound(t *testing.T) {
 	require.Equal(t, time.Hour, tb.next(t).Pause)
 }
 
-func TestAnItemWhoseProcessesAllDiedIsADeadLetterWithoutAnAttempt(t *testing.T) {
+func TestItemWhoseProcessesAllDiedIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	tb := newTable(func(context.Context, *item) queue.Outcome { panic("attempted") })
 	tb.due <- &item{tried: 2} // one pause allows two attempts
@@ -143,7 +143,7 @@ func TestAnItemWhoseProcessesAllDiedIsADeadLetterWithoutAnAttempt(t *testing.T) 
 	require.ErrorIs(t, o.Err, queue.ErrLost)
 }
 
-func TestAnAttemptThatStoppingCutsShortIsReturned(t *testing.T) {
+func TestInterruptedAttemptIsReturnedToTheQueue(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
 	tb := newTable(func(ctx context.Context, _ *item) queue.Outcome {
@@ -179,7 +179,7 @@ func TestStoppingWaitsForAttemptsWithinTheGracePeriod(t *testing.T) {
 	require.Equal(t, queue.Done, tb.next(t).State)
 }
 
-func TestNoMoreItemsAreAttemptedAtOnceThanAllowed(t *testing.T) {
+func TestConcurrentAttemptsAreBounded(t *testing.T) {
 	t.Parallel()
 	var running, most atomic.Int64
 	tb := newTable(func(context.Context, *item) queue.Outcome {
@@ -204,7 +204,7 @@ func TestNoMoreItemsAreAttemptedAtOnceThanAllowed(t *testing.T) {
 }
 
 // A queue without items is looked at less and less, until it is notified that an item is about to come.
-func TestAnEmptyQueueIsLookedAtRarelyUntilItIsWoken(t *testing.T) {
+func TestEmptyQueueIsPolledRarelyUntilItIsNotified(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		var looks atomic.Int64

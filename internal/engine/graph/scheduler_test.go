@@ -229,9 +229,9 @@ func TestSchedulerSurvivesLossesAbandonedBatchesAndRestarts(t *testing.T) {
 	}
 }
 
-// TestSchedulerGoesOnAfterBatchesThatWereCutShort ends every batch after its first few units, as a worker does at the
+// TestSchedulerContinuesAfterInterruptedBatches ends every batch after its first few units, as a worker does at the
 // end of its time, and stores the values that the remaining units would have read.
-func TestSchedulerGoesOnAfterBatchesThatWereCutShort(t *testing.T) {
+func TestSchedulerContinuesAfterInterruptedBatches(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(1000) {
 		r := rand.New(rand.NewPCG(seed, 4))
@@ -514,7 +514,7 @@ func TestFusedBatchesAreBoundedAndOneAtATime(t *testing.T) {
 	}
 }
 
-func TestUnitThatAsksForTheSameInputAgainAndAgainEndsTheRun(t *testing.T) {
+func TestRepeatedRequestForTheSameInputEndsTheRun(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{
 		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},
@@ -537,7 +537,7 @@ func TestUnitThatAsksForTheSameInputAgainAndAgainEndsTheRun(t *testing.T) {
 	require.False(t, s.Finished())
 }
 
-func TestRestoringTheStateOfAnotherShapeIgnoresWhatDoesNotFit(t *testing.T) {
+func TestRestoreIgnoresTheStateOfAnotherShape(t *testing.T) {
 	t.Parallel()
 	shape := graph.Shape{Units: []graph.Unit{
 		{Millis: 1}, {Millis: 1, Lazy: []graph.LazyDep{{Input: "a", Unit: 0}}, Output: true},

@@ -58,7 +58,7 @@ func TestRunOverAnEmptyListYieldsEmptyLists(t *testing.T) {
 	require.Equal(t, []node.Value{node.List{}, node.List{}}, res.Outputs)
 }
 
-func TestAnEmptyListBesideOthersLeavesItsInputAbsent(t *testing.T) {
+func TestEmptyListAmongOthersLeavesItsInputAbsent(t *testing.T) {
 	t.Parallel()
 	_, err := node.Invocation{Class: joiner(), Inputs: node.Args{"a": node.List{"1"}, "b": node.List{}}}.Run(t.Context(), node.Call{})
 	require.Equal(t, fault.Invalid, fault.KindOf(err))
@@ -139,7 +139,7 @@ func (f *indices) Save(_ context.Context, s node.Save, _ func(io.Writer) error) 
 	return node.File{}, nil
 }
 
-func TestMappedCallsSaveInPlacesOfTheirOwn(t *testing.T) {
+func TestMappedCallsSaveDistinctFiles(t *testing.T) {
 	t.Parallel()
 	c := &node.Class{Name: "Save", Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 		for i := range int(call.Args["n"].(int64)) {

@@ -52,7 +52,7 @@ func TestTextsOfAListAreBoundedTogether(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestLayersWeighWhatTheirPicturesDo(t *testing.T) {
+func TestLayersHaveTheWeightOfTheirPictures(t *testing.T) {
 	t.Parallel()
 	class := &node.Class{
 		Name: "Stack", Inputs: []node.Input{{Name: "n", Type: node.Int}}, Outputs: []node.Output{{Type: node.Layers}},

@@ -24,7 +24,7 @@ func TestPicturesAreTurnedAsPillowDoes(t *testing.T) {
 	}
 }
 
-func TestATurnStaysWithinItsBounds(t *testing.T) {
+func TestRotationStaysWithinItsBounds(t *testing.T) {
 	t.Parallel()
 	im := source(t, "turn_source")
 	_, err := raster.Engine{}.Turn(t.Context(), im, math.Inf(-1))

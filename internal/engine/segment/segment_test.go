@@ -246,7 +246,7 @@ func requireLink(t *testing.T, p, cut *graph.Plan, unit, inner map[string]int, n
 	}
 }
 
-func TestTheSameCutEachTime(t *testing.T) {
+func TestCutIsDeterministic(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(50) {
 		first, err := segment.Cut(random(rand.New(rand.NewPCG(seed, 9)), 30), classes(t), side)

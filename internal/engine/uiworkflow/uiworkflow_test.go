@@ -128,7 +128,7 @@ func TestSubgraphsAreUnfolded(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
+func TestNonWorkflowIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, file := range map[string]string{
 		"no JSON":                         "GIF89a",
@@ -154,8 +154,8 @@ func TestWhatIsNoWorkflowIsRefused(t *testing.T) {
 	}
 }
 
-// TestLinksInACircleEnd converts a workflow with reroutes that read one another.
-func TestLinksInACircleEnd(t *testing.T) {
+// TestCyclicLinksEnd converts a workflow with reroutes that read one another.
+func TestCyclicLinksEnd(t *testing.T) {
 	t.Parallel()
 	got, err := read([]byte(`{"nodes":[
 		{"id":1,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":1}]},{"id":2,"type":"Reroute","mode":0,"inputs":[{"name":"","type":"*","link":2}]},

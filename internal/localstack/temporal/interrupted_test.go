@@ -22,7 +22,7 @@ import (
 // only after half a minute or more.
 const interruptions = 8
 
-func TestTaskOfAWorkflowThatWasInterruptedOftenIsHandedOutAgainSoon(t *testing.T) {
+func TestOftenInterruptedWorkflowTaskIsRedeliveredSoon(t *testing.T) {
 	t.Parallel()
 	address, namespace := temporaltest.Namespace(t)
 	c, err := client.DialContext(t.Context(), client.Options{HostPort: address, Namespace: namespace})

@@ -22,7 +22,7 @@ import (
 const standstill = 17 * time.Second
 
 // On a busy machine a server may not start within seconds. It then continues to start, and does not begin again.
-func TestAStartThatIsHeldUpGoesOn(t *testing.T) {
+func TestDelayedStartContinues(t *testing.T) {
 	t.Parallel()
 	opts := options(t)
 	first, ready := launch(t, opts) // creates the databases

@@ -144,7 +144,7 @@ func TestAStatusAnswerThatRepeatsTheCredentialIsHandedOnWithoutIt(t *testing.T) 
 }
 
 // Errors of net/http quote bytes that cannot be parsed.
-func TestAnAnswerThatIsNoHTTPDoesNotShowTheCredential(t *testing.T) {
+func TestMalformedHTTPAnswerDoesNotShowTheCredential(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"status line": "HTTP/1.1 " + secret + "\r\n\r\n", "header": "HTTP/1.1 200 OK\r\nX " + secret + "\r\n\r\n",

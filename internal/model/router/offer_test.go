@@ -89,7 +89,7 @@ func TestALongTextIsPricedByItsWholeLength(t *testing.T) {
 
 // A field that the price list does not cover is refused with the reason, unless the operator allows a ceiling to be
 // reserved: for the model, for its provider, or for all.
-func TestACeilingIsHeldForWhatThePriceListDoesNotCover(t *testing.T) {
+func TestCeilingIsReservedForCallsOutsideThePriceList(t *testing.T) {
 	t.Parallel()
 	all, err := catalog.Load(catalog.Options{Simulator: "http://127.0.0.1:9"})
 	require.NoError(t, err)

@@ -87,7 +87,7 @@ func TestACallCostsWhatItsProviderSays(t *testing.T) {
 }
 
 // If the price list does not cover a call and its answer states no price, the call costs the reserved amount.
-func TestACallThatThePriceListDoesNotCoverCostsWhatWasHeld(t *testing.T) {
+func TestCallOutsideThePriceListCostsItsReservation(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "acme.yaml"), []byte(`provider: acme

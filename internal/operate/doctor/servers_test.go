@@ -71,7 +71,7 @@ func waitFor(since time.Duration, class, choice string, labels ...string) server
 	}}
 }
 
-func TestTheDoctorFindsServersThatCannotHelp(t *testing.T) {
+func TestDoctorReportsUnusableServers(t *testing.T) {
 	t.Parallel()
 	const good = "a.safetensors"
 	for name, c := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // A deployment without workers is unhealthy, even while Temporal still remembers them.
-func TestDoctorMissesWorkers(t *testing.T) {
+func TestDoctorReportsMissingWorkers(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	workforce := func() doctor.Finding {

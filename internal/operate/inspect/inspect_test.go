@@ -131,7 +131,7 @@ func golden(t *testing.T, name string, draw func(*terminal.Printer)) {
 	require.Equal(t, string(want), out.String())
 }
 
-func TestHumanOutput(t *testing.T) {
+func TestTerminalOutput(t *testing.T) {
 	t.Parallel()
 	good, bad := read(t, first, done("1.0")...), read(t, second, broken()...)
 	past, err := good.At(inspect.Point{Version: 5})

@@ -39,7 +39,7 @@ func see(t *testing.T, m *metrics.Metrics, stream string, events ...any) {
 	}
 }
 
-func TestDurationsCostsAndCacheHitsComeFromTheFacts(t *testing.T) {
+func TestDurationsCostsAndCacheHitsComeFromEvents(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
 	see(t, m, "job-1", job.SubmittedV1{}, job.AdmittedV1{}, job.StartedV1{}, job.NodesCachedV1{Nodes: []string{"1", "2"}},
@@ -126,7 +126,7 @@ func TestEveryMetricSaysWhatItIs(t *testing.T) {
 	require.Contains(t, m.Names(), "millrace_provider_cost_usd_total")
 }
 
-func TestTheWorkOfTheDatabaseIsServed(t *testing.T) {
+func TestDatabaseWorkIsExported(t *testing.T) {
 	t.Parallel()
 	m := metrics.New()
 	m.Read(source{work: operatestore.Work{Transactions: 11, LogBytes: 22, LogSyncs: 33}}, slog.New(slog.DiscardHandler))

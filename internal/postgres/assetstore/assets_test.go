@@ -233,7 +233,7 @@ func TestReferenceInheritsSizeAndScanOfItsBytes(t *testing.T) {
 	require.NoError(t, err)
 }
 
-func TestUploadOfBytesThatNobodyLookedIntoIsIngested(t *testing.T) {
+func TestUploadOfUnverifiedBytesIsIngested(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	first := b.create(t, "a.png", "x", nil)

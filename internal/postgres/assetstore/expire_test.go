@@ -9,7 +9,7 @@ import (
 )
 
 // A row whose stream disagrees with it, as after a repair by hand, must not keep the others of its batch.
-func TestOneAssetThatCannotExpireKeepsNoOther(t *testing.T) {
+func TestAssetThatCannotExpireDoesNotBlockOthers(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	first, bad, last := b.create(t, "1.png", "1", past()), b.create(t, "2.png", "2", past()), b.create(t, "3.png", "3", past())

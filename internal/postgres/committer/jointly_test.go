@@ -68,7 +68,7 @@ func TestAWorkThatFailsTheTransactionIsDoneAlone(t *testing.T) {
 	require.Equal(t, []string{"fails"}, all.tried[2])
 }
 
-func TestWorksAreDoneEachAloneWhenNobodyKnowsWhoFailed(t *testing.T) {
+func TestWorksRunSeparatelyIfTheFailedOneIsUnknown(t *testing.T) {
 	t.Parallel()
 	var all transactions
 	outcomes := committer.Jointly([]string{"a", "spoils", "b"}, all.do)
@@ -77,7 +77,7 @@ func TestWorksAreDoneEachAloneWhenNobodyKnowsWhoFailed(t *testing.T) {
 }
 
 // What may be committed is not done again.
-func TestATransactionOfUnknownOutcomeIsEverybodys(t *testing.T) {
+func TestUnknownOutcomeIsReportedToEveryCaller(t *testing.T) {
 	t.Parallel()
 	for name, err := range map[string]error{
 		"ambiguous": postgres.Ambiguous(errHidden), "canceled": context.Canceled, "unavailable": fault.New(fault.Unavailable, "", "no database"),

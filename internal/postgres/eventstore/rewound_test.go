@@ -86,7 +86,7 @@ func TestTailerEndsAtALogThatWasRewound(t *testing.T) {
 
 // A reader that lags behind the ring reads through the pool, which may lead to the new primary before the tail notices. It
 // is given nothing of the new past, by which it could receive an event twice.
-func TestNothingOfAnotherPastIsReadBehindTheRing(t *testing.T) {
+func TestEventsOfALostLogAreNotReadFromMemory(t *testing.T) {
 	t.Parallel()
 	dsn := storetest.NewDatabase(t)
 	pool := storetest.OpenPool(t, dsn)

@@ -19,7 +19,7 @@ import (
 
 // What is Unavailable is tried again until it works, anything else only a few times: a run must not
 // be given up, nor a client answered with a bug, because the database restarts.
-func TestCommandsOfJobsTellADatabaseThatIsAwayFromABug(t *testing.T) {
+func TestCommandsOfJobsDistinguishOutagesFromBugs(t *testing.T) {
 	t.Parallel()
 	pool, err := pgxpool.New(t.Context(), "postgres://nobody@127.0.0.1:1/nothing?connect_timeout=2")
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestJobsThatWaitAreAdmittedWhenTheirAccountGetsSlots(t *testing.T) {
 }
 
 // The end of a small job carries the events of its whole run.
-func TestAJobEndsTogetherWithTheFactsBeforeItsEnd(t *testing.T) {
+func TestEndOfAJobIsCommittedWithTheEventsBeforeIt(t *testing.T) {
 	t.Parallel()
 	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
 	types := eventlog.NewRegistry()

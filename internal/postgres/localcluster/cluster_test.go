@@ -187,7 +187,7 @@ func TestServerEndsWithItsOwner(t *testing.T) {
 	require.False(t, running(t, pid), "the killed owner left its server behind")
 }
 
-func TestDirectoriesThatCannotHoldTheSocketGetItElsewhere(t *testing.T) {
+func TestSocketMovesIfItsDirectoryCannotHoldIt(t *testing.T) {
 	t.Parallel()
 	for name, last := range map[string]string{
 		"too long": strings.Repeat("d", 120), "a list": "one,two", "spaces and signs": `it's my "data" + 100%`,

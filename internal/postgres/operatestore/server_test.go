@@ -13,7 +13,7 @@ import (
 )
 
 // PostgreSQL's processes report what they counted within some seconds.
-func TestTheWorkOfTheDatabaseIsCounted(t *testing.T) {
+func TestDatabaseWorkIsCounted(t *testing.T) {
 	t.Parallel()
 	var statements atomic.Int64
 	pool, err := postgres.Open(t.Context(), storetest.NewDatabase(t), postgres.PoolOptions{Statements: &statements})

@@ -296,7 +296,7 @@ func TestLoadingTimesAreKeptByServer(t *testing.T) {
 	}, loads)
 }
 
-func TestOperatorsAreEvents(t *testing.T) {
+func TestChangesByOperatorsAreEvents(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	s := r.add("http://one:8188")
@@ -336,7 +336,7 @@ func TestRegistrationExpiresUnlessItIsRenewed(t *testing.T) {
 	require.Equal(t, "http://two:8188", all[0].URL)
 }
 
-func TestSegmentWhoseOutputsAreCopiedTakesNoPlace(t *testing.T) {
+func TestSegmentWhoseOutputsAreCopiedTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.add("http://one:8188")
@@ -364,7 +364,7 @@ func TestSegmentWhoseOutputsAreCopiedTakesNoPlace(t *testing.T) {
 	require.False(t, again.Copying, "the next driver may have to send the prompt again")
 }
 
-func TestGivingUpAWaitGivesUpTheServerThatItWasGiven(t *testing.T) {
+func TestAbandonedWaitReleasesItsServer(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.add("http://one:8188")
@@ -384,7 +384,7 @@ func TestGivingUpAWaitGivesUpTheServerThatItWasGiven(t *testing.T) {
 }
 
 // A process hears at once that another one gave a server to its segment.
-func TestHolderHearsOfItsLease(t *testing.T) {
+func TestHolderIsNotifiedOfItsLease(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.add("http://one:8188")

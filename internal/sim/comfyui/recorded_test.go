@@ -166,8 +166,8 @@ var scenarios = []scenario{
 	}},
 }
 
-// TestSimulatorSaysWhatARealServerSaid compares the simulator's answers with those of a ComfyUI 0.33.0.
-func TestSimulatorSaysWhatARealServerSaid(t *testing.T) {
+// TestSimulatorAnswersLikeARecordedServer compares the simulator's answers with those of a ComfyUI 0.33.0.
+func TestSimulatorAnswersLikeARecordedServer(t *testing.T) {
 	t.Parallel()
 	for _, s := range scenarios {
 		t.Run(s.name, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestDrawingPlacesNodesRightOfTheirInputs(t *testing.T) {
 	}
 }
 
-func TestNodesAreColouredByWhatBecameOfThem(t *testing.T) {
+func TestNodesAreColouredByOutcome(t *testing.T) {
 	t.Parallel()
 	prompt := `{"1":{"class_type":"A","inputs":{}},"2":{"class_type":"B","inputs":{}},"3":{"class_type":"C","inputs":{}}}`
 	spans := []inspect.NodeSpan{

@@ -385,7 +385,7 @@ func TestKeyRotationIsFetchedAtABoundedRate(t *testing.T) {
 	refused(t, v, old, "a key that was taken back")
 }
 
-func TestKeysOutliveTheIssuersAbsence(t *testing.T) {
+func TestKeysOutliveAnOutageOfTheIssuer(t *testing.T) {
 	t.Parallel()
 	i, p, c := newIssuer(t), pairs(), &clock{}
 	broken := func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) }

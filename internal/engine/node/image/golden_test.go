@@ -115,7 +115,7 @@ func TestValuesAreCounted(t *testing.T) {
 	require.Equal(t, []any{int64(1), int64(1), int64(1)}, []any{at(1, 54), at(1, 255), at(1, 5)}, "luminance")
 }
 
-func TestSizes(t *testing.T) {
+func TestResizeModes(t *testing.T) {
 	t.Parallel()
 	im, err := raster.NewImage(2, 20, 30, 3, make([]float32, 2*20*30*3))
 	require.NoError(t, err)
@@ -244,7 +244,7 @@ func TestTwoImagesAreShown(t *testing.T) {
 	require.Equal(t, map[string][]any{"a_images": {}, "b_images": {}}, res.UI)
 }
 
-func TestDeepFiles(t *testing.T) {
+func TestFilesOfMoreThanEightBits(t *testing.T) {
 	t.Parallel()
 	im, err := raster.NewImage(1, 1, 2, 4, []float32{0.00002, 0.5, 1, 0.25, 2, -1, 0.04, 1})
 	require.NoError(t, err)

@@ -291,7 +291,7 @@ func TestEmptyImageHasItsColour(t *testing.T) {
 	require.Equal(t, []uint8{0x10, 0x20, 0xff}, im.Row8(nil, 1, 2)[12:15])
 }
 
-func TestCropIsPulledInside(t *testing.T) {
+func TestCropIsMovedInsideTheImage(t *testing.T) {
 	t.Parallel()
 	im := picture(t, 1, 10, 20, 3)
 	crop := func(w, h, x, y int64) *raster.Image {

@@ -56,7 +56,7 @@ func TestResizeAndPadCentres(t *testing.T) {
 
 // A picture that shrinks to a width of zero is filled by the mean of no pixels (NaN) for area, and has no pixels for
 // the other methods.
-func TestResizeAndPadOfAPictureThatVanishes(t *testing.T) {
+func TestResizeAndPadOfAPictureThatShrinksToNothing(t *testing.T) {
 	t.Parallel()
 	for _, method := range []string{"area", "bilinear"} {
 		res, _, err := run(t, image.ResizeAndPadImage(), newMemory(t), node.Args{
@@ -236,7 +236,7 @@ func toFloat64(in []float32) []float64 {
 	return out
 }
 
-func TestPorterDuffBringsAllToTheDestination(t *testing.T) {
+func TestPorterDuffResizesAllToTheDestination(t *testing.T) {
 	t.Parallel()
 	mask, err := raster.Engine{}.SolidMask(t.Context(), 3, 7, 7, 0)
 	require.NoError(t, err)
@@ -283,7 +283,7 @@ func TestAnimatedWebPWithLossesNeedsAWriter(t *testing.T) {
 	require.ErrorContains(t, err, "ffmpeg")
 }
 
-func TestAnimatedWebPHoldsAllFramesAndWhatTheyWereMadeBy(t *testing.T) {
+func TestAnimatedWebPHoldsAllFramesAndMetadata(t *testing.T) {
 	t.Parallel()
 	for frames, animated := range map[int][]any{3: {true}, 1: nil} {
 		m := newMemory(t)

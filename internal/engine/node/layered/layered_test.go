@@ -206,7 +206,7 @@ func TestCompositionsAreBounded(t *testing.T) {
 	require.Equal(t, fault.Exhausted, fault.KindOf(err), "more pixels in all than a value may have")
 }
 
-func TestBoxesThatAreNoneAreRefused(t *testing.T) {
+func TestMalformedBoxesAreRefused(t *testing.T) {
 	t.Parallel()
 	element := map[string]any{"bbox": []any{int64(1), int64(2), int64(3), int64(4)}}
 	for _, wrong := range []node.Value{
@@ -229,7 +229,7 @@ func TestBoxesThatAreNoneAreRefused(t *testing.T) {
 	require.Equal(t, fault.CodePixelLimit, fault.CodeOf(err), "a canvas that is too wide")
 }
 
-func TestWithoutBoxesLayersLieInTheCornerAboveThoseBefore(t *testing.T) {
+func TestLayersWithoutBoxesStackAtTheCorner(t *testing.T) {
 	t.Parallel()
 	before, err := layer(t, node.Args{"z_index": int64(-7)})
 	require.NoError(t, err)

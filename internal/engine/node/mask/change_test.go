@@ -20,7 +20,7 @@ func TestSolidMask(t *testing.T) {
 	require.Equal(t, []float32{0.25, 0.25}, flat(t, got))
 }
 
-func TestCropMaskMayComeOutSmaller(t *testing.T) {
+func TestCropMaskMayBeSmallerThanRequested(t *testing.T) {
 	t.Parallel()
 	args := node.Args{"mask": maskOf(t, 1, 2, 3, 1, 2, 3, 4, 5, 6), "x": int64(1), "y": int64(1), "width": int64(512), "height": int64(512)}
 	require.Equal(t, []float32{5, 6}, flat(t, must(t, mask.CropMask(), args)))

@@ -103,7 +103,7 @@ func TestTextsDoNotGrowWithoutBound(t *testing.T) {
 	}
 }
 
-func TestPatternsThatTakeForEverAreStopped(t *testing.T) {
+func TestEndlessPatternsAreStopped(t *testing.T) {
 	t.Parallel()
 	_, err := run(t, "RegexReplace", node.Args{"string": strings.Repeat("a", 60) + "!", "regex_pattern": "(a+)+$", "replace": ""})
 	require.Equal(t, fault.Exhausted, fault.KindOf(err))
@@ -154,7 +154,7 @@ func FuzzRegexReplace(f *testing.F) {
 	})
 }
 
-func TestLookingIntoTextsIsBounded(t *testing.T) {
+func TestSearchingTextsIsBounded(t *testing.T) {
 	t.Parallel()
 	res, err := run(t, "JsonExtractString", node.Args{"json_string": `{"k":` + strings.Repeat("[", 1<<20) + strings.Repeat("]", 1<<20) + "}", "key": "k"})
 	require.NoError(t, err)

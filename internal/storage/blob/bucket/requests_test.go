@@ -287,7 +287,7 @@ func TestCredentialsOfTheMachine(t *testing.T) { //nolint:paralleltest // sets v
 }
 
 // A rule of the bucket that would expire blobs, or their marks, is named; others are left alone.
-func TestRulesThatTakeBlobsAwayAreNamed(t *testing.T) {
+func TestLifecycleRulesThatDeleteBlobsAreNamed(t *testing.T) {
 	t.Parallel()
 	rule := func(id, status, filter, does string) string {
 		return "<Rule><ID>" + id + "</ID><Status>" + status + "</Status>" + filter + does + "</Rule>"

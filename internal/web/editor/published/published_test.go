@@ -172,7 +172,7 @@ func TestHostileArchivesAreRefused(t *testing.T) {
 	}
 }
 
-func TestAnIndexThatCannotHelpIsNamed(t *testing.T) {
+func TestUnusableIndexIsNamed(t *testing.T) {
 	t.Parallel()
 	archive := wheel(t, honest)
 	s := index(t, jsonList, archive)
