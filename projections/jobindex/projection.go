@@ -165,25 +165,60 @@ func with(names []string, name string) []string {
 
 const (
 	insert = `insert into ` + Name + ` (id, account, submitted, version, title, classes, models, servers, code, class, cause, words)
-		values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, to_tsvector('simple', $12))`
-	change = `update ` + Name + ` set version = $2, classes = $3, servers = $4, code = case when $5 = '' then code else $5 end,
-		class = case when $5 = '' then class else $6 end, cause = case when $5 = '' then cause else $7 end where id = $1`
+		select r.id, r.account, r.submitted, r.version, r.title, r.classes, r.models, r.servers, r.code, r.class, r.cause, to_tsvector('simple', r.words)
+		from json_to_recordset($1) as r (id text, account text, submitted bigint, version bigint, title text, classes text[], models text[], servers text[],
+			code text, class text, cause text, words text)`
+	change = `update ` + Name + ` i set version = r.version, classes = r.classes, servers = r.servers, code = case when r.code = '' then i.code else r.code end,
+		class = case when r.code = '' then i.class else r.class end, cause = case when r.code = '' then i.cause else r.cause end
+		from json_to_recordset($1) as r (id text, version bigint, classes text[], servers text[], code text, class text, cause text) where i.id = r.id`
 )
 
+// columns is a row as the statements above read it.
+type columns struct {
+	ID        string   `json:"id"`
+	Account   string   `json:"account,omitempty"`
+	Submitted int64    `json:"submitted,omitempty"`
+	Version   int64    `json:"version"`
+	Title     string   `json:"title"`
+	Classes   []string `json:"classes"`
+	Models    []string `json:"models"`
+	Servers   []string `json:"servers"`
+	Code      string   `json:"code"`
+	Class     string   `json:"class"`
+	Cause     string   `json:"cause"`
+	Words     string   `json:"words"`
+}
+
+func (r *row) columns() columns {
+	return columns{
+		ID: r.id, Account: r.account, Submitted: r.submitted, Version: r.version, Title: r.title, Classes: list(r.classes), Models: list(r.models),
+		Servers: list(r.servers), Code: r.code, Class: r.class, Cause: r.cause, Words: r.text,
+	}
+}
+
+// store writes the rows that changed, in one statement for each kind of change.
 func store(ctx context.Context, tx pgx.Tx, rows map[string]*row, order []string) error {
-	batch := &pgx.Batch{}
+	var inserted, changed []columns
+	var retired []string
 	for _, id := range order {
 		r := rows[id]
 		switch {
 		case !r.changed:
 		case r.retired:
-			batch.Queue(`delete from `+Name+` where id = $1`, id)
-		case r.fresh:
-			if r.account != "" { // its submission was folded
-				batch.Queue(insert, id, r.account, r.submitted, r.version, r.title, list(r.classes), list(r.models), list(r.servers), r.code, r.class, r.cause, r.text)
-			}
-		default:
-			batch.Queue(change, id, r.version, list(r.classes), list(r.servers), r.code, r.class, r.cause)
+			retired = append(retired, id)
+		case !r.fresh:
+			changed = append(changed, r.columns())
+		case r.account != "": // its submission was folded
+			inserted = append(inserted, r.columns())
+		}
+	}
+	batch := &pgx.Batch{}
+	if len(retired) > 0 {
+		batch.Queue(`delete from `+Name+` where id = any($1)`, retired)
+	}
+	for statement, written := range map[string][]columns{insert: inserted, change: changed} {
+		if len(written) > 0 {
+			batch.Queue(statement, written)
 		}
 	}
 	if batch.Len() == 0 {
