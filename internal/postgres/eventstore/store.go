@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -170,15 +171,15 @@ func (b batch) events() (n int) {
 func (b batch) args() []any {
 	var streams, accounts, types, metas, data []string
 	var expected, sizes, ns, ks []int64
-	var firsts, ids []uuid.UUID
+	var firsts, ids []pgtype.UUID // which are sent as they are; a uuid.UUID is sent by way of its text
 	var closes, reopens []bool
 	for i, p := range b {
 		streams, accounts, metas = append(streams, p.Stream), append(accounts, p.Account), append(metas, p.meta)
 		expected, sizes = append(expected, p.Expected), append(sizes, int64(len(p.Events)))
-		firsts, closes, reopens = append(firsts, p.Events[0].ID), append(closes, p.Close), append(reopens, p.Reopen)
+		firsts, closes, reopens = append(firsts, binary(p.Events[0].ID)), append(closes, p.Close), append(reopens, p.Reopen)
 		for k, e := range p.Events {
 			ns, ks = append(ns, int64(i+1)), append(ks, int64(k+1))
-			ids, types = append(ids, e.ID), append(types, e.Type)
+			ids, types = append(ids, binary(e.ID)), append(types, e.Type)
 		}
 		data = append(data, p.data...)
 	}
@@ -187,6 +188,8 @@ func (b batch) args() []any {
 		ns, ks, ids, types, data,
 	}
 }
+
+func binary(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
 // append runs the statement and returns the events that are recorded with the ids.
 func (b batch) append(ctx context.Context, db postgres.Queryer) ([]eventlog.Recorded, error) {
