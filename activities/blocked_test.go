@@ -36,6 +36,7 @@ func gated(message string) []*node.Class {
 	show := func(_ context.Context, call *node.Call) (node.Result, error) {
 		return node.Result{Outputs: []node.Value{call.Args["in"]}, UI: map[string][]any{"text": {call.Args["in"]}}}, nil
 	}
+	cost := func(node.Args, int64) time.Duration { return time.Millisecond } // so that the store is asked for its results
 	return []*node.Class{
 		{
 			Name: "Gate", Module: "nodes", Outputs: append(text, text...),
@@ -43,8 +44,8 @@ func gated(message string) []*node.Class {
 				return node.Result{Outputs: []node.Value{node.Blocker{Message: message}, "open"}}, nil
 			},
 		},
-		{Name: "Between", Module: "nodes", Inputs: in, Outputs: text, Run: show},
-		{Name: "Show", Module: "nodes", Inputs: in, Outputs: text, OutputNode: true, Run: show},
+		{Name: "Between", Module: "nodes", Inputs: in, Outputs: text, Cost: cost, Run: show},
+		{Name: "Show", Module: "nodes", Inputs: in, Outputs: text, OutputNode: true, Cost: cost, Run: show},
 	}
 }
 

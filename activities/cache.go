@@ -50,10 +50,11 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 		return nodecache.Answer{}
 	}
 	began := state.Execution != ""
-	hits, err := g.Cache.Lookup(ctx, state.Account, p.asked, func(unit int) bool {
-		return slices.ContainsFunc(nodesOf(p, unit), func(id string) bool {
+	hits, err := g.Cache.Lookup(ctx, state.Account, p.asked, func(unit int) nodecache.Unit {
+		anew := slices.ContainsFunc(nodesOf(p, unit), func(id string) bool {
 			return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
 		})
+		return nodecache.Unit{Anew: anew, Brief: p.brief(&p.Nodes[unit])}
 	})
 	if err != nil {
 		g.Log.Warn("node cache lookup failed; every node runs", "job_id", state.ID, "error", err)
@@ -70,6 +71,13 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	}
 	g.keepAnswer(ctx, p, state, a)
 	return a
+}
+
+// brief reports whether a node takes less time than a lookup of its result in the database, and leaves nothing but a UI
+// output. The v2 surface stores the texts that a node shows as files.
+func (p *planned) brief(n *graph.PlanNode) bool {
+	class, known := p.classes.Lookup(n.Class)
+	return known && n.Segment == nil && n.Given == "" && class.Cost == nil && !class.Partner && (p.surface != job.SurfaceV2 || !class.OutputNode)
 }
 
 // nodesOf returns the ids of the nodes of a unit, which is a segment or a single node.
@@ -149,7 +157,7 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 	e := nodecache.Entry{Key: c.plan.keys[unit], Class: c.plan.Nodes[unit].Class, Job: string(c.params.Job), UI: ui, Files: saved}
 	class, known := c.plan.classes.Lookup(e.Class)
 	paid := known && class.Partner // a paid result is always cached
-	costly := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0
+	costly := (paid || took >= c.g.Cache.From) && len(res.Outputs) > 0 && !c.plan.brief(&c.plan.Nodes[unit])
 	if !costly && len(ui) == 0 {
 		return nil, nil
 	}
@@ -164,18 +172,22 @@ func (c *chain) retain(ctx context.Context, unit int, res node.Result, ui json.R
 		}
 		e.Values = refs
 	}
-	c.entries = append(c.entries, e)
+	if c.plan.brief(&c.plan.Nodes[unit]) {
+		c.brief = append(c.brief, e)
+	} else {
+		c.entries = append(c.entries, e)
+	}
 	return e.Values, nil
 }
 
 // keepEntries saves the entries of finished nodes in the cache before their ends are recorded. A failure to save does
 // not affect this run; later jobs run these nodes again.
 func (c *chain) keepEntries(ctx context.Context) {
-	if len(c.entries) == 0 {
+	if len(c.entries) == 0 && len(c.brief) == 0 {
 		return
 	}
-	if err := c.g.Cache.Save(ctx, c.params.Account, c.entries); err != nil {
+	if err := c.g.Cache.Keep(ctx, c.params.Account, c.entries, c.brief); err != nil {
 		c.g.Log.Warn("node cache save failed; later jobs run these nodes again", "job_id", c.params.Job, "error", err)
 	}
-	c.entries = nil
+	c.entries, c.brief = nil, nil
 }

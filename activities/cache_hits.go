@@ -17,7 +17,10 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 		return nil
 	}
 	keys := c.g.keysOf(ctx, c.params.RunRef, c.params.Job, c.plan, &expanded.Plan)
-	hits, err := c.g.Cache.Lookup(ctx, c.params.Account, keys, func(u int) bool { return expanded.Nodes[u].Given != "" })
+	hits, err := c.g.Cache.Lookup(ctx, c.params.Account, keys, func(u int) nodecache.Unit {
+		n := &expanded.Nodes[u]
+		return nodecache.Unit{Anew: n.Given != "", Brief: c.plan.brief(n)}
+	})
 	if err != nil {
 		c.g.Log.Warn("node cache lookup failed; every node of the expansion runs", "job_id", c.params.Job, "error", err)
 		return nil

@@ -39,6 +39,7 @@ func (r *ran) count(class string) {
 // nobody, and Grow, which expands to a graph of all of them that its seed says.
 func (r *ran) maze() []*node.Class {
 	optional := func(name string) node.Input { return node.Input{Name: name, Type: node.Any, Section: node.Optional} }
+	kept := func(node.Args, int64) time.Duration { return time.Millisecond } // so that the store has the results
 	mixed := func(class string, change func(*node.Class)) *node.Class {
 		c := &node.Class{
 			Name: class, Module: "nodes", Outputs: []node.Output{{Type: node.Any}},
@@ -55,6 +56,7 @@ func (r *ran) maze() []*node.Class {
 				}
 				return res, nil
 			},
+			Cost: kept,
 		}
 		change(c)
 		return c
@@ -69,7 +71,7 @@ func (r *ran) maze() []*node.Class {
 		}),
 		{
 			Name: "Grow", Module: "nodes", Outputs: []node.Output{{Type: node.Any}},
-			Inputs: []node.Input{{Name: "n", Type: node.Int}, optional("a"), optional("b")},
+			Inputs: []node.Input{{Name: "n", Type: node.Int}, optional("a"), optional("b")}, Cost: kept,
 			Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 				r.count("Grow")
 				n, _ := call.Args["n"].(int64)

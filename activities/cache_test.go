@@ -78,3 +78,39 @@ func TestCacheEntryWithoutItsValueIsAMiss(t *testing.T) {
 	require.NoError(t, first.activities.Values.ForgetCached(t.Context(), kept))
 	require.Empty(t, job(first.activities.Values).started(t).Cached)
 }
+
+// noStore fails the test that asks it for anything.
+type noStore struct {
+	nodecache.Store
+	t *testing.T
+}
+
+func (s noStore) Find(context.Context, string, []nodecache.Key, time.Duration) ([]nodecache.Entry, error) {
+	s.t.Error("the store was asked for results of brief nodes")
+	return nil, nil
+}
+
+func (s noStore) Save(context.Context, string, []nodecache.Entry) error {
+	s.t.Error("results of brief nodes were stored")
+	return nil
+}
+
+func TestAGraphCheaperThanALookupAsksNoStore(t *testing.T) {
+	t.Parallel()
+	show, last := step(), step()
+	last.Name, last.OutputNode, last.Uncached = "Last", true, true // so that each job has a node to run
+	last.Cost = func(node.Args, int64) time.Duration { return time.Minute }
+	show.Name, show.OutputNode = "Show", true
+	show.Run = func(context.Context, *node.Call) (node.Result, error) {
+		return node.Result{Outputs: []node.Value{"x"}, UI: map[string][]any{"text": {"x"}}}, nil
+	}
+	cache := &nodecache.Cache{Store: noStore{t: t}, Age: time.Hour, Brief: nodecache.NewBrief()}
+	for _, known := range []bool{false, true} { // the process that ran it knows its results
+		b := newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Show","inputs":{"in":["1",0]}},
+			"3":{"class_type":"Last","inputs":{"in":["1",0]}}}`, []string{"2", "3"}, step(), show, last)
+		b.activities.Cache = cache
+		shown, cached := b.finished(t)
+		require.JSONEq(t, `{"text":["x"]}`, shown["2"])
+		require.Equal(t, known, cached["2"])
+	}
+}

@@ -39,6 +39,7 @@ type chain struct {
 	partner  *partnerRun // of the node that ran last; nil = the node calls no model
 	result   RunResult
 	entries  []nodecache.Entry // entries of finished nodes for the cache
+	brief    []nodecache.Entry // those of brief nodes
 	expanded int               // nodes of this batch that expanded
 	added    int               // nodes of these expansions
 	spent    map[int][]int     // by index in the batch: units that no later node of the batch reads

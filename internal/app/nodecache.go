@@ -17,7 +17,7 @@ func (in *Instance) nodeCache() *nodecache.Cache {
 		return nil
 	}
 	return &nodecache.Cache{
-		Store: jobstore.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom,
+		Store: jobstore.NewNodeCache(in.pool), Bytes: in.cfg.NodeCache, Age: in.cfg.CacheAge, From: in.cfg.CacheFrom, Brief: nodecache.NewBrief(),
 	}
 }
 

@@ -16,40 +16,65 @@ type Store interface {
 	Evict(ctx context.Context, most int64, age time.Duration, limit int) (values []string, gone int, err error)
 }
 
-// Cache is a Store with limits.
+// Cache is a Store with limits. The results of brief nodes, which take less time than the Store, are in Brief instead.
 type Cache struct {
 	Store
-	Bytes int64         // bound of all entries and their values, in bytes
+	Bytes int64         // bound of all entries of the Store and their values, in bytes
 	Age   time.Duration // maximum age of an entry
 	From  time.Duration // minimum run time of a node whose values are stored too
+	Brief *Brief        // nil = results of brief nodes are not kept
 }
 
-// Lookup returns the entries of the units that have a key, except units that must run again.
-func (c *Cache) Lookup(ctx context.Context, account string, keys []Key, anew func(unit int) bool) (map[int]Entry, error) {
+// Unit is what a lookup needs to know of a unit.
+type Unit struct {
+	Anew  bool // it runs even if its result is known
+	Brief bool // its result is not in the Store
+}
+
+// Lookup returns the entries of the units that have a key, except units that must run again. It asks the Store only if
+// a unit is not brief.
+func (c *Cache) Lookup(ctx context.Context, account string, keys []Key, of func(unit int) Unit) (map[int]Entry, error) {
+	hits := map[int]Entry{}
 	var asked []Key
 	for u, key := range keys {
-		if !key.IsZero() && !anew(u) {
+		unit := of(u)
+		if key.IsZero() || unit.Anew {
+			continue
+		}
+		if !unit.Brief {
 			asked = append(asked, key)
+		} else if e, ok := c.Brief.find(account, key, c.Age); ok {
+			hits[u] = e
 		}
 	}
 	if len(asked) == 0 {
-		return nil, nil
+		return hits, nil
 	}
 	entries, err := c.Find(ctx, account, asked, c.Age)
-	if err != nil || len(entries) == 0 {
+	if err != nil {
 		return nil, err
 	}
 	byKey := make(map[Key]Entry, len(entries))
 	for _, e := range entries {
 		byKey[e.Key] = e
 	}
-	hits := make(map[int]Entry, len(entries))
 	for u, key := range keys {
-		if e, ok := byKey[key]; ok && !anew(u) {
+		if e, ok := byKey[key]; ok && !of(u).Anew {
 			hits[u] = e
 		}
 	}
 	return hits, nil
+}
+
+// Keep stores entries: those of brief nodes in Brief, and all others in the Store.
+func (c *Cache) Keep(ctx context.Context, account string, entries, brief []Entry) error {
+	for _, e := range brief {
+		c.Brief.keep(account, e)
+	}
+	if len(entries) == 0 {
+		return nil
+	}
+	return c.Save(ctx, account, entries)
 }
 
 // evictBatch bounds the entries that one statement removes.

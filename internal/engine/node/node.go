@@ -130,7 +130,8 @@ type Class struct {
 
 	// Cost bounds the run time of one call on one slow core, from the pixels of the largest input or output (width ×
 	// height × batch) and the constant arguments. For linked arguments, which are absent, it assumes the worst value.
-	// Nil = negligible (under 1 ms).
+	// Nil = negligible (under 1 ms): its result is at most kept in the memory of one process. A class that saves files or
+	// expands must have a cost.
 	Cost func(constants Args, pixels int64) time.Duration
 
 	// Pixels bounds the pixels of the largest output, from the constant arguments (linked ones are absent) and the bound

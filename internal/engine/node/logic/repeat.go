@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"maps"
 	"strings"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -40,9 +41,13 @@ func Repeat() *node.Class {
 			},
 		},
 		Outputs: []node.Output{{Type: node.Any, Name: "value"}},
+		Cost:    func(node.Args, int64) time.Duration { return expanding },
 		Run:     repeat,
 	}
 }
+
+// expanding is the cost of checking, planning and storing an expansion.
+const expanding = 5 * time.Millisecond
 
 func repeat(_ context.Context, call *node.Call) (node.Result, error) {
 	in := call.Args.Reader()

@@ -62,3 +62,17 @@ func TestReferencesNameClassesThatExist(t *testing.T) {
 	require.Equal(t, standard.Pillow, standard.ReferenceOf("ImageQuantize"))
 	require.Equal(t, standard.Exact, standard.ReferenceOf("ImageFlip"))
 }
+
+// A result of a node without a cost is not looked for in the database, as one that has files must be.
+func TestClassesThatSaveFilesHaveACost(t *testing.T) {
+	t.Parallel()
+	classes, err := standard.Registry(&ffmpeg.Tool{})
+	require.NoError(t, err)
+	var negligible []string
+	for _, class := range classes.Classes() {
+		if class.OutputNode && class.Cost == nil {
+			negligible = append(negligible, class.Name)
+		}
+	}
+	require.Equal(t, []string{"PreviewAny"}, negligible, "it shows a text and saves nothing")
+}

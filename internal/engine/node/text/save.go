@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/engine/node"
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -27,6 +28,9 @@ func contentType(format string) (string, bool) {
 	return t, ok
 }
 
+// savingText is the cost of storing a small file.
+const savingText = 5 * time.Millisecond
+
 // SaveText writes a text to the account's output folder and passes it on.
 func SaveText() *node.Class {
 	return &node.Class{
@@ -45,6 +49,7 @@ func SaveText() *node.Class {
 		},
 		Outputs:    []node.Output{{Type: node.String, Name: "text"}},
 		OutputNode: true,
+		Cost:       func(node.Args, int64) time.Duration { return savingText },
 		Run:        runSaveText,
 	}
 }
