@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -268,7 +267,7 @@ type saved struct{ Same, Moved, Halted bool }
 // The row must be as the statement's snapshot has it: a rebuild, which may halt streams, writes the row, and a statement that
 // waited for it must not rely on what it read of halted streams before.
 // Plan: a range scan of the primary key.
-func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids []uuid.UUID) (saved, error) {
+func saveCheckpoint(ctx context.Context, db postgres.Queryer, name string, from, to int64, ids uuids) (saved, error) {
 	rows, err := db.Query(ctx, `with log as materialized (
 			select $4::uuid[] is null or coalesce((select array_agg(id order by position) from events
 				where position > $2 and position <= $3), '{}') = $4 as same

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -22,10 +21,10 @@ const selectLost = `
 
 // marksArgs returns the arguments of selectLost.
 func marksArgs(marks []eventlog.Mark) []any {
-	positions, ids := make([]int64, len(marks)), make([]uuid.UUID, len(marks))
+	positions, ids := make([]int64, len(marks)), make(uuids, len(marks))
 	streams, versions := make([]string, len(marks)), make([]int64, len(marks))
 	for i, m := range marks {
-		positions[i], ids[i], streams[i], versions[i] = m.Position, m.ID, m.Stream, m.Version
+		positions[i], ids[i], streams[i], versions[i] = m.Position, binary(m.ID), m.Stream, m.Version
 	}
 	return []any{positions, ids, streams, versions}
 }
@@ -44,10 +43,10 @@ func checkMarks(ctx context.Context, db postgres.Queryer, marks []eventlog.Mark)
 }
 
 // idsOf returns the ids of marked events, or nil if there are none.
-func idsOf(marks []eventlog.Mark) []uuid.UUID {
-	var ids []uuid.UUID
+func idsOf(marks []eventlog.Mark) uuids {
+	var ids uuids
 	for _, m := range marks {
-		ids = append(ids, m.ID)
+		ids = append(ids, binary(m.ID))
 	}
 	return ids
 }

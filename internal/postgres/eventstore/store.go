@@ -171,8 +171,8 @@ func (b batch) events() (n int) {
 func (b batch) args() []any {
 	var streams, accounts, types, metas, data []string
 	var expected, sizes, ns, ks []int64
-	var firsts, ids []pgtype.UUID // which are sent as they are; a uuid.UUID is sent by way of its text
-	var closes, reopens []bool
+	var firsts, ids uuids
+	var closes, reopens pgtype.FlatArray[bool]
 	for i, p := range b {
 		streams, accounts, metas = append(streams, p.Stream), append(accounts, p.Account), append(metas, p.meta)
 		expected, sizes = append(expected, p.Expected), append(sizes, int64(len(p.Events)))
@@ -188,6 +188,9 @@ func (b batch) args() []any {
 		ns, ks, ids, types, data,
 	}
 }
+
+// uuids is an array that is sent as it is; a []uuid.UUID is sent by way of the texts.
+type uuids = pgtype.FlatArray[pgtype.UUID]
 
 func binary(id uuid.UUID) pgtype.UUID { return pgtype.UUID{Bytes: id, Valid: true} }
 
