@@ -254,7 +254,7 @@ func (in *Instance) JobService() (*job.Service, error) {
 	}
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
-		Assets: in.files, Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, ForServers: len(in.cfg.Servers.ComfyOrg) > 0, Notify: in.relay.Notify,
-		Graphs: in.graphs, Price: in.price(), Log: in.log,
+		Assets: in.files, Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, ForServers: len(in.cfg.Servers.ComfyOrg) > 0, Notify: in.starts.Notify,
+		UnderWay: &in.submitting, Graphs: in.graphs, Price: in.price(), Log: in.log,
 	}), nil
 }

@@ -2,9 +2,11 @@ package app
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -71,7 +73,8 @@ type Instance struct {
 	ffmpeg   *ffmpeg.Tool // nil = it is not installed
 	client   client.Client
 	relay    *outbox.Relay
-	hub      *stream.Hub // fan-out to the watching clients of this process
+	starts   *outbox.Pace // of jobs, before the relay
+	hub      *stream.Hub  // fan-out to the watching clients of this process
 	bus      stream.Bus
 	tiers    Tiers
 	traces   *telemetry.Provider // nil: no traces are exported
@@ -88,6 +91,7 @@ type Instance struct {
 	servers  *placement.Pool
 
 	statements atomic.Int64            // statements that the pool has sent
+	submitting atomic.Int64            // submissions of jobs under way
 	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }
@@ -205,7 +209,27 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 		deliver.Traced = in.traced
 	}
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
+	in.starts = outbox.NewPace(outbox.PaceOptions{
+		Notify: in.relay.Notify, Account: accountToStart, Gap: startGap / time.Duration(runtime.GOMAXPROCS(0)),
+		Pressed: func() bool { return in.submitting.Load() >= manySubmissions },
+	})
 	return nil
+}
+
+// While manySubmissions are under way, half of those that the API works on at once, jobs start at a rate that takes a quarter
+// of the processors: a small one takes about ten milliseconds of one.
+const (
+	manySubmissions = 24
+	startGap        = 80 * time.Millisecond // between the starts of a process with one processor
+)
+
+// accountToStart returns the account of an intent to start a job, "" for any other intent.
+func accountToStart(in outbox.Intent) string {
+	var start job.Start
+	if in.Kind != outbox.StartRunGraph || json.Unmarshal(in.Payload, &start) != nil {
+		return "" // its delivery says what is wrong
+	}
+	return start.Account
 }
 
 // Close releases everything that Open has opened.
@@ -230,6 +254,7 @@ func (in *Instance) start(ctx context.Context, group *errgroup.Group) {
 	group.Go(func() error { return in.wake.Run(ctx) })
 	group.Go(func() error { return in.tail.Run(ctx) })
 	group.Go(func() error { return in.relay.Run(ctx) })
+	group.Go(func() error { return in.starts.Run(ctx) })
 	group.Go(func() error { return in.follow(ctx, func([]eventlog.Recorded) { in.relay.Wake() }) })
 	group.Go(func() error { return in.watchCatalog(ctx) })
 	group.Go(func() error { in.attributes.Await(ctx, in.namespace()); return nil })
@@ -252,7 +277,7 @@ func (in *Instance) graphActivities(stops *activities.Stops, partners *activitie
 		Events: in.events, Types: in.types, Sources: in.sources(), Assets: in.files, Jobs: in.jobs, Tiers: in.tiers,
 		Classes: in.classes, Partners: partners, Segments: segments, Limits: in.limits(), Graphs: in.graphs, Values: nodevalue.New(in.values, valueMemory, maxValue),
 		Files: func(run job.RunRef, id string) activities.NodeFiles { return in.files.ForNode(run, id) },
-		Cache: in.nodeCache(), Bus: in.bus, Notify: in.relay.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
+		Cache: in.nodeCache(), Bus: in.bus, Notify: in.starts.Notify, Stops: stops, Marks: jobstore.NewNodeMarks(in.pool, in.worker), MaxPixels: in.cfg.MaxPixels, NodeTimeout: in.cfg.NodeTimeout, Worker: in.name, Log: in.log,
 		Waiting: worker.ActivitiesWait(in.client, in.cfg.TemporalNamespace),
 	})
 }

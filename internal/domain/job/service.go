@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -95,6 +96,7 @@ type Deps struct {
 	Credentials Credentials           // nil = there are no accounts, and partner nodes need no credential
 	ForServers  bool                  // store credentials of Comfy.org for the servers that the operator chose
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
+	UnderWay    *atomic.Int64         // counts the submissions under way; nil = nobody asks
 	Graphs      *graph.Handover       // passes graphs to the runs that this process plans; nil = it plans no runs
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
@@ -110,6 +112,10 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
 // queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
+	if s.UnderWay != nil {
+		s.UnderWay.Add(1)
+		defer s.UnderWay.Add(-1)
+	}
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.accept(ctx, sub, files)
 	if err != nil {

@@ -1,0 +1,92 @@
+package outbox_test
+
+import (
+	"context"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+)
+
+const gap = 40 * time.Millisecond
+
+// paced is a Pace in a bubble, with the ids of what it handed over.
+type paced struct {
+	*outbox.Pace
+	pressed atomic.Bool
+	handed  []int64
+}
+
+func startPaced(t *testing.T) *paced {
+	t.Helper()
+	p := &paced{}
+	p.Pace = outbox.NewPace(outbox.PaceOptions{
+		Notify: func(intents []outbox.Intent) {
+			for _, in := range intents {
+				p.handed = append(p.handed, in.ID)
+			}
+		},
+		Account: func(in outbox.Intent) string { return in.WorkflowID },
+		Pressed: p.pressed.Load, Gap: gap,
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.Run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+	})
+	return p
+}
+
+func (p *paced) since(d time.Duration) []int64 {
+	time.Sleep(d) //nolint:forbidigo // of the bubble's clock
+	synctest.Wait()
+	handed := p.handed
+	p.handed = nil
+	return handed
+}
+
+func intents(account string, ids ...int64) (all []outbox.Intent) {
+	for _, id := range ids {
+		all = append(all, outbox.Intent{ID: id, WorkflowID: account})
+	}
+	return all
+}
+
+func TestStartsGiveWayToRequests(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPaced(t)
+		p.Notify(intents("a", 1, 2, 3))
+		require.Equal(t, []int64{1, 2, 3}, p.since(0), "nobody waits")
+		p.pressed.Store(true)
+		p.Notify(intents("a", 4, 5, 6, 7))
+		p.Notify(intents("", 8))
+		require.Equal(t, []int64{8, 4}, p.since(gap/2), "what may not wait, and the first")
+		p.Notify(intents("b", 9))
+		require.Equal(t, []int64{5, 9}, p.since(2*gap), "one in each gap, the accounts in turn")
+		p.pressed.Store(false)
+		require.Equal(t, []int64{6, 7}, p.since(gap), "the rest together")
+		p.Notify(intents("a", 10))
+		require.Equal(t, []int64{10}, p.since(0))
+	})
+}
+
+// What is not held back is neither lost nor delivered out of turn: it is in the outbox, where relays claim it.
+func TestAPaceHoldsABoundedNumberBack(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := startPaced(t)
+		p.pressed.Store(true)
+		for id := range int64(3000) {
+			p.Notify(intents("a", id))
+		}
+		p.pressed.Store(false)
+		require.InDelta(t, 1024, len(p.since(2*gap)), 2)
+	})
+}
