@@ -143,12 +143,10 @@ func passing(r *call.Refusal) bool {
 }
 
 func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(min(d, longestWait))
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(min(d, longestWait)):
 		return nil
 	}
 }

@@ -73,11 +73,9 @@ func retryUntilAnswered(ctx context.Context, ask func() error) error {
 		if !isUnanswered(err) {
 			return err
 		}
-		timer := time.NewTimer(pause.NextBackOff())
 		select {
-		case <-timer.C:
+		case <-time.After(pause.NextBackOff()):
 		case <-ctx.Done():
-			timer.Stop()
 			return err
 		}
 	}

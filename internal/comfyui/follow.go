@@ -121,12 +121,10 @@ func (f *follower) reconnect(ctx context.Context) (*websocket.Conn, error) {
 }
 
 func wait(ctx context.Context, pause time.Duration) error {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(pause):
 		return nil
 	}
 }

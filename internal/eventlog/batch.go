@@ -44,10 +44,8 @@ func newRetry(first, last time.Duration) *retry {
 func (r *retry) reset() { r.delays.Reset() }
 
 func (r *retry) wait(ctx context.Context) {
-	timer := time.NewTimer(r.delays.NextBackOff())
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(r.delays.NextBackOff()):
 	case <-ctx.Done():
 	}
 }

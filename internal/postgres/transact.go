@@ -162,10 +162,8 @@ func Delays(first, last time.Duration) *backoff.ExponentialBackOff {
 
 // Pause waits for d or the end of ctx, whose error it returns.
 func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()

@@ -105,10 +105,8 @@ func loopback(address string) bool {
 }
 
 func untilReady(ctx context.Context, t ticket) bool {
-	timer := time.NewTimer(time.Until(time.UnixMilli(t.Ready)))
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(time.Until(time.UnixMilli(t.Ready))):
 		return true
 	case <-ctx.Done():
 		return false

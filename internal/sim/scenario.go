@@ -81,10 +81,8 @@ func (s scenario) wait(ctx context.Context) bool {
 	if s.Fault == faultHang {
 		d = maxDelay
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -91,12 +91,10 @@ func (l *Load) call(ctx context.Context, name string, _ *rand.Rand) {
 
 // Pause waits; it returns false if ctx ended first.
 func Pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	}
 }

@@ -38,10 +38,8 @@ func (a *Abandoned) Release(ctx context.Context) (int, error) {
 	if err != nil {
 		return first, err
 	}
-	timer := time.NewTimer(secondPassDelay)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(secondPassDelay):
 	case <-ctx.Done():
 		return first, nil
 	}

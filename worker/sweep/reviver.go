@@ -139,12 +139,10 @@ func (p *restartPacer[ID]) revived(id ID, now time.Time) {
 // that were started together do not sweep together. A failed round is repeated after the next interval.
 func repeat(ctx context.Context, interval time.Duration, log *slog.Logger, what string, round func(context.Context) error) error {
 	for {
-		wait := time.NewTimer(interval*4/5 + rand.N(interval*2/5)) // jitter; not a secret
 		select {
 		case <-ctx.Done():
-			wait.Stop()
 			return nil
-		case <-wait.C:
+		case <-time.After(interval*4/5 + rand.N(interval*2/5)): // jitter; not a secret
 		}
 		if err := round(ctx); err != nil && ctx.Err() == nil {
 			log.Warn("sweep not finished", "of", what, "error", err)

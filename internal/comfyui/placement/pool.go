@@ -141,14 +141,11 @@ func (p *Pool) Run(ctx context.Context) error {
 		} else if n == 0 {
 			wait = idleEvery
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
-			timer.Stop()
 			return nil
 		case <-p.wake:
-			timer.Stop()
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }

@@ -45,15 +45,12 @@ func (c *Cluster) awaitReady(ctx context.Context) error {
 		if err == nil {
 			return nil
 		}
-		timer := time.NewTimer(wait)
 		select {
 		case <-c.Done():
-			timer.Stop()
 			return c.died()
 		case <-ctx.Done():
-			timer.Stop()
 			return fmt.Errorf("PostgreSQL does not become ready (log: %s): %w", c.logFile(), errors.Join(context.Cause(ctx), err))
-		case <-timer.C:
+		case <-time.After(wait):
 		}
 	}
 }

@@ -159,12 +159,10 @@ func (s *Server) samplerFault(ctx context.Context) error {
 
 // pause takes the time of a step. It ends early with the prompt.
 func (s *Server) pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-timer.C:
+	case <-time.After(d):
 	}
 	if s.queue.isInterrupted() {
 		return errInterrupted
