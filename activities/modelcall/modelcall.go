@@ -327,11 +327,7 @@ func (m *Activities) unknown(ctx context.Context, r call.Run, f call.Failure) (S
 
 // end records the end of a call and starts the calls that get its slot.
 func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, error) {
-	limits, err := m.Tiers.CallLimits(ctx, r.Account)
-	if err != nil {
-		return Step{}, err
-	}
-	e.Run, e.Limits, e.Actor = r, limits, m.Worker
+	e.Run, e.Limits, e.Actor = r, m.Tiers.CallBounds(r.Account), m.Worker
 	done, err := m.Calls.End(ctx, e)
 	if err != nil {
 		return Step{}, err

@@ -26,7 +26,7 @@ func run(ctx context.Context) (err error) {
 	units := flag.Int("units", 600, "units of each kind")
 	clients := flag.Int("clients", 20, "clients at once; uploads have 8")
 	idle := flag.Duration("idle", 10*time.Second, "how long the idle service is measured")
-	profile := flag.String("profile", "", "file for a CPU profile of the service under all kinds of work; nothing is measured then")
+	profile := flag.String("profile", "", "file for a CPU profile of the service under those kinds of work; nothing is measured then")
 	temporal := flag.String("profile-temporal", "", "file for one of Temporal meanwhile")
 	heaps := flag.String("heaps", "", "prefix of files for profiles of the heaps after the work")
 	statements := flag.Int("statements", 0, "print so many of the most frequent statements of each kind of work")
@@ -66,7 +66,7 @@ func run(ctx context.Context) (err error) {
 		}
 	}
 	if *profile != "" {
-		return b.profile(ctx, map[string]string{*profile: inner, *temporal: s.Profiles})
+		return b.profile(ctx, kinds, map[string]string{*profile: inner, *temporal: s.Profiles})
 	}
 	nothing, err := m.Idle(ctx, *idle)
 	if err != nil {
@@ -103,15 +103,21 @@ func run(ctx context.Context) (err error) {
 	return nil
 }
 
-// profile records what processes do while all kinds of work go on: files by their names, "" = none, from those addresses.
-func (b *bench) profile(ctx context.Context, files map[string]string) error {
+// profiled is how many clients work while a profile is taken.
+const profiled = 20
+
+// profile records what processes do while these kinds of work go on: files by their names, "" = none, from those addresses.
+func (b *bench) profile(ctx context.Context, kinds []kind, files map[string]string) error {
 	const seconds = 40
 	working, stop := context.WithCancel(ctx)
 	defer stop()
 	group, working := errgroup.WithContext(working)
-	for _, k := range b.kinds()[1:] {
+	for _, k := range kinds {
+		if k.name == "bare" { // not the service's work
+			continue
+		}
 		group.Go(func() error {
-			_, err := harness.Measure(working, seconds*time.Second, 4, k.one)
+			_, err := harness.Measure(working, seconds*time.Second, profiled/len(kinds), k.one)
 			return err
 		})
 	}

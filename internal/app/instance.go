@@ -134,7 +134,8 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	if in.has(API) && in.has(Worker) {
 		in.graphs = graph.NewHandover()
 	}
-	in.tiers.Accounts = accountstore.New(in.pool).Account
+	accounts := accountstore.New(in.pool)
+	in.tiers.Accounts, in.tiers.Payers = accounts.Account, accounts.Payer
 	return nil
 }
 

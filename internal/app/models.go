@@ -70,7 +70,7 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
-		Credits: funds{in.credits}, Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
+		Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
 	}
 	if in.models != nil { // this process also dispatches calls
 		deps.Sender = in.models
@@ -78,17 +78,22 @@ func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *cal
 	return call.NewService(deps)
 }
 
-// funds reports whether an account can pay at all.
-type funds struct{ credits *accountstore.Credits }
-
-// Funded implements call.Credits.
-func (f funds) Funded(ctx context.Context, account string) (bool, error) {
-	b, err := f.credits.Balance(ctx, account)
-	return b.Covers(), err
-}
-
 // CallLimits implements call.Tiers.
 func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
+	l := t.CallBounds(id)
+	if t.Payers == nil {
+		return l, nil
+	}
+	a, pays, err := t.Payers(ctx, id)
+	if err != nil {
+		return call.Limits{}, err
+	}
+	l.Enabled, l.Lapsed, l.Unfunded, l.Access = l.Enabled && !a.Access.Off, !a.Active, !pays, a.Access
+	return l, nil
+}
+
+// CallBounds implements call.Tiers.
+func (t Tiers) CallBounds(id string) call.Limits {
 	r := t.Cfg.Router
 	l := call.Limits{
 		Enabled: !r.Disabled, Steps: r.Concurrent, Ceiling: r.Ceiling, Windows: r.Windows, Backlog: r.Backlog, QueueFor: r.QueueFor,
@@ -96,15 +101,7 @@ func (t Tiers) CallLimits(ctx context.Context, id string) (call.Limits, error) {
 	if id == account.LocalID {
 		l.Steps = []call.Step{{Concurrent: r.Local}}
 	}
-	if t.Accounts == nil {
-		return l, nil
-	}
-	a, err := t.Accounts(ctx, id)
-	if err != nil {
-		return call.Limits{}, err
-	}
-	l.Enabled, l.Lapsed, l.Access = l.Enabled && !a.Access.Off, !a.Active, a.Access
-	return l, nil
+	return l
 }
 
 // openSender makes the part that dispatches calls, in a process with the role worker.

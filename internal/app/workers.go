@@ -117,6 +117,8 @@ func (in *Instance) follow(ctx context.Context, see func([]eventlog.Recorded)) e
 type Tiers struct {
 	Cfg      config.Config
 	Accounts func(ctx context.Context, id string) (account.Account, error) // nil: only the local account
+	// Payers returns an account, and whether it can pay for a call; nil: only the local account, which can.
+	Payers func(ctx context.Context, id string) (account.Account, bool, error)
 }
 
 // CheckLabels implements job.Labels.

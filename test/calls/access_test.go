@@ -28,12 +28,9 @@ func TestCallRespectsAccountPermissions(t *testing.T) { // R-14, R-15
 		"off":           {account.Access{}, false, "no/such", 403, call.NotEnabled},
 	} {
 		r.Tiers = limits(func(string) call.Limits {
-			return call.Limits{Enabled: c.enabled, Steps: []call.Step{{Concurrent: 5}}, Access: c.access}
+			// the rights to use the router are checked before credit
+			return call.Limits{Enabled: c.enabled, Steps: []call.Step{{Concurrent: 5}}, Access: c.access, Unfunded: c.errorType == call.NotEnabled}
 		})
-		r.Credits = funded(false) // rights are checked before credit
-		if c.errorType != call.NotEnabled {
-			r.Credits = funded(true)
-		}
 		inv := call.Invocation{
 			Account: "a", RequestID: uuid.NewString(), Method: "POST", Target: "/v2/models/" + c.model, Model: c.model,
 			API: call.V2, ContentType: "application/json", Body: []byte(`{"prompt":"x"}`),

@@ -127,10 +127,14 @@ func TestARefusalBeforeDispatchReleasesTheKey(t *testing.T) { // R-71
 	inv.Model = "no/such"
 	_, err := s.Run(t.Context(), inv)
 	require.Equal(t, 404, statusOf(refused(t, err)))
-	s.Credits = funded(false)
+	s.Tiers = limits(func(account string) call.Limits {
+		l := openTiers(account)
+		l.Unfunded = true
+		return l
+	})
 	_, err = s.Run(t.Context(), invocation("a", "k", "fast x"))
 	require.Equal(t, 402, statusOf(refused(t, err)))
-	s.Credits = funded(true)
+	s.Tiers = openTiers
 	res, err := s.Run(t.Context(), invocation("a", "k", "fast other"))
 	require.NoError(t, err)
 	require.False(t, res.Replayed)

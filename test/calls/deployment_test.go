@@ -139,11 +139,6 @@ type deployment struct {
 	watch    *call.Watch
 }
 
-// funded is the credit of every account.
-type funded bool
-
-func (f funded) Funded(context.Context, string) (bool, error) { return bool(f), nil }
-
 // anyModel offers every model at the test's price.
 type anyModel struct{}
 
@@ -178,7 +173,7 @@ func newDeployment(t *testing.T, tiers call.Tiers) *deployment {
 		s.pool.Close()
 	})
 	s.Service = call.NewService(call.Deps{
-		Store: s.calls, Models: anyModel{}, Tiers: tiers, Credits: funded(true), Blobs: s.blobs, Notify: s.relay.Notify,
+		Store: s.calls, Models: anyModel{}, Tiers: tiers, Blobs: s.blobs, Notify: s.relay.Notify,
 		Watch: s.watch, Deadline: patience, Log: s.log,
 	})
 	_, err = tail.Settled(t.Context()) // the watch begins at the present end of the log

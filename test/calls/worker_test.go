@@ -240,6 +240,8 @@ func (l limits) CallLimits(_ context.Context, account string) (call.Limits, erro
 	return l(account), nil
 }
 
+func (l limits) CallBounds(account string) call.Limits { return l(account) }
+
 var openTiers = limits(func(string) call.Limits {
 	return call.Limits{Enabled: true, Steps: []call.Step{{Concurrent: 5000}}, Backlog: 100, QueueFor: time.Hour}
 })

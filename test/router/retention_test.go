@@ -65,6 +65,8 @@ func (everything) CallLimits(context.Context, string) (call.Limits, error) {
 	return call.Limits{Enabled: true}, nil
 }
 
+func (everything) CallBounds(string) call.Limits { return call.Limits{Enabled: true} }
+
 func TestRequestExpiresAfterADay(t *testing.T) { // 24 hours after its end
 	t.Parallel()
 	c := newClient(t)

@@ -96,11 +96,7 @@ func (s *CallSweeper) cancelOrphaned(ctx context.Context) error {
 }
 
 func (s *CallSweeper) admit(ctx context.Context, account string) error {
-	limits, err := s.Tiers.CallLimits(ctx, account)
-	if err != nil {
-		return err
-	}
-	intents, err := s.Calls.Admit(ctx, account, limits)
+	intents, err := s.Calls.Admit(ctx, account, s.Tiers.CallBounds(account))
 	s.Notify(intents)
 	return err
 }

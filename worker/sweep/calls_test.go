@@ -75,6 +75,8 @@ func (*callRecords) CallLimits(context.Context, string) (call.Limits, error) {
 	return call.Limits{}, nil
 }
 
+func (*callRecords) CallBounds(string) call.Limits { return call.Limits{} }
+
 func TestCallsWithoutAWorkflowRunAgain(t *testing.T) {
 	t.Parallel()
 	goesOn, ended, absent, broken := call.NewID(), call.NewID(), call.NewID(), call.NewID()

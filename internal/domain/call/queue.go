@@ -70,12 +70,8 @@ func (s *Service) queued(ctx context.Context, h Handle) (Call, error) {
 
 // polled is queued for a poll, which counts against the account's rate limits.
 func (s *Service) polled(ctx context.Context, h Handle) (Call, error) {
-	limits, err := s.Tiers.CallLimits(ctx, h.Account)
-	if err != nil {
-		return Call{}, err
-	}
-	if len(limits.Windows) > 0 {
-		if err := s.Store.Count(ctx, h.Account, limits.Windows); err != nil {
+	if windows := s.Tiers.CallBounds(h.Account).Windows; len(windows) > 0 {
+		if err := s.Store.Count(ctx, h.Account, windows); err != nil {
 			return Call{}, err
 		}
 	}

@@ -66,7 +66,10 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 	if limits.Lapsed {
 		return NewCall{}, nil, lapsed(mode)
 	}
-	offer, err := s.offer(ctx, inv)
+	if limits.Unfunded {
+		return NewCall{}, nil, insufficient()
+	}
+	offer, err := s.Models.Offer(ctx, inv)
 	if err != nil {
 		return NewCall{}, nil, err
 	}
@@ -134,17 +137,6 @@ func (s *Service) recordOf(ctx context.Context, inv Invocation, fingerprint blob
 		return nil, Refuse(fault.Conflict, InvalidInput, "this Idempotency-Key was used for a different request; use a new key")
 	}
 	return &rec, nil
-}
-
-func (s *Service) offer(ctx context.Context, inv Invocation) (Offer, error) {
-	funded, err := s.Credits.Funded(ctx, inv.Account)
-	if err != nil {
-		return Offer{}, err
-	}
-	if !funded {
-		return Offer{}, insufficient()
-	}
-	return s.Models.Offer(ctx, inv)
 }
 
 func insufficient() *Refusal {

@@ -49,12 +49,11 @@ type Models interface {
 
 // Tiers returns the limits of accounts on the router.
 type Tiers interface {
+	// CallLimits returns an account's limits, with what it may do and whether it can pay, as they are now.
 	CallLimits(ctx context.Context, account string) (Limits, error)
-}
-
-// Credits reports whether an account has credit. An account without a ledger needs none.
-type Credits interface {
-	Funded(ctx context.Context, account string) (bool, error)
+	// CallBounds returns the limits that the configuration sets, without reading the account: they decide when a
+	// call that was accepted may run, and how often its client may poll.
+	CallBounds(account string) Limits
 }
 
 // Sender sends a call from the process that accepts it, if that process also dispatches calls. The event
@@ -83,7 +82,6 @@ type Deps struct {
 	Store    Store
 	Models   Models
 	Tiers    Tiers
-	Credits  Credits
 	Blobs    blob.Store
 	Notify   func([]outbox.Intent) // wakes the relay for intents that are due now
 	Watch    *Watch

@@ -22,6 +22,7 @@ var ErrKeyTaken = errors.New("the idempotency key is taken")
 type Limits struct {
 	Enabled  bool           // false = the account may not use the router
 	Lapsed   bool           // the subscription is not active: new calls are refused, finished ones can be collected
+	Unfunded bool           // the account is metered and has no credit left
 	Access   account.Access // permitted models
 	Steps    []Step         // calls in flight by lifetime spend, lowest spend first
 	Ceiling  int64          // USD millionths reserved for calls in flight; 0 = no ceiling

@@ -38,10 +38,6 @@ type Balance struct {
 	Granted   int64 `json:"granted"`
 }
 
-// Covers reports whether the account may begin work that is free or priced later: it is not metered, or has credit
-// left.
-func (b Balance) Covers() bool { return !b.Metered || b.Available > 0 }
-
 // Insufficient is the refusal of an account that has too little credit.
 func Insufficient() *fault.Error {
 	return fault.New(fault.Exhausted, fault.CodeInsufficientCredits, "the account does not have enough credits; add credits and try again")

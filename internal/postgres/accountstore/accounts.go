@@ -62,9 +62,11 @@ func (s *Store) noteUse(ctx context.Context, hash account.KeyHash) {
 
 const accountColumns = `id, name, tier, active, suspended, not router, router_models, router_denied, server_labels, storage_limit, created_at`
 
-func scanAccount(row pgx.Row) (account.Account, error) {
+// scanAccount reads a row that begins with accountColumns and goes on with those of more.
+func scanAccount(row pgx.Row, more ...any) (account.Account, error) {
 	var a account.Account
-	err := row.Scan(&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed, &a.Storage, &a.CreatedAt)
+	columns := []any{&a.ID, &a.Name, &a.Tier, &a.Active, &a.Suspended, &a.Access.Off, &a.Access.Models, &a.Access.Denied, &a.Labels.Allowed, &a.Storage, &a.CreatedAt}
+	err := row.Scan(append(columns, more...)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.Account{}, fault.Wrap(err, fault.NotFound, fault.CodeNotFound, "no such account")
 	}
@@ -97,6 +99,15 @@ func createAccount(ctx context.Context, db accountDB, name string, tier account.
 // Account implements account.Store.
 func (s *Store) Account(ctx context.Context, id string) (account.Account, error) {
 	return scanAccount(s.pool.QueryRow(ctx, `select `+accountColumns+` from accounts where id = $1`, id))
+}
+
+// Payer returns an account, and whether it can pay for work whose price is not known yet: it is not metered, or has
+// credit left.
+func (s *Store) Payer(ctx context.Context, id string) (a account.Account, pays bool, err error) {
+	row := s.pool.QueryRow(ctx, `select `+accountColumns+`, coalesce((select available > 0 from credit_balances where account = $1), true)
+		from accounts where id = $1`, id)
+	a, err = scanAccount(row, &pays)
+	return a, pays, err
 }
 
 // AccountByName implements account.Store.

@@ -140,3 +140,35 @@ func TestReplicasAreListedWhileTheyLive(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, peers)
 }
+
+func TestAnAccountPaysUnlessItsCreditIsUsedUp(t *testing.T) {
+	t.Parallel()
+	pool := storetest.OpenPool(t, storetest.NewDatabase(t))
+	store := accountstore.New(pool)
+	payer := func(id string, pays bool, why string) {
+		t.Helper()
+		a, got, err := store.Payer(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, pays, got, why)
+		want, err := store.Account(t.Context(), id)
+		require.NoError(t, err)
+		require.Equal(t, want, a)
+	}
+	other, err := store.Create(t.Context(), "other", account.TierPro)
+	require.NoError(t, err)
+	has := func(available int64) {
+		_, err := pool.Exec(t.Context(), `insert into credit_balances (account, granted, available, held, settled, version) values ($1, 10, $2, 0, 10 - $2::bigint, 1)
+			on conflict (account) do update set available = excluded.available, settled = excluded.settled`, account.LocalID, available)
+		require.NoError(t, err)
+	}
+	payer(account.LocalID, true, "it is not metered")
+	has(0)
+	payer(account.LocalID, false, "it is metered, without credit")
+	payer(other.ID, true, "that is another's ledger")
+	has(1)
+	payer(account.LocalID, true, "it has credit")
+	has(-1)
+	payer(account.LocalID, false, "it spent more than it had")
+	_, _, err = store.Payer(t.Context(), "nobody")
+	require.True(t, fault.Is(err, fault.NotFound))
+}
