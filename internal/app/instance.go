@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -211,7 +210,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	}
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
 	in.starts = outbox.NewPace(outbox.PaceOptions{
-		Notify: in.relay.Notify, Account: accountToStart, Gap: startGap / time.Duration(runtime.GOMAXPROCS(0)),
+		Notify: in.relay.Notify, Account: job.AccountToStart, Gap: startGap / time.Duration(runtime.GOMAXPROCS(0)),
 		Pressed: func() bool { return in.submitting.Load() >= manySubmissions },
 	})
 	return nil
@@ -223,15 +222,6 @@ const (
 	manySubmissions = 24
 	startGap        = 80 * time.Millisecond // between the starts of a process with one processor
 )
-
-// accountToStart returns the account of an intent to start a job, "" for any other intent.
-func accountToStart(in outbox.Intent) string {
-	var start job.Start
-	if in.Kind != outbox.StartRunGraph || json.Unmarshal(in.Payload, &start) != nil {
-		return "" // its delivery says what is wrong
-	}
-	return start.Account
-}
 
 // Close releases everything that Open has opened.
 func (in *Instance) Close() {

@@ -30,6 +30,15 @@ type Start struct {
 	Again bool `json:"again,omitempty"`
 }
 
+// AccountToStart returns the account of an intent to start a job, or "" for any other intent.
+func AccountToStart(in outbox.Intent) string {
+	var start Start
+	if in.Kind != outbox.StartRunGraph || json.Unmarshal(in.Payload, &start) != nil {
+		return "" // its delivery reports the error
+	}
+	return start.Account
+}
+
 // NewJob is a validated submission to record.
 type NewJob struct {
 	ID             ID
