@@ -46,6 +46,9 @@ func tuning() dynamicconfig.StaticClient {
 		// Polls per shard and second; the default of 20 puts 50 ms between two tasks of one shard.
 		dynamicconfig.TransferProcessorMaxPollRPS.Key():     200,
 		dynamicconfig.TransferProcessorMaxPollHostRPS.Key(): 5000,
+		// The list of workflows under load: a shard that has just been read waits a quarter of a second for the next entries.
+		// By then a short workflow has ended, and is written to the list once, as it ended. The first entries do not wait.
+		dynamicconfig.VisibilityProcessorMaxPollRPS.Key(): 4,
 		// Writes of one shard at a time, by default one. A task that meets a waiting worker is written within a second or
 		// begins again: with slow commits behind one another, tasks of a busy shard would begin again for minutes.
 		dynamicconfig.ShardIOConcurrency.Key(): 8,
