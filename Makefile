@@ -38,12 +38,16 @@ QUIET := 2> >(grep -v '^go: downloading ' >&2)
 # The linker drops what a debugger needs (-w), so the compiler need not make it.
 LEAN := -gcflags=all=-dwarf=false
 
+# make build PGO=on optimises by the profiles of both programs, as releases do; that takes the compiler a fifth longer.
+PGO    ?= off
+pgo_of  = -pgo=$(if $(filter on,$(PGO)),$(CURDIR)/deploy/release/profiles/$(1).pgo,off)
+
 # Always asked: the compiler knows best what has changed.
 .PHONY: bin/millrace
 bin/millrace:
 	@mkdir -p $(@D)
 	@[ -x $@ ] || echo "1/2 building Millrace, about 2 minutes on two cores the first time"
-	@CGO_ENABLED=0 $(GO) build $(LEAN) -ldflags "-w -X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace $(QUIET)
+	@CGO_ENABLED=0 $(GO) build $(LEAN) $(call pgo_of,millrace) -ldflags "-w -X github.com/millrace-dev/millrace/internal/config/version.Version=$(VERSION)" -o $@ ./cmd/millrace $(QUIET)
 
 # The Temporal server of local mode. An installed release of the same version is taken as it is; it is built otherwise, which
 # takes minutes the first time, so only when its sources change.
@@ -55,7 +59,7 @@ bin/millrace-temporal: $(TEMPORAL_SOURCES)
 	  cp "$$installed" $@.new; touch $@.new; \
 	else \
 	  echo "2/2 building the Temporal server of local mode, about 2 minutes on two cores the first time"; \
-	  cd localtemporal && CGO_ENABLED=0 $(GO) build $(LEAN) -ldflags "-w -X main.version=$(TEMPORAL_VERSION)" -o ../$@.new . $(QUIET); \
+	  cd localtemporal && CGO_ENABLED=0 $(GO) build $(LEAN) $(call pgo_of,millrace-temporal) -ldflags "-w -X main.version=$(TEMPORAL_VERSION)" -o ../$@.new . $(QUIET); \
 	fi
 	@mv $@.new $@
 
@@ -166,9 +170,10 @@ $(BENCHES:%=bench/%): bench/%:
 	@echo "== $*"
 	$(GO) run ./bench/$* $(ARGS)
 
+PROFILES := $(CURDIR)/deploy/release/profiles
 .PHONY: profile
-profile: postgres bin/millrace bin/millrace-temporal ## renew cmd/millrace/default.pgo, by which the compiler optimises the binary
-	$(GO) run ./bench/cost -profile cmd/millrace/default.pgo
+profile: postgres bin/millrace bin/millrace-temporal ## record anew what both programs do under load, by which the compiler optimises releases (and make build PGO=on)
+	$(GO) run ./bench/cost -profile $(PROFILES)/millrace.pgo -profile-temporal $(PROFILES)/millrace-temporal.pgo
 
 .PHONY: histories
 histories: postgres bin/millrace-temporal ## record the workflow histories that the replay tests use

@@ -41,11 +41,26 @@ func run(version, temporal, out, root, only string) error {
 	if err != nil {
 		return err
 	}
-	r := Release{Version: version, Out: out, Root: root, Time: at, Targets: targets, Programs: []Program{
-		{Name: "millrace", Dir: root, Package: "./cmd/millrace", Flags: "-s -w -X github.com/millrace-dev/millrace/internal/config/version.Version=" + version},
-		{Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".", Flags: "-s -w -X main.version=" + temporal},
-	}, Log: func(text string) { fmt.Fprintln(os.Stderr, text) }}
+	r := Release{
+		Version: version, Out: out, Root: root, Time: at, Targets: targets, Programs: programs(root, version, temporal),
+		Log: func(text string) { fmt.Fprintln(os.Stderr, text) },
+	}
 	return r.Make()
+}
+
+// programs returns the programs of every release, from the sources below root.
+func programs(root, version, temporal string) []Program {
+	profiles := filepath.Join(root, "deploy", "release", "profiles")
+	return []Program{
+		{
+			Name: "millrace", Dir: root, Package: "./cmd/millrace", Profile: filepath.Join(profiles, "millrace.pgo"),
+			Flags: "-s -w -X github.com/millrace-dev/millrace/internal/config/version.Version=" + version,
+		},
+		{
+			Name: "millrace-temporal", Dir: filepath.Join(root, "localtemporal"), Package: ".", Profile: filepath.Join(profiles, "millrace-temporal.pgo"),
+			Flags: "-s -w -X main.version=" + temporal,
+		},
+	}
 }
 
 // commitTime returns the time of the commit that is checked out, so that a release can be made again.

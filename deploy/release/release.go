@@ -43,6 +43,7 @@ func parseTargets(list string) ([]Target, error) {
 type Program struct {
 	Name, Dir, Package string
 	Flags              string // for the linker
+	Profile            string // file of a CPU profile by which the compiler optimises; "" = none
 }
 
 // Release is what is made.
@@ -100,7 +101,13 @@ func (r Release) build(t Target, p Program, to string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", p.Flags, "-o", to, p.Package)
+	profile := "off"
+	if p.Profile != "" {
+		if profile, err = filepath.Abs(p.Profile); err != nil {
+			return err
+		}
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-pgo", profile, "-ldflags", p.Flags, "-o", to, p.Package)
 	cmd.Dir = p.Dir
 	cmd.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0", "GOOS="+t.OS, "GOARCH="+t.Arch)
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -5,12 +5,14 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"debug/buildinfo"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +74,24 @@ func TestAReleaseHasEverythingAndIsTheSameEachTime(t *testing.T) {
 	}
 	require.Contains(t, strings.Join(modules, "\n"), "pkg:golang/github.com/CycloneDX/cyclonedx-go@v")
 	require.Contains(t, strings.Join(modules, "\n"), "pkg:golang/std@1.")
+}
+
+// A profile that the compiler reads is of the program for which it is used: its functions are there.
+func TestProgramsAreOptimisedByTheirProfiles(t *testing.T) {
+	t.Parallel()
+	for i, function := range []string{"github.com/millrace-dev/millrace/internal/domain/", "go.temporal.io/server/service/history"} {
+		p := programs("../..", "v1.2.3", "dev")[i]
+		top, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", p.Profile).Output()
+		require.NoError(t, err)
+		require.Contains(t, string(top), function, p.Profile)
+
+		to := filepath.Join(t.TempDir(), p.Name)
+		p.Dir, p.Package, p.Flags = ".", "./testdata/hello", ""
+		require.NoError(t, Release{}.build(Target{"linux", "amd64"}, p, to))
+		info, err := buildinfo.ReadFile(to)
+		require.NoError(t, err)
+		require.Contains(t, info.Settings, debug.BuildSetting{Key: "-pgo", Value: p.Name + ".pgo"})
+	}
 }
 
 // TestThePackageIsOneForDebian asks Debian's own tool, where it is installed.
