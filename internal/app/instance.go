@@ -216,7 +216,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	return nil
 }
 
-// While manySubmissions are under way, half of those that the API works on at once, jobs start at a rate that takes a quarter
+// While manySubmissions are under way, half of those that the API works on at once, jobs start at a rate that takes an eighth
 // of the processors: a small one takes about ten milliseconds of one.
 const (
 	manySubmissions = 24
