@@ -21,7 +21,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
-	"github.com/millrace-dev/millrace/internal/storage/signedurl"
 	"github.com/millrace-dev/millrace/worker"
 	"github.com/millrace-dev/millrace/worker/sweep"
 )
@@ -125,11 +124,7 @@ func (in *Instance) openSender(context.Context) error {
 
 // hosting returns the part that copies assets of answers.
 func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
-	keys, err := in.linkKeys()
-	if err != nil {
-		return nil, err
-	}
-	signer, err := signedurl.New(keys, signedurl.Options{})
+	signer, err := in.signer()
 	if err != nil {
 		return nil, err
 	}

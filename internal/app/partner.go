@@ -36,11 +36,7 @@ func (in *Instance) extendClasses(s *catalog.Snapshot) error {
 
 // partners returns the parts with which nodes of partner models run.
 func (in *Instance) partners() (*activities.Partners, error) {
-	keys, err := in.linkKeys()
-	if err != nil {
-		return nil, err
-	}
-	signer, err := signedurl.New(keys, signedurl.Options{})
+	signer, err := in.signer()
 	if err != nil {
 		return nil, err
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // secretFlags are the flags whose defaults, which come from the environment, must not be shown by --help.

@@ -6,13 +6,12 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/google/uuid"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )
 

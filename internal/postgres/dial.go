@@ -69,7 +69,7 @@ func (c *deadlineConn) arm() error {
 	return c.Conn.SetReadDeadline(time.Now().Add(c.timeout))
 }
 
-// SetDeadline implements net.Conn. It limits the deadline to silence: the driver sends a last message on a connection
+// SetDeadline implements net.Conn. It limits the deadline to timeout: the driver sends a last message on a connection
 // that it drops, and a lost server does not answer it.
 func (c *deadlineConn) SetDeadline(t time.Time) error {
 	c.mu.Lock()

@@ -30,6 +30,7 @@ func (c *counter) add(rows int64) {
 func (c *counter) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
 }
+
 func (c *counter) TraceQueryEnd(_ context.Context, _ *pgx.Conn, q pgx.TraceQueryEndData) {
 	c.add(q.CommandTag.RowsAffected())
 }
@@ -37,6 +38,7 @@ func (c *counter) TraceQueryEnd(_ context.Context, _ *pgx.Conn, q pgx.TraceQuery
 func (c *counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
 }
+
 func (c *counter) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
 	c.add(q.CommandTag.RowsAffected())
 }

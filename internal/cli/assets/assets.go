@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -17,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 

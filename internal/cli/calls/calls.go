@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
@@ -18,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
@@ -33,7 +34,13 @@ replayed. The command changes nothing and sends no request to a provider.`,
 			if err != nil {
 				return err
 			}
-			return replayCallHistories(ctx, s, found, asJSON)
+			return show.Replay(s, "calls", found, asJSON, func(c client.Client, with engine.Replayer, one call.Call) ([]engine.Replayed, error) {
+				replayed, err := engine.ReplayChain(ctx, c, with, one.ID.WorkflowID(max(1, one.Run)), "")
+				if err != nil {
+					return nil, fmt.Errorf("call %s: %w", one.ID, err)
+				}
+				return []engine.Replayed{replayed}, nil
+			})
 		}),
 	}
 	f := cmd.Flags()
@@ -42,28 +49,4 @@ replayed. The command changes nothing and sends no request to a provider.`,
 	s.EngineFlags(cmd)
 	shell.JSONFlag(cmd, &asJSON)
 	return cmd
-}
-
-func replayCallHistories(ctx context.Context, s *shell.Shell, found []call.Call, asJSON bool) error {
-	c, err := s.Temporal()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	with, err := s.Replayer()
-	if err != nil {
-		return err
-	}
-	all := make([]engine.Replayed, len(found))
-	step := shell.Progress(s.Err, "replay", "calls")
-	for i, one := range found {
-		workflow := one.ID.WorkflowID(max(1, one.Run))
-		if all[i], err = engine.ReplayChain(ctx, c, with, workflow, ""); err != nil {
-			return fmt.Errorf("call %s: %w", one.ID, err)
-		}
-		if step != nil {
-			step(int64(i+1), int64(len(found)))
-		}
-	}
-	return show.PrintReplayed(s, all, asJSON)
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // deployment is a deployment in a list.

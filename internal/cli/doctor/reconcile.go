@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/eventtypes"
@@ -14,6 +12,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	"github.com/millrace-dev/millrace/internal/operate/reconcile"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"

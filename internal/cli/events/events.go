@@ -8,9 +8,6 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/millrace-dev/millrace/internal/operate/report"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
@@ -20,6 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/eventstore"
 )

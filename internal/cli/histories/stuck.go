@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/app"
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 func stuckCommand(s *shell.Shell) *cobra.Command {

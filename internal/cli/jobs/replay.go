@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/cli/show"
@@ -28,7 +29,9 @@ without histories. The command changes nothing.`,
 			if err != nil {
 				return err
 			}
-			return replayHistories(ctx, s, found, sel.asJSON)
+			return show.Replay(s, "jobs", found, sel.asJSON, func(c client.Client, with engine.Replayer, h inspect.History) ([]engine.Replayed, error) {
+				return engine.ReplayRuns(ctx, c, with, h)
+			})
 		}),
 	}
 	f := cmd.Flags()
@@ -44,7 +47,7 @@ without histories. The command changes nothing.`,
 	return cmd
 }
 
-// recorded returns the histories of the selected jobs in the order of their submission, oldest first. Unlike pick, it
+// recorded returns the histories of the selected jobs in the order of their submission, oldest first. Unlike resolve, it
 // reads only the log, so that a new version can replay the jobs of an old one before the database is migrated.
 func (sel *selection) recorded(ctx context.Context, pool *postgres.Pool, args []string) ([]inspect.History, error) {
 	if len(args) > 0 == sel.filtered() {
@@ -58,29 +61,4 @@ func (sel *selection) recorded(ctx context.Context, pool *postgres.Pool, args []
 		err = errNoMatch()
 	}
 	return found, err
-}
-
-func replayHistories(ctx context.Context, s *shell.Shell, meant []inspect.History, asJSON bool) error {
-	c, err := s.Temporal()
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	with, err := s.Replayer()
-	if err != nil {
-		return err
-	}
-	var all []engine.Replayed
-	step := shell.Progress(s.Err, "replay", "jobs")
-	for i, h := range meant {
-		found, err := engine.ReplayRuns(ctx, c, with, h)
-		if err != nil {
-			return err
-		}
-		all = append(all, found...)
-		if step != nil {
-			step(int64(i+1), int64(len(meant)))
-		}
-	}
-	return show.PrintReplayed(s, all, asJSON)
 }

@@ -5,13 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/projections/serverusage"
 )
 

@@ -4,14 +4,41 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate/engine"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
-// PrintReplayed shows the results of replays. It returns an error if a history diverged or none was replayed.
-func PrintReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
+// Replay replays the workflow histories of jobs or calls, named by what, and shows the results.
+func Replay[T any](s *shell.Shell, what string, found []T, asJSON bool, replay func(client.Client, engine.Replayer, T) ([]engine.Replayed, error)) error {
+	c, err := s.Temporal()
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	with, err := s.Replayer()
+	if err != nil {
+		return err
+	}
+	var all []engine.Replayed
+	step := shell.Progress(s.Err, "replay", what)
+	for i, one := range found {
+		results, err := replay(c, with, one)
+		if err != nil {
+			return err
+		}
+		all = append(all, results...)
+		if step != nil {
+			step(int64(i+1), int64(len(found)))
+		}
+	}
+	return printReplayed(s, all, asJSON)
+}
+
+// printReplayed shows the results of replays. It returns an error if a history diverged or none was replayed.
+func printReplayed(s *shell.Shell, all []engine.Replayed, asJSON bool) error {
 	counts := map[string]int{}
 	var rows [][]terminal.Cell
 	styles := map[string]terminal.Style{"replays": terminal.Good, "diverges": terminal.Bad, "forgotten": terminal.Notice, "not started": terminal.Notice, "empty": terminal.Notice, "unreadable": terminal.Bad}

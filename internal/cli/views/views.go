@@ -6,12 +6,11 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/spf13/cobra"
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections"

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
@@ -18,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
 

@@ -18,7 +18,7 @@ type waiter struct {
 	lease      chan server.Lease // capacity 1
 	considered chan struct{}     // closed when a round found no server for the segment
 
-	inQueue bool // guarded by Pool.mu, like the closing of tried
+	inQueue bool // guarded by Pool.mu, like the closing of considered
 	refused bool
 }
 

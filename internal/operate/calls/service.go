@@ -5,13 +5,12 @@ import (
 	"cmp"
 	"context"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	"github.com/millrace-dev/millrace/internal/operate/records"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/callstore"
 	"github.com/millrace-dev/millrace/projections/calls"

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 

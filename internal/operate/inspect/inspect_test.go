@@ -10,9 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/report"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/rivo/uniseg"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +17,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 var update = flag.Bool("update", false, "write golden files anew")

@@ -5,9 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/report"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +13,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/report"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 const (

@@ -6,11 +6,10 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
-
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
+	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Sizes of a drawing in pixels.
