@@ -11,8 +11,6 @@ import (
 	"github.com/millrace-dev/millrace/api/console"
 	"github.com/millrace-dev/millrace/api/console/models"
 	"github.com/millrace-dev/millrace/api/console/operators"
-	"github.com/millrace-dev/millrace/api/console/overview"
-	"github.com/millrace-dev/millrace/api/console/own"
 	"github.com/millrace-dev/millrace/api/edge"
 	"github.com/millrace-dev/millrace/api/editor"
 	"github.com/millrace-dev/millrace/api/jobio"
@@ -26,6 +24,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/model/catalog"
 	modelrouter "github.com/millrace-dev/millrace/internal/model/router"
 	"github.com/millrace-dev/millrace/internal/storage/signedurl"
+	"github.com/millrace-dev/millrace/projections/jobindex"
+	jobsview "github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/stats"
+	"github.com/millrace-dev/millrace/projections/usage"
 )
 
 // Deps are the dependencies of the API. Fields that may be nil are marked. Each surface receives its part of them in
@@ -97,11 +99,11 @@ type Console struct {
 	Sealer    edge.Sealer
 	Servers   console.Servers          // nil = no page of ComfyUI servers
 	Operator  func(secret string) bool // reports whether a credential is the operators'; nil = there are no operators
-	Index     console.Index            // nil = jobs can only be filtered by their state
-	Stats     overview.Stats           // nil = no overview; needs Index
-	Now       overview.Now             // required with Stats
+	Index     *jobindex.Reader         // nil = jobs can only be filtered by their state
+	Stats     *stats.Reader            // nil = no overview; needs Index
+	Now       *jobsview.Reader         // required with Stats
 	Calls     models.History           // nil fields = no pages of partner models
-	Usage     own.Usage                // nil = no page of usage
+	Usage     *usage.Reader            // nil = no page of usage
 	Operators *operators.Services      // nil = operators change nothing here
 	Media     []string                 // origins of pictures and films beside the service's own, as that of a bucket
 }

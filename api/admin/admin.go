@@ -27,6 +27,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
+	operateassets "github.com/millrace-dev/millrace/internal/operate/assets"
+	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 	operatejobs "github.com/millrace-dev/millrace/internal/operate/jobs"
 	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 )
@@ -34,35 +36,10 @@ import (
 // Prefix is the path prefix of all routes of this package.
 const Prefix = "/admin"
 
-// Jobs are the operators' commands on jobs.
-type Jobs interface {
-	// Search returns the jobs that f selects, newest first.
-	Search(ctx context.Context, f operatejobs.Filter) ([]job.Job, error)
-	// State returns a job of any account and the jobs that were made from it.
-	State(ctx context.Context, id job.ID) (job.Job, []job.ID, error)
-	// Retry submits an ended job again as a new job.
-	Retry(ctx context.Context, r job.Retry) (operatejobs.Outcome, error)
-	// Each retries, cancels or requeues jobs. A refusal is the outcome of its job.
-	Each(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
-	// Would returns the outcomes that Each would have, without changing anything.
-	Would(ctx context.Context, verb string, ids []job.ID, by operate.Attribution) ([]operatejobs.Outcome, error)
-}
-
 // Queues are the operators' commands on queues.
 type Queues interface {
 	Set(ctx context.Context, c gate.Change) (gate.State, error)
 	States(ctx context.Context) ([]gate.State, error)
-}
-
-// Views are the operators' commands on views.
-type Views interface {
-	Views(ctx context.Context) ([]operateviews.View, error)
-	// Rebuild folds a view again from the log and swaps it for the live one; Conflict during another rebuild.
-	Rebuild(ctx context.Context, view string, by operate.Attribution) (any, error)
-	// Check compares a view, row by row, with a new fold of its events. It changes nothing.
-	Check(ctx context.Context, view string) (any, error)
-	// Resume folds a halted stream again. A stream that is not halted is NotFound.
-	Resume(ctx context.Context, view, stream string, by operate.Attribution) error
 }
 
 // Accounts are the operators' commands on accounts, their keys and their credit.
@@ -82,16 +59,16 @@ type Accounts interface {
 
 // Deps are the dependencies of the handlers.
 type Deps struct {
-	Jobs                                        Jobs
+	Jobs                                        *operatejobs.Service
 	Calls                                       Calls
-	Assets                                      Assets
+	Assets                                      operateassets.Service
 	JobHistories, CallHistories, AssetHistories Histories
 	Queues                                      Queues
 	Doctor                                      Doctor
-	Replays                                     Replays
-	Views                                       Views
+	Replays                                     operatejobs.Answers
+	Views                                       operateviews.Service
 	Accounts                                    Accounts
-	Events                                      Events
+	Events                                      operateevents.Service
 	Servers                                     Servers        // nil = no routes for servers
 	Webhooks                                    Webhooks       // nil = no routes for webhooks
 	Metrics                                     http.Handler   // nil = no route for metrics

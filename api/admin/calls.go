@@ -29,12 +29,6 @@ type Calls interface {
 	Reconcile(ctx context.Context, id call.ID, micros int64, by operate.Attribution) error
 }
 
-// Assets lists assets for operators.
-type Assets interface {
-	// List returns the assets that f selects, newest first.
-	List(ctx context.Context, f operateassets.Filter) ([]asset.Asset, error)
-}
-
 func (s *server) callRoutes() map[string]route {
 	return map[string]route{
 		"GET /calls":                 {s.listCalls, parameters{"status...", "account", "model", "before", "limit"}},

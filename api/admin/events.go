@@ -1,23 +1,12 @@
 package admin
 
 import (
-	"context"
 	"net/http"
 	"strconv"
 
 	"github.com/millrace-dev/millrace/internal/fault"
 	operateevents "github.com/millrace-dev/millrace/internal/operate/events"
 )
-
-// Events reads the event log for operators. Results are values for JSON, without secrets.
-type Events interface {
-	// Search returns the events that f selects in the order of the log, and the range of positions that was searched.
-	Search(ctx context.Context, f operateevents.Filter) (any, error)
-	// Event returns the whole event at a position. A position without an event is NotFound.
-	Event(ctx context.Context, position int64) (any, error)
-	// Types returns the event types with their counts, among the newest events or in the whole log.
-	Types(ctx context.Context, whole bool) (any, error)
-}
 
 func (s *server) eventRoutes() map[string]route {
 	return map[string]route{

@@ -25,12 +25,6 @@ type Histories interface {
 	Workflow(ctx context.Context, id string) (any, error)
 }
 
-// Replays runs the workflow code of this process against recorded histories. It changes nothing.
-type Replays interface {
-	// Replay replays the runs of a job and returns a value for JSON; Unavailable while the workflow engine is down.
-	Replay(ctx context.Context, id string) (any, error)
-}
-
 // replayJob serves GET /admin/jobs/{id}/replay.
 func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Replays.Replay(r.Context(), r.PathValue("id"))

@@ -26,6 +26,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/web/console"
 	"github.com/millrace-dev/millrace/projections/jobindex"
 	"github.com/millrace-dev/millrace/projections/jobs"
+	"github.com/millrace-dev/millrace/projections/stats"
 )
 
 // Histories reads the histories of jobs.
@@ -81,23 +82,16 @@ type Deps struct {
 	Sealer    edge.Sealer
 	Live      page.Source
 	Media     []string            // origins of pictures and films beside the service's own
-	Index     Index               // nil = jobs are listed by their state alone
+	Index     *jobindex.Reader    // nil = jobs are listed by their state alone
 	Files     Files               // nil = no thumbnails and no archives
-	Stats     overview.Stats      // nil = no overview
-	Now       overview.Now        // with Stats
+	Stats     *stats.Reader       // nil = no overview
+	Now       *jobs.Reader        // with Stats
 	Submit    Submitter           // nil = the pages cannot submit jobs
 	Classes   uiworkflow.Classes  // required with Submit
 	Pictures  Pictures            // nil = a dropped picture must contain a workflow
 	Models    *models.Deps        // nil = no pages of partner models
 	Own       own.Deps            // assets, webhooks, keys and usage
 	Operators *operators.Services // nil = no pages for operators
-}
-
-// Index searches jobs; jobindex.Reader implements it.
-type Index interface {
-	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
-	Known(ctx context.Context, ids []job.ID) (map[job.ID]jobindex.Known, error)
-	Failures(ctx context.Context, account string, since time.Time) ([]jobindex.Group, error)
 }
 
 // Surface serves the pages of the console.

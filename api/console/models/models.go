@@ -48,11 +48,6 @@ type Record interface {
 	Ahead(ctx context.Context, account string, id call.ID) (int64, error)
 }
 
-// Listing lists calls; calls.Reader implements it.
-type Listing interface {
-	List(ctx context.Context, q calls.Query) (calls.Page, error)
-}
-
 // Bodies reads the stored inputs and answers of calls.
 type Bodies interface {
 	Open(ctx context.Context, ref blob.Ref) (blob.Reader, error)
@@ -61,7 +56,7 @@ type Bodies interface {
 // History reads the calls of accounts, with their inputs and answers.
 type History struct {
 	Record  Record
-	Listing Listing
+	Listing *calls.Reader
 	Bodies  Bodies
 }
 

@@ -20,13 +20,14 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operateservers "github.com/millrace-dev/millrace/internal/operate/servers"
+	operateviews "github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/web/console"
 )
 
 // Services implement the commands of the pages, as for the admin API.
 type Services struct {
 	Queues   admin.Queues
-	Views    admin.Views
+	Views    operateviews.Service
 	Accounts admin.Accounts
 	Webhooks Webhooks
 	Servers  Servers // nil = there is no registry of servers

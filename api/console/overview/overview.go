@@ -25,25 +25,10 @@ import (
 // Deps are the dependencies of the page.
 type Deps struct {
 	Page    *page.Server
-	Stats   Stats
-	Now     Now
-	Running Running
+	Stats   *stats.Reader
+	Now     *jobs.Reader
+	Running *jobindex.Reader
 	Servers Servers // nil = there are no ComfyUI servers
-}
-
-// Stats returns figures over time; stats.Reader implements it.
-type Stats interface {
-	Between(ctx context.Context, account string, from, to time.Time) (stats.Range, error)
-}
-
-// Now counts unfinished jobs; jobs.Reader implements it.
-type Now interface {
-	Now(ctx context.Context, account string) (jobs.Now, error)
-}
-
-// Running finds jobs by their state; jobindex.Reader implements it.
-type Running interface {
-	Find(ctx context.Context, q jobindex.Query) (jobindex.Page, error)
 }
 
 // Servers reads the ComfyUI servers; serverstore.Store implements it.

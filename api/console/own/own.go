@@ -5,7 +5,6 @@ package own
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -63,11 +62,6 @@ type Accounts interface {
 	Balance(ctx context.Context, account string) (credit.Balance, error)
 }
 
-// Usage adds up calls of models and their cost; usage.Reader implements it.
-type Usage interface {
-	Between(ctx context.Context, account string, from, to time.Time) ([]usage.Day, error)
-}
-
 // Deps are the dependencies of the pages.
 type Deps struct {
 	Assets     Assets // nil = no pages of assets; needs Deleter and Files
@@ -75,8 +69,8 @@ type Deps struct {
 	Files      content.Store
 	Endpoints  Endpoints // nil = no pages of webhooks; needs Deliveries
 	Deliveries Deliveries
-	Accounts   Accounts // nil = no page of keys
-	Usage      Usage    // nil = no page of usage; needs Accounts
+	Accounts   Accounts      // nil = no page of keys
+	Usage      *usage.Reader // nil = no page of usage; needs Accounts
 }
 
 // Section serves the pages.
