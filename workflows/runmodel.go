@@ -13,7 +13,8 @@ import (
 // RunModelName is the registered name of RunModel.
 const RunModelName = "RunModel"
 
-// RunModelParams names the run. Next is set when a long run continues as a new execution.
+// RunModelParams names the run. Next is set when a long run continues as a new execution, and when the call has ended before
+// its workflow starts.
 type RunModelParams struct {
 	call.Run
 	Next *modelcall.Step `json:",omitempty"`

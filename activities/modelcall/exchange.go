@@ -52,6 +52,13 @@ func newExchanges() *exchanges {
 // outcome returns the outcome of a recent exchange of this process.
 func (e *exchanges) outcome(id call.ID) (Step, bool) { return e.recent.Get(id) }
 
+// Ended returns the last step of a call that this process has brought to its end. The workflow of such a call, if it has
+// not started yet, has nothing left to do. Only recent calls are known.
+func (m *Activities) Ended(id call.ID) (Step, bool) {
+	step, known := m.exchanges.outcome(id)
+	return step, known && step.Next == NextNothing
+}
+
 // close removes an exchange whose outcome is recorded, and remembers the outcome for a while.
 func (e *exchanges) close(x *exchange) {
 	if x.err == nil {

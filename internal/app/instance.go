@@ -205,6 +205,7 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 		return fmt.Errorf("Temporal client: %w", err)
 	}
 	deliver := &starter.Starter{Client: in.client, Queue: in.cfg.TaskQueue, Attributes: &in.attributes, Eager: in.has(API) && in.has(Worker) && in.cfg.Temporal.BuildID == "", JoinIngests: in.cfg.ScanCommand == ""}
+	deliver.Ended = in.callEnded
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}

@@ -122,6 +122,14 @@ func (in *Instance) openSender(context.Context) error {
 	return nil
 }
 
+// callEnded returns the last step of a call that this process has brought to its end.
+func (in *Instance) callEnded(id call.ID) (modelcall.Step, bool) {
+	if in.models == nil {
+		return modelcall.Step{}, false
+	}
+	return in.models.Ended(id)
+}
+
 // hosting returns the part that copies assets of answers.
 func (in *Instance) hosting(internet *outbound.Client) (*router.Hosting, error) {
 	signer, err := in.signer()

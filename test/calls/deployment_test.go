@@ -195,6 +195,7 @@ func (s *deployment) workInProcess(t *testing.T, together bool) {
 	models := s.place.models(s.parts)
 	if together {
 		s.Sender = models
+		s.sends.Store(models)
 	}
 	go func() { stopped <- s.place.worker(s.parts, models).Run(ctx) }()
 	t.Cleanup(func() {

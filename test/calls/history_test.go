@@ -29,19 +29,11 @@ func TestHistoriesOfRealCallsReplay(t *testing.T) {
 	t.Parallel()
 	s := newDeployment(t, openTiers)
 	s.workInProcess(t, false)
-	dir := t.TempDir()
-	if *record {
-		dir = filepath.Join("..", "..", "workflows", "testdata", "histories")
-	}
 	for name, id := range map[string]call.ID{
 		"call-sync": s.ended(t, "fast a"), "call-poll": s.ended(t, "async b"), "call-refused": s.ended(t, "refuse c"),
 		"call-unknown": s.ended(t, "drop d"), "call-hosted": s.ended(t, "host e"), "call-canceled": s.canceledCall(t, "endless f"),
 	} {
-		file := filepath.Join(dir, name+".json")
-		s.export(t, id, file)
-		replayer := worker.NewWorkflowReplayer()
-		service.RegisterModelWorkflows(replayer)
-		require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(silent{}, file), name)
+		file := s.requireReplays(t, name, id)
 		changed := worker.NewWorkflowReplayer()
 		changed.RegisterWorkflowWithOptions(func(ctx workflow.Context, p workflows.RunModelParams) error {
 			if err := workflow.Sleep(ctx, 1); err != nil { // a step that the recorded code did not have
@@ -51,6 +43,21 @@ func TestHistoriesOfRealCallsReplay(t *testing.T) {
 		}, workflow.RegisterOptions{Name: workflows.RunModelName})
 		require.Error(t, changed.ReplayWorkflowHistoryFromJSONFile(silent{}, file), "the check must be able to fail")
 	}
+}
+
+// requireReplays replays the history of a call's workflow. It returns the file with the history.
+func (s *deployment) requireReplays(t *testing.T, name string, id call.ID) string {
+	t.Helper()
+	dir := t.TempDir()
+	if *record {
+		dir = filepath.Join("..", "..", "workflows", "testdata", "histories")
+	}
+	file := filepath.Join(dir, name+".json")
+	s.export(t, id, file)
+	replayer := worker.NewWorkflowReplayer()
+	service.RegisterModelWorkflows(replayer)
+	require.NoError(t, replayer.ReplayWorkflowHistoryFromJSONFile(silent{}, file), name)
+	return file
 }
 
 // ended runs a call to its end and returns it.

@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/temporal"
 
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/worker/sweep"
+	"github.com/millrace-dev/millrace/workflows"
 )
 
 // sendsItself has a call sent by the process that accepts it, which that does once its worker has begun.
@@ -54,9 +56,31 @@ func TestTheWorkflowOfAShortCallIsOneTask(t *testing.T) {
 		kinds[event.GetEventType()]++
 	}
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED])
-	require.Equal(t, 1, kinds[enums.EVENT_TYPE_MARKER_RECORDED])
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED])
-	require.Len(t, events, 6)
+	require.Len(t, events, 5, "it is told what became of the call")
+	s.requireReplays(t, "call-ended-before", id)
+}
+
+// The workflow of a call that has ended before it starts ends as the call did.
+func TestTheWorkflowOfAShortCallEndsLikeTheCall(t *testing.T) {
+	t.Parallel()
+	s := newDeployment(t, openTiers)
+	s.sendsItself(t)
+	for body, cause := range map[string]string{"refuse x": "the call failed", "drop y": "unknown"} {
+		inv := invocation("a", "", body)
+		_, err := s.Run(t.Context(), inv)
+		require.Error(t, err)
+		id := call.ID(inv.RequestID)
+		s.until(t, "the workflow starts", func() bool {
+			_, err := s.client.DescribeWorkflowExecution(t.Context(), id.WorkflowID(1), "")
+			return err == nil
+		})
+		err = s.client.GetWorkflow(t.Context(), id.WorkflowID(1), "").Get(t.Context(), nil)
+		require.ErrorContains(t, err, cause)
+		var failed *temporal.ApplicationError
+		require.ErrorAs(t, err, &failed)
+		require.Equal(t, workflows.CallFailed, failed.Type())
+	}
 }
 
 func TestTheWorkflowOfALongCallStartsMeanwhile(t *testing.T) {

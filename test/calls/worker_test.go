@@ -10,14 +10,13 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
-	"go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 
 	"github.com/millrace-dev/millrace/activities/modelcall"
@@ -34,7 +33,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 	"github.com/millrace-dev/millrace/internal/storage/blob/disk"
 	"github.com/millrace-dev/millrace/worker"
-	"github.com/millrace-dev/millrace/workflows"
+	"github.com/millrace-dev/millrace/worker/starter"
 )
 
 // workerEnv makes this test program a worker for model calls, so that a test can kill it.
@@ -61,6 +60,7 @@ type parts struct {
 	wake   *eventstore.Wake
 	events *eventstore.Store
 	calls  *callstore.Store
+	sends  atomic.Pointer[modelcall.Activities] // of the process, if it sends the calls that it accepts
 	blobs  blob.Store
 	client client.Client
 	relay  *outbox.Relay
@@ -88,36 +88,17 @@ func (p place) open(ctx context.Context) (*parts, error) {
 	s.wake = eventstore.NewWake(p.DSN, s.log)
 	s.events = eventstore.New(s.pool, s.types, s.wake)
 	s.calls = callstore.New(s.pool, s.events, accountstore.NewCredits(s.pool, s.events))
-	s.relay = outbox.NewRelay(outboxstore.New(s.pool), starter{s.client}, s.log, time.Second)
+	s.relay = outbox.NewRelay(outboxstore.New(s.pool), &starter.Starter{Client: s.client, Queue: "test", Eager: true, Ended: s.endedHere}, s.log, time.Second)
 	return s, nil
 }
 
-// starter starts and cancels the workflows of calls.
-type starter struct{ client.Client }
-
-func (c starter) Deliver(ctx context.Context, in outbox.Intent) error {
-	if in.Kind == outbox.Cancel {
-		err := c.CancelWorkflow(ctx, in.WorkflowID, "")
-		var gone *serviceerror.NotFound
-		if errors.As(err, &gone) {
-			return nil
-		}
-		return err
+// endedHere returns the last step of a call that the process has brought to its end.
+func (s *parts) endedHere(id call.ID) (modelcall.Step, bool) {
+	models := s.sends.Load()
+	if models == nil {
+		return modelcall.Step{}, false
 	}
-	var r call.Run
-	if err := json.Unmarshal(in.Payload, &r); err != nil {
-		return err
-	}
-	_, err := c.ExecuteWorkflow(ctx, client.StartWorkflowOptions{
-		ID: in.WorkflowID, TaskQueue: worker.ModelQueue("test"), EnableEagerStart: true,
-		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
-		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-	}, workflows.RunModelName, workflows.RunModelParams{Run: r})
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
-		return nil
-	}
-	return err
+	return models.Ended(id)
 }
 
 func (p place) models(s *parts) *modelcall.Activities {

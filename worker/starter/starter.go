@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
+	"github.com/millrace-dev/millrace/activities/modelcall"
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/call"
 	"github.com/millrace-dev/millrace/internal/domain/download"
@@ -32,6 +33,9 @@ type Starter struct {
 	// Attributes reports whether workflows may be started with search attributes; nil = no.
 	Attributes *namespace.Attributes
 	Eager      bool // a worker in this process shares the client: start without a task round trip
+	// Ended returns the last step of a call that has ended in this process before its workflow starts; nil = of none. The
+	// workflow then ends in its first task without asking for what became of the call.
+	Ended func(call.ID) (modelcall.Step, bool)
 	// JoinIngests has small uploads of an account looked into by one workflow, as is right where no scanner is slow.
 	JoinIngests bool
 }
@@ -60,7 +64,7 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 			ctx = c.Traced(ctx, r.Call.Stream())
 		}
 		to := target{queue: worker.ModelQueue(c.Queue), account: r.Account, class: r.Model, summary: "call of " + r.Model}
-		return c.startOn(ctx, to, in.WorkflowID, workflows.RunModelName, workflows.RunModelParams{Run: r})
+		return c.startOn(ctx, to, in.WorkflowID, workflows.RunModelName, c.runModelParams(r))
 	case outbox.Cancel:
 		return ignoreNotFound(c.Client.CancelWorkflow(ctx, in.WorkflowID, ""))
 	case outbox.StartIngest:
@@ -93,6 +97,16 @@ func (c *Starter) Deliver(ctx context.Context, in outbox.Intent) error {
 		return c.startOn(ctx, to, in.WorkflowID, workflows.DownloadAssetName, workflows.DownloadAssetParams{Ref: ref})
 	}
 	return fmt.Errorf("intent %d: this version does not have the kind %q", in.ID, in.Kind)
+}
+
+func (c *Starter) runModelParams(r call.Run) workflows.RunModelParams {
+	params := workflows.RunModelParams{Run: r}
+	if c.Ended != nil {
+		if last, ended := c.Ended(r.Call); ended {
+			params.Next = &last
+		}
+	}
+	return params
 }
 
 // target describes where a workflow runs and for whom.
