@@ -42,6 +42,7 @@ func (c *counter) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceB
 func (c *counter) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
 	c.add(q.CommandTag.RowsAffected())
 }
+
 func (c *counter) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // While jobs are submitted faster than the view folds them, a list of jobs costs as much as its page, not as what the view lacks.

@@ -155,6 +155,8 @@ func (c *Cluster) arguments() []string {
 		"shared_buffers=128MB", "timezone=UTC", "log_timezone=UTC", "log_line_prefix=%m [%p] %q%d ", "logging_collector=off",
 		"log_error_verbosity=terse", // without rows of clients in error messages
 		"jit=off",                   // statements are short: compiling one costs more than running it
+		// initdb would set these bounds of the log by the size of its files, and have a checkpoint every 256 MB.
+		"max_wal_size=1GB", "min_wal_size=80MB",
 	} {
 		args = append(args, "-c", setting)
 	}

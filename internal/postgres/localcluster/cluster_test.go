@@ -115,6 +115,8 @@ func TestListensOnlyOnAPrivateSocket(t *testing.T) {
 	require.Empty(t, query[string](t, c.URL("postgres"), "show listen_addresses"))
 	require.Equal(t, "on", query[string](t, c.URL("postgres"), "show fsync"))
 	require.Equal(t, "300", query[string](t, c.URL("postgres"), "show max_connections"))
+	require.Equal(t, "4MB", query[string](t, c.URL("postgres"), "show wal_segment_size"), "commits wait for the creation of a larger one")
+	require.Equal(t, "1GB", query[string](t, c.URL("postgres"), "show max_wal_size"))
 	socket, _, _ := c.Socket()
 	info, err := os.Stat(socket)
 	require.NoError(t, err)
