@@ -11,15 +11,10 @@ import (
 	"github.com/millrace-dev/millrace/internal/fault"
 )
 
-// Disabler disables an endpoint. Service implements it.
-type Disabler interface {
-	Disable(ctx context.Context, account string, id ID, cause Cause, by By) error
-}
-
 // DispatcherDeps are the dependencies of a Dispatcher.
 type DispatcherDeps struct {
 	Queue    Queue
-	Disabler Disabler
+	Disabler *Service
 	Sealer   Sealer
 	Wire     Wire
 	Allow    []string // host:port pairs allowed although they are not public or not https
