@@ -41,7 +41,7 @@ type BeginResult struct {
 func (g *Graph) Begin(ctx context.Context, p BeginParams) (BeginResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.planned(ctx, p, n)
-	return res, attempt.Error(g.panics.finalIfRepeated(work{p.RunRef, planning}, err))
+	return res, attempt.Error(g.panics.finalIfRepeated(panicKey{p.RunRef, planning}, err))
 }
 
 // planned calls begin and converts panics to errors.
@@ -71,8 +71,8 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 	}
 	events := g.newRecorder(p.RunRef)
 	events.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
-	answer := g.answer(ctx, plan, state)
-	g.addAnswer(events, plan, answer)
+	answer := g.cachedUnits(ctx, plan, state)
+	g.addCachedEvents(events, plan, answer)
 	res.Cached = cachedInputs(answer)
 	sched := res.Scheduler()
 	if sched.Finished() {
@@ -86,7 +86,7 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 		if !first.Remote {
 			return g.runFirst(ctx, c, sched, first.ID, res)
 		}
-		if end, ok := g.Segments.beginMoment(); ok {
+		if end, ok := g.Segments.beginFirstSegment(); ok {
 			defer end()
 			return g.driveFirst(ctx, c, sched, first.ID, res)
 		}

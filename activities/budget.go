@@ -49,8 +49,8 @@ func (c *chain) over(ctx context.Context) bool {
 	return slices.ContainsFunc(c.result.Units, done) && c.turn.over(ctx)
 }
 
-// handOver stores the values that the rest of the batch would have read from memory.
-func (c *chain) handOver(ctx context.Context, rest []int) error {
+// storeForRest stores the values that the rest of the batch would have read from memory.
+func (c *chain) storeForRest(ctx context.Context, rest []int) error {
 	read := map[int]bool{}
 	for _, unit := range rest {
 		for _, link := range c.plan.Nodes[unit].Links {

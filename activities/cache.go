@@ -22,11 +22,11 @@ func (g *Graph) identify(ctx context.Context, ref job.RunRef, p *planned, parsed
 	if g.Cache == nil {
 		return
 	}
-	p.anew = origin.Fresh(parsed)
+	p.rerun = origin.Fresh(parsed)
 	p.keys = g.keysOf(ctx, ref, ref.Job, p, p.Plan)
-	p.asked = p.keys
+	p.searchKeys = p.keys
 	if origin != nil && origin.FromNode != "" && slices.ContainsFunc(p.Nodes, func(n graph.PlanNode) bool { return n.Segment != nil }) {
-		p.asked = g.keysOf(ctx, ref, origin.Job, p, p.Plan)
+		p.searchKeys = g.keysOf(ctx, ref, origin.Job, p, p.Plan)
 	}
 }
 
@@ -43,16 +43,16 @@ func (g *Graph) keysOf(ctx context.Context, ref job.RunRef, ran job.ID, p *plann
 		})
 }
 
-// answer returns the units whose results are cached. A run that has begun keeps its first answer. If the cache is
+// cachedUnits returns the units whose results are cached. A run that has begun keeps its first answer. If the cache is
 // unavailable, every unit runs.
-func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache.Answer {
+func (g *Graph) cachedUnits(ctx context.Context, p *planned, state job.Job) nodecache.Answer {
 	if g.Cache == nil {
 		return nodecache.Answer{}
 	}
 	began := state.Execution != ""
-	hits, err := g.Cache.Lookup(ctx, state.Account, p.asked, func(unit int) nodecache.Unit {
+	hits, err := g.Cache.Lookup(ctx, state.Account, p.searchKeys, func(unit int) nodecache.Unit {
 		anew := slices.ContainsFunc(nodesOf(p, unit), func(id string) bool {
-			return slices.Contains(p.anew, id) || began && !slices.Contains(state.Cached, id)
+			return slices.Contains(p.rerun, id) || began && !slices.Contains(state.Cached, id)
 		})
 		return nodecache.Unit{Anew: anew, Brief: p.brief(&p.Nodes[unit])}
 	})
@@ -64,12 +64,12 @@ func (g *Graph) answer(ctx context.Context, p *planned, state job.Job) nodecache
 	for _, u := range a.Units {
 		e := a.Hits[u]
 		for _, shown := range e.Shown(p.Nodes[u].ID, p.Nodes[u].Class) {
-			if err := p.outputs.take(shown.Node, outputBytes(shown.UI, shown.Files, nil)); err != nil {
+			if err := p.outputs.add(shown.Node, outputBytes(shown.UI, shown.Files, nil)); err != nil {
 				return nodecache.Answer{} // the outputs exceed the bound of one job: the node that exceeds it will fail
 			}
 		}
 	}
-	g.keepAnswer(ctx, p, state, a)
+	g.keepForRetries(ctx, p, state, a)
 	return a
 }
 
@@ -93,11 +93,11 @@ func nodesOf(p *planned, unit int) []string {
 	return ids
 }
 
-// keepAnswer stores the results that a retry takes from its original job, for retries of this job.
-func (g *Graph) keepAnswer(ctx context.Context, p *planned, state job.Job, a nodecache.Answer) {
+// keepForRetries stores the results that a retry takes from its original job, for retries of this job.
+func (g *Graph) keepForRetries(ctx context.Context, p *planned, state job.Job, a nodecache.Answer) {
 	var entries []nodecache.Entry
 	for _, u := range a.Units {
-		if e, hit := a.Hits[u]; hit && p.keys[u] != p.asked[u] {
+		if e, hit := a.Hits[u]; hit && p.keys[u] != p.searchKeys[u] {
 			e.Key, e.Job = p.keys[u], string(state.ID)
 			for _, ref := range e.Values {
 				e.Bytes += g.Values.Size(ctx, ref)
@@ -113,8 +113,8 @@ func (g *Graph) keepAnswer(ctx context.Context, p *planned, state job.Job, a nod
 	}
 }
 
-// addAnswer adds the events of cached nodes: their list in document order, and their UI outputs.
-func (g *Graph) addAnswer(events *recorder, p *planned, a nodecache.Answer) {
+// addCachedEvents adds the events of cached nodes: their list in document order, and their UI outputs.
+func (g *Graph) addCachedEvents(events *recorder, p *planned, a nodecache.Answer) {
 	var ids []string
 	for _, u := range a.Units {
 		ids = append(ids, nodesOf(p, u)...)

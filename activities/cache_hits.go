@@ -13,7 +13,7 @@ import (
 // cacheHits returns the nodes of an expansion whose results are cached, and adds the events of their UI outputs. It
 // ignores results of this job, so that neither the order of equal nodes nor a second attempt makes a difference.
 func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expanded *graph.ExpansionPlan) []graph.CachedUnit {
-	if c.g.Cache == nil || slices.Contains(c.plan.anew, c.plan.rootOf(unit).Node) {
+	if c.g.Cache == nil || slices.Contains(c.plan.rerun, c.plan.rootOf(unit).Node) {
 		return nil
 	}
 	keys := c.g.keysOf(ctx, c.params.RunRef, c.params.Job, c.plan, &expanded.Plan)
@@ -30,7 +30,7 @@ func (c *chain) cacheHits(ctx context.Context, unit int, doc *expansionDoc, expa
 	answer.Units = slices.DeleteFunc(answer.Units, func(u int) bool { return expanded.Nodes[u].Given != "" })
 	for _, u := range answer.Units {
 		e := answer.Hits[u]
-		if err := c.plan.outputs.take(expanded.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
+		if err := c.plan.outputs.add(expanded.Nodes[u].ID, outputBytes(e.UI, e.Files, nil)); err != nil {
 			return nil // the node runs and reports the error
 		}
 	}
@@ -45,7 +45,7 @@ func (c *chain) recordCacheHits(unit int, doc *expansionDoc, expanded *graph.Exp
 		n, e := &expanded.Nodes[u], answer.Hits[u]
 		c.events.add(n.ID, job.TypeNodeExecuted, job.NodeExecutedV1{
 			Run: c.params.Run, Node: n.ID, Class: n.Class, UI: e.UI, Files: e.Files, Cached: true,
-			Within: c.plan.place(unit, doc, n.ID).expansion(),
+			Within: c.plan.positionOf(unit, doc, n.ID).expansion(),
 		})
 		s := graph.CachedUnit{Unit: u}
 		if answer.Values[u] {

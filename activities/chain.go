@@ -25,26 +25,26 @@ const slowNode = 20 * time.Millisecond
 
 // chain runs the nodes of one batch in order and passes values in memory.
 type chain struct {
-	g        *Graph
-	plan     *planned
-	params   RunParams
-	attempt  int
-	events   *recorder
-	values   map[int][]node.Value // by unit and slot, of this batch and its inputs
-	refs     map[int][]string     // references of inputs that were not read yet
-	keep     map[int]bool
-	turn     *turn // nil = no time limit
-	current  *job.NodeRef
-	log      *nodeLog    // of the current node
-	partner  *partnerRun // of the node that ran last; nil = the node calls no model
-	result   RunResult
-	entries  []nodecache.Entry // entries of finished nodes for the cache
-	brief    []nodecache.Entry // those of brief nodes
-	expanded int               // nodes of this batch that expanded
-	added    int               // nodes of these expansions
-	spent    map[int][]int     // by index in the batch: units that no later node of the batch reads
-	done     *doneSegment      // segment whose lease ends with the next append, or nil
-	moment   bool              // another activity runs a segment that does not get a server at once
+	g            *Graph
+	plan         *planned
+	params       RunParams
+	attempt      int
+	events       *recorder
+	values       map[int][]node.Value // by unit and slot, of this batch and its inputs
+	refs         map[int][]string     // references of inputs that were not read yet
+	keep         map[int]bool
+	turn         *turn // nil = no time limit
+	current      *job.NodeRef
+	log          *nodeLog    // of the current node
+	partner      *partnerRun // of the node that ran last; nil = the node calls no model
+	result       RunResult
+	entries      []nodecache.Entry // entries of finished nodes for the cache
+	brief        []nodecache.Entry // those of brief nodes
+	expanded     int               // nodes of this batch that expanded
+	added        int               // nodes of these expansions
+	spent        map[int][]int     // by index in the batch: units that no later node of the batch reads
+	done         *doneSegment      // segment whose lease ends with the next append, or nil
+	firstSegment bool              // another activity runs a segment that does not get a server at once
 }
 
 func newChain(g *Graph, plan *planned, p RunParams, attempt int, events *recorder) *chain {
@@ -89,7 +89,7 @@ func (c *chain) run(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 		if c.over(ctx) {
-			if err := c.handOver(ctx, c.params.Units[i:]); err != nil {
+			if err := c.storeForRest(ctx, c.params.Units[i:]); err != nil {
 				return err
 			}
 			break
@@ -112,7 +112,7 @@ func (c *chain) run(ctx context.Context) error {
 func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 	pn := &c.plan.Nodes[unit]
 	if expanded := c.plan.expanded[unit]; expanded != nil {
-		return c.settleExpanded(ctx, unit, pn, expanded)
+		return c.finishExpanded(ctx, unit, pn, expanded)
 	}
 	if pn.Segment != nil {
 		return c.stepSegment(ctx, unit, pn)
@@ -126,7 +126,7 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 		return false, nil // the workflow runs the producer again
 	}
 	if err == nil && !ready && c.expanded > 0 { // the node may wait for an expansion, in another batch
-		err = c.handOver(ctx, []int{unit})
+		err = c.storeForRest(ctx, []int{unit})
 	}
 	if err != nil || !ready {
 		return true, err
@@ -141,12 +141,12 @@ func (c *chain) step(ctx context.Context, unit int) (bool, error) {
 
 func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv node.Invocation) (bool, error) {
 	c.current, c.log = c.plan.rootOf(unit), &nodeLog{}
-	begun, err := c.begun(ctx, pn)
+	begun, err := c.recordedStarts(ctx, pn)
 	if err != nil {
 		return false, err
 	}
 	c.events.addNth(pn.ID, begun, job.TypeNodeStarted, job.NodeStartedV1{
-		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.within[unit].expansion(),
+		Run: c.params.Run, Node: pn.ID, Class: pn.Class, Attempt: begun + 1, Within: c.plan.positions[unit].expansion(),
 	})
 	if err := c.events.flushIfDue(ctx, pn.Cost >= slowNode); err != nil {
 		return false, err
@@ -181,7 +181,7 @@ func (c *chain) execute(ctx context.Context, unit int, pn *graph.PlanNode, inv n
 	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: files.Saved(), Millis: took.Milliseconds(), Log: c.log.lines(), Blocked: res.Message,
 		Waited: c.waited().Milliseconds(),
-		Within: c.plan.within[unit].expansion(),
+		Within: c.plan.positions[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, event, took)
 }
@@ -225,8 +225,8 @@ const (
 	maxRecordedBegins = 100
 )
 
-// begun returns the number of recorded starts of the node, 0 for a cheap node. It is less than maxRecordedBegins.
-func (c *chain) begun(ctx context.Context, pn *graph.PlanNode) (int, error) {
+// recordedStarts returns the number of recorded starts of the node, 0 for a cheap node. It is less than maxRecordedBegins.
+func (c *chain) recordedStarts(ctx context.Context, pn *graph.PlanNode) (int, error) {
 	if pn.Cost < countedNode {
 		return 0, nil
 	}
@@ -294,7 +294,7 @@ func (c *chain) valuesOf(ctx context.Context, unit int) ([]node.Value, bool, err
 		return values, true, nil
 	}
 	if ref := c.plan.Nodes[unit].Given; ref != "" {
-		return c.handed(ctx, unit, ref)
+		return c.readPassedValue(ctx, unit, ref)
 	}
 	refs, ok := c.refs[unit]
 	if !ok {

@@ -90,7 +90,7 @@ func (c *chain) mayExpand(unit int) error {
 	switch {
 	case len(c.plan.expanded)+c.expanded >= graph.MaxExpansions:
 		return fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "more than %d nodes of the workflow expand", graph.MaxExpansions)
-	case c.plan.within[unit].depth() >= graph.MaxNesting:
+	case c.plan.positions[unit].depth() >= graph.MaxNesting:
 		return fault.New(fault.Exhausted, fault.CodeExpansionInvalid, "expansions nest deeper than %d", graph.MaxNesting)
 	}
 	return nil
@@ -224,8 +224,8 @@ func pixelsOf(value node.Value) int64 {
 	return 0
 }
 
-// handed reads a value that an expanded node passed to its expansion. If the value is lost, the run is planned again.
-func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
+// readPassedValue reads a value that an expanded node passed to its expansion. If the value is lost, the run is planned again.
+func (c *chain) readPassedValue(ctx context.Context, unit int, ref string) ([]node.Value, bool, error) {
 	value, err := c.g.Values.Get(ctx, ref)
 	if fault.CodeOf(err) == fault.CodeValueMissing {
 		return nil, false, planChanged(otherVersion)
@@ -237,8 +237,8 @@ func (c *chain) handed(ctx context.Context, unit int, ref string) ([]node.Value,
 	return c.values[unit], true, nil
 }
 
-// settleExpanded ends an expanded node with the results of its graph.
-func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode, expanded *expandedNode) (bool, error) {
+// finishExpanded ends an expanded node with the results of its graph.
+func (c *chain) finishExpanded(ctx context.Context, unit int, pn *graph.PlanNode, expanded *expandedNode) (bool, error) {
 	class, ok := c.plan.classes.Lookup(pn.Class)
 	if !ok {
 		return false, fault.New(fault.Invalid, "", "this worker does not have the class %s", pn.Class)
@@ -248,7 +248,7 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 		return false, nil
 	}
 	if err == nil && !ready && c.expanded > 0 {
-		err = c.handOver(ctx, []int{unit})
+		err = c.storeForRest(ctx, []int{unit})
 	}
 	if err != nil || !ready {
 		return true, err
@@ -268,7 +268,7 @@ func (c *chain) settleExpanded(ctx context.Context, unit int, pn *graph.PlanNode
 	}
 	event := job.NodeExecutedV1{
 		Run: c.params.Run, Node: pn.ID, Class: pn.Class, UI: ui, Files: expanded.doc.Files, Millis: expanded.doc.Millis, Log: expanded.doc.Log,
-		Blocked: res.Message, Within: c.plan.within[unit].expansion(),
+		Blocked: res.Message, Within: c.plan.positions[unit].expansion(),
 	}
 	return true, c.executed(ctx, unit, res, event, c.g.cachedFrom())
 }

@@ -21,7 +21,7 @@ func (c *chain) failed(ctx context.Context, unit int, pn *graph.PlanNode, inv no
 		return false, cause
 	}
 	failure, inner := describe(pn, inv, cause), ""
-	if c.plan.within[unit] != nil { // clients only see nodes of the prompt
+	if c.plan.positions[unit] != nil { // clients only see nodes of the prompt
 		root := c.plan.rootOf(unit)
 		failure.Node, failure.Class, inner = root.Node, root.Class, pn.ID
 	}

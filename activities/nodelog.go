@@ -6,8 +6,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
 
-// keptTexts bounds the texts of a node in memory. The node's event contains the last of them.
-const keptTexts = 256
+// maxTexts bounds the texts of a node in memory. The node's event contains the last of them.
+const maxTexts = 256
 
 // nodeLog gathers the texts that a running node shows, for the event of its end. It is safe for concurrent use.
 type nodeLog struct {
@@ -18,8 +18,8 @@ type nodeLog struct {
 func (l *nodeLog) add(text string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.texts = append(l.texts, text); len(l.texts) > 2*keptTexts {
-		l.texts = append([]string{}, l.texts[keptTexts:]...)
+	if l.texts = append(l.texts, text); len(l.texts) > 2*maxTexts {
+		l.texts = append([]string{}, l.texts[maxTexts:]...)
 	}
 }
 

@@ -18,8 +18,8 @@ const (
 	countedPanics = 1024
 )
 
-// work is the key of a panic count: the planning of a run, or the batch that starts with a unit.
-type work struct {
+// panicKey is the key of a panic count: the planning of a run, or the batch that starts with a unit.
+type panicKey struct {
 	ref  job.RunRef
 	unit int // planning = -1
 }
@@ -28,10 +28,10 @@ type work struct {
 const planning = -1
 
 // panics counts the panics of this process. A restarted worker starts from zero.
-type panics struct{ counts *lru.Cache[work, int] }
+type panics struct{ counts *lru.Cache[panicKey, int] }
 
 func newPanics() *panics {
-	counts, err := lru.New[work, int](countedPanics)
+	counts, err := lru.New[panicKey, int](countedPanics)
 	if err != nil {
 		panic(err) // the bound is a constant
 	}
@@ -39,7 +39,7 @@ func newPanics() *panics {
 }
 
 // finalIfRepeated makes err final if it is a panic that has repeated too often. Other errors do not change the count.
-func (p *panics) finalIfRepeated(w work, err error) error {
+func (p *panics) finalIfRepeated(w panicKey, err error) error {
 	var bug *attempt.Panic
 	if !errors.As(err, &bug) {
 		return err

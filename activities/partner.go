@@ -118,23 +118,23 @@ func (r *partnerRun) runToEnd(ctx context.Context, inv call.Invocation) (*call.R
 			return res, nil
 		}
 		if ctx.Err() != nil {
-			return nil, r.left(ctx, inv)
+			return nil, r.stopWaiting(ctx, inv)
 		}
 		refusal := call.RefusalOf(err)
 		if refusal.Type == call.ServiceUnavailable {
 			outage++
 		}
-		if !passing(refusal) || outage > maxOutages {
+		if !isTemporary(refusal) || outage > maxOutages {
 			return nil, partnerFailure(inv.Model, refusal)
 		}
 		if err := pause(ctx, time.Duration(max(1, refusal.RetryAfter))*time.Second); err != nil {
-			return nil, r.left(ctx, inv)
+			return nil, r.stopWaiting(ctx, inv)
 		}
 	}
 }
 
-// passing reports whether the same request may succeed after a wait.
-func passing(r *call.Refusal) bool {
+// isTemporary reports whether the same request may succeed after a wait.
+func isTemporary(r *call.Refusal) bool {
 	switch r.Type {
 	case call.ConcurrencyLimit, call.RateLimited, call.DeadlineExceeded, call.ServiceUnavailable:
 		return !r.Replayed && r.UpstreamStatus == 0 && r.Spend == nil
@@ -154,9 +154,9 @@ func pause(ctx context.Context, d time.Duration) error {
 // stopWithin bounds the time to cancel a call.
 const stopWithin = 10 * time.Second
 
-// left ends the wait for a call. It cancels the call only if the job was canceled. Otherwise the next attempt gets
+// stopWaiting ends the wait for a call. It cancels the call only if the job was canceled. Otherwise the next attempt gets
 // the answer.
-func (r *partnerRun) left(ctx context.Context, inv call.Invocation) error {
+func (r *partnerRun) stopWaiting(ctx context.Context, inv call.Invocation) error {
 	cause := context.Cause(ctx)
 	given := fault.Wrap(cause, fault.Canceled, fault.CodeCanceled, "the node was interrupted") // the shutdown of a worker is not a failure of the node
 	if !errors.Is(cause, errStopped) {
@@ -205,8 +205,8 @@ func partnerFailure(model string, r *call.Refusal) error {
 	return fault.Wrap(r, kind, fault.Code(r.Type), "%s: %s", model, refusalText(r))
 }
 
-// maxSaid bounds the text of a provider in a failure.
-const maxSaid = 1000
+// maxProviderText bounds the text of a provider in a failure.
+const maxProviderText = 1000
 
 // refusalText returns the text of a refusal: its type, and the fields that the schema refuses.
 func refusalText(r *call.Refusal) string {
@@ -227,8 +227,8 @@ func refusalText(r *call.Refusal) string {
 			text += "; " + field + ": " + v.Msg
 		}
 	}
-	if len(text) > maxSaid {
-		text = text[:maxSaid] + "…"
+	if len(text) > maxProviderText {
+		text = text[:maxProviderText] + "…"
 	}
 	return text
 }

@@ -21,20 +21,20 @@ import (
 // planned is a job's plan with the further data for running it.
 type planned struct {
 	*graph.Plan
-	classes   *node.Registry // the classes with which the plan was made: the catalog may change while the job runs
-	hash      string
-	source    job.Source
-	submitted time.Time
-	surface   job.Surface
-	number    float64               // order of the job in the queue
-	order     map[string]int        // of nodes in the document
-	keys      []nodecache.Key       // by unit: the keys under which results are cached
-	asked     []nodecache.Key       // by unit: the keys under which results of earlier jobs are searched
-	anew      []string              // nodes that run even if their results are cached
-	outputs   *outputSizes          // of the nodes that ran in this process
-	expanded  map[int]*expandedNode // by unit: expanded nodes
-	within    map[int]*placed       // by unit: nodes of expansions
-	latest    *latestPlan           // of this plan, with the most expansions
+	classes    *node.Registry // the classes with which the plan was made: the catalog may change while the job runs
+	hash       string
+	source     job.Source
+	submitted  time.Time
+	surface    job.Surface
+	number     float64                    // order of the job in the queue
+	order      map[string]int             // of nodes in the document
+	keys       []nodecache.Key            // by unit: the keys under which results are cached
+	searchKeys []nodecache.Key            // by unit: the keys under which results of earlier jobs are searched
+	rerun      []string                   // nodes that run even if their results are cached
+	outputs    *outputSizes               // of the nodes that ran in this process
+	expanded   map[int]*expandedNode      // by unit: expanded nodes
+	positions  map[int]*expansionPosition // by unit: nodes of expansions
+	latest     *latestPlan                // of this plan, with the most expansions
 }
 
 // plan returns the plan of a job, from memory or made again from the submission. Planning is deterministic for one
@@ -133,13 +133,13 @@ func hashPlan(plan *graph.Plan) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// keptPlans bounds the plans in memory, above the number of jobs that a worker runs at the same time.
-const keptPlans = 256
+// maxPlans bounds the plans in memory, above the number of jobs that a worker runs at the same time.
+const maxPlans = 256
 
 // newPlans returns an empty cache of plans by job. The plan of a running job, which every batch reads, is not evicted
 // by short jobs.
 func newPlans() *lru.Cache[job.ID, *planned] {
-	plans, err := lru.New[job.ID, *planned](keptPlans)
+	plans, err := lru.New[job.ID, *planned](maxPlans)
 	if err != nil {
 		panic(err) // the bound is a constant
 	}

@@ -16,22 +16,22 @@ import (
 // expandedNode is a node that expanded.
 type expandedNode struct{ doc *expansionDoc }
 
-// placed is the position of a node within nested expansions.
-type placed struct {
+// expansionPosition is the position of a node within nested expansions.
+type expansionPosition struct {
 	job.Expansion
 	unit  int    // unit whose expansion contains the node
 	class string // class of the node of the prompt
 	deep  int
 }
 
-func (p *placed) depth() int {
+func (p *expansionPosition) depth() int {
 	if p == nil {
 		return 0
 	}
 	return p.deep
 }
 
-func (p *placed) expansion() *job.Expansion {
+func (p *expansionPosition) expansion() *job.Expansion {
 	if p == nil {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (p *placed) expansion() *job.Expansion {
 
 // rootOf returns the node of the prompt from which a unit originates.
 func (p *planned) rootOf(unit int) *job.NodeRef {
-	if in := p.within[unit]; in != nil {
+	if in := p.positions[unit]; in != nil {
 		return &job.NodeRef{Node: in.Real, Class: in.class}
 	}
 	return &job.NodeRef{Node: p.Nodes[unit].ID, Class: p.Nodes[unit].Class}
@@ -106,9 +106,9 @@ func (g *Graph) expandOne(ctx context.Context, plan *planned, expansion Expansio
 func (p *planned) with(unit int, doc *expansionDoc, expanded *graph.ExpansionPlan, keys []nodecache.Key) *planned {
 	first := len(p.Nodes)
 	out := *p
-	out.expanded, out.within = maps.Clone(p.expanded), maps.Clone(p.within)
+	out.expanded, out.positions = maps.Clone(p.expanded), maps.Clone(p.positions)
 	if out.expanded == nil {
-		out.expanded, out.within = map[int]*expandedNode{}, map[int]*placed{}
+		out.expanded, out.positions = map[int]*expandedNode{}, map[int]*expansionPosition{}
 	}
 	out.expanded[unit] = &expandedNode{doc: doc}
 	nodes := slices.Clone(p.Nodes)
@@ -116,7 +116,7 @@ func (p *planned) with(unit int, doc *expansionDoc, expanded *graph.ExpansionPla
 		n := expanded.Nodes[i]
 		n.Links = shiftedLinks(n.Links, first)
 		nodes = append(nodes, n)
-		out.within[first+i] = p.place(unit, doc, n.ID)
+		out.positions[first+i] = p.positionOf(unit, doc, n.ID)
 	}
 	links := map[string]graph.Link{}
 	for i, call := range expanded.Outputs {
@@ -139,18 +139,18 @@ func shiftedLinks(links map[string]graph.Link, first int) map[string]graph.Link 
 	return out
 }
 
-// place returns the position of a node of an expansion.
-func (p *planned) place(unit int, doc *expansionDoc, id string) *placed {
+// positionOf returns the position of a node of an expansion.
+func (p *planned) positionOf(unit int, doc *expansionDoc, id string) *expansionPosition {
 	root := p.rootOf(unit)
-	_, display, _ := p.within[unit].expansion().Places(p.Nodes[unit].ID)
+	_, display, _ := p.positions[unit].expansion().Places(p.Nodes[unit].ID)
 	for _, n := range doc.Nodes {
 		if n.ID == id && n.Display != "" {
 			display = n.Display
 		}
 	}
-	return &placed{
+	return &expansionPosition{
 		Expansion: job.Expansion{Parent: p.Nodes[unit].ID, Display: display, Real: root.Node},
-		unit:      unit, class: root.Class, deep: p.within[unit].depth() + 1,
+		unit:      unit, class: root.Class, deep: p.positions[unit].depth() + 1,
 	}
 }
 
@@ -165,7 +165,7 @@ func (p *planned) keysWith(unit int, nodes []graph.PlanNode, added []nodecache.K
 		return keys
 	}
 	stale := map[int]bool{unit: true}
-	for in := p.within[unit]; in != nil; in = p.within[in.unit] {
+	for in := p.positions[unit]; in != nil; in = p.positions[in.unit] {
 		stale[in.unit] = true
 	}
 	for again := true; again; {

@@ -64,13 +64,13 @@ func (r *recorder) flush(ctx context.Context) error {
 		if len(recorded) == 0 {
 			return fmt.Errorf("record nodes of job %s: the log recorded none of %d events", r.ref.Job, len(r.pending))
 		}
-		r.settle(recorded)
+		r.removeRecorded(recorded)
 	}
 	return nil
 }
 
-// settle removes recorded events from the pending ones.
-func (r *recorder) settle(recorded []eventlog.Recorded) {
+// removeRecorded removes recorded events from the pending ones.
+func (r *recorder) removeRecorded(recorded []eventlog.Recorded) {
 	r.version = max(r.version, recorded[len(recorded)-1].Version)
 	r.pending = slices.DeleteFunc(r.pending, func(e eventlog.Event) bool {
 		return slices.ContainsFunc(recorded, func(rec eventlog.Recorded) bool { return rec.ID == e.ID })

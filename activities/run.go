@@ -76,7 +76,7 @@ func (g *Graph) RunLong(ctx context.Context, p RunParams) (RunResult, error) {
 func (g *Graph) run(ctx context.Context, p RunParams, t *turn) (RunResult, error) {
 	n := activity.GetInfo(ctx).Attempt
 	res, err := g.batch(ctx, p, n, t)
-	return res, attempt.Error(g.panics.finalIfRepeated(work{p.RunRef, p.Units[0]}, err))
+	return res, attempt.Error(g.panics.finalIfRepeated(panicKey{p.RunRef, p.Units[0]}, err))
 }
 
 func (g *Graph) batch(ctx context.Context, p RunParams, n int32, t *turn) (res RunResult, err error) {

@@ -27,8 +27,8 @@ type Segments struct {
 	Driver      *driving.Driver
 	Credentials ServerCredentials // nil = servers get no credentials
 
-	weights *expirable.LRU[string, int] // shares of accounts in the queue
-	moments chan struct{}               // a token for each activity that plans a run and drives its first segment
+	weights       *expirable.LRU[string, int] // shares of accounts in the queue
+	firstSegments chan struct{}               // a token for each activity that plans a run and drives its first segment
 }
 
 // ServerCredentials returns the credentials of jobs that servers may get.
@@ -39,13 +39,13 @@ type ServerCredentials interface {
 }
 
 const (
-	keptWeights = 1024             // shares in memory
-	weightFor   = 30 * time.Second // how long a share is used before the tier is read again
+	maxWeights = 1024             // shares in memory
+	weightFor  = 30 * time.Second // how long a share is used before the tier is read again
 )
 
 // NewSegments returns the dependencies of running segments.
 func NewSegments(pool *placement.Pool, driver *driving.Driver) *Segments {
-	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](keptWeights, nil, weightFor), moments: newMoments()}
+	return &Segments{Pool: pool, Driver: driver, weights: expirable.NewLRU[string, int](maxWeights, nil, weightFor), firstSegments: newFirstSegmentSlots()}
 }
 
 // RunSegment runs one segment on a ComfyUI server, as an activity with heartbeats, however long the segment must
@@ -127,14 +127,14 @@ func (s *segmentRun) run(ctx context.Context) ([]string, error) {
 	lease, err := s.lease(ctx)
 	for err == nil {
 		if lease.Result != nil {
-			return s.kept(lease)
+			return s.storedResult(lease)
 		}
 		var refs []string
 		var again *retry
 		if refs, again, err = s.attempt(ctx, lease); err != nil || again == nil {
 			return refs, err
 		}
-		lease, err = s.place(ctx, again)
+		lease, err = s.waitForServer(ctx, again)
 	}
 	return nil, err
 }
@@ -144,7 +144,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 	s.wait = s.newWait(ctx)
 	l, err := s.Pool.Store().Retake(ctx, s.key, s.g.Worker)
 	if fault.Is(err, fault.NotFound) {
-		return s.place(ctx, nil)
+		return s.waitForServer(ctx, nil)
 	}
 	if err == nil && l.Result != nil {
 		res, err := readSegmentResult(l.Result)
@@ -155,7 +155,7 @@ func (s *segmentRun) lease(ctx context.Context) (server.Lease, error) {
 			if _, err := s.g.Values.Get(ctx, ref); fault.CodeOf(err) == fault.CodeValueMissing {
 				s.wait.Cause = "its values were lost"
 				s.wait.Attempt = l.Attempt + 1
-				return s.place(ctx, nil)
+				return s.waitForServer(ctx, nil)
 			}
 		}
 	}
@@ -239,8 +239,8 @@ type retry struct {
 // waitingAfter is how long a segment waits before the wait is recorded.
 const waitingAfter = time.Second
 
-// place waits for a server. It records the reason for a long wait.
-func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, error) {
+// waitForServer waits for a server. It records the reason for a long wait.
+func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Lease, error) {
 	var queued func() error
 	if after != nil {
 		after.change(&s.wait)
@@ -258,12 +258,12 @@ func (s *segmentRun) place(ctx context.Context, after *retry) (server.Lease, err
 	defer stop(nil)
 	go s.watchClasses(waiting, stop)
 	place := s.Pool.Place
-	if s.moment {
+	if s.firstSegment {
 		place = s.Pool.PlaceNow
 	}
 	l, err := place(waiting, s.wait, queued)
 	if errors.Is(err, placement.ErrNoneFree) {
-		return l, errMomentOver
+		return l, errFirstSegmentTime
 	}
 	cause := context.Cause(waiting)
 	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
@@ -352,7 +352,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
 		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra, Recorder: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
-		Ended: func() { recorder.vacate(l) },
+		Ended: func() { recorder.freeServer(l) },
 	})
 	if err != nil {
 		return s.failed(ctx, l, row, srv, recorder, err)
@@ -361,7 +361,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	if err != nil {
 		return nil, nil, err
 	}
-	if refs, err = s.keepResult(ctx, recorder, refs); err != nil {
+	if refs, err = s.cacheResult(ctx, recorder, refs); err != nil {
 		return nil, nil, err
 	}
 	recorder.measure(ctx, l, row)

@@ -26,8 +26,8 @@ func (r segmentResult) encode() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// kept returns the result that an earlier driver stored.
-func (s *segmentRun) kept(l server.Lease) ([]string, error) {
+// storedResult returns the result that an earlier driver stored.
+func (s *segmentRun) storedResult(l server.Lease) ([]string, error) {
 	res, err := readSegmentResult(l.Result)
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func (s *segmentRun) release(ctx context.Context, l server.Lease, raw json.RawMe
 		return err
 	}
 	if len(recorded) > 0 {
-		s.events.settle(recorded)
+		s.events.removeRecorded(recorded)
 	}
 	s.events.lease = nil
 	s.Pool.Freed()

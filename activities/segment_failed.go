@@ -38,8 +38,8 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 	switch {
 	case errors.Is(context.Cause(ctx), errStopped):
 		return nil, nil, s.canceled(ctx, l, row, srv, recorder)
-	case s.moment && ctx.Err() == nil: // RunSegment gets the same error; it counts the failures and decides what follows
-		return nil, nil, errMomentOver
+	case s.firstSegment && ctx.Err() == nil: // RunSegment gets the same error; it counts the failures and decides what follows
+		return nil, nil, errFirstSegmentTime
 	case ctx.Err() != nil || errors.Is(cause, errTakenOver):
 		return nil, nil, cause // the next driver finds the prompt by its id
 	case errors.As(cause, &node):
@@ -49,18 +49,18 @@ func (s *segmentRun) failed(ctx context.Context, l server.Lease, row *server.Ser
 	}
 	switch fault.CodeOf(cause) {
 	case fault.CodeServerGivenUp:
-		return s.givenUp(ctx, l, row, recorder, cause)
+		return s.giveUp(ctx, l, row, recorder, cause)
 	case fault.CodeServerInterrupted:
 		if s.interrupted++; s.interrupted <= maxInterrupted {
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "it was interrupted on its server" })
+			return s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "it was interrupted on its server" })
 		}
 		return s.over(ctx, l, row, recorder, s.failure("ServiceError", "the prompt was interrupted on its server too often", cause))
 	case fault.CodeServerFileNotFound: // a file that the server's cache names is missing
 		if s.refused++; s.refused <= maxRefused {
 			if err := srv.Free(ctx); err != nil {
-				return s.givenUp(ctx, l, row, recorder, err)
+				return s.giveUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is missing" })
+			return s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) { w.Cause = "a file that the server named is missing" })
 		}
 	}
 	if attempt.IsOutage(cause) || fault.KindOf(cause) == fault.Internal {
@@ -101,18 +101,18 @@ func (s *segmentRun) over(ctx context.Context, l server.Lease, row *server.Serve
 	return nil, nil, f
 }
 
-// again ends an attempt whose prompt has ended, and requests another attempt.
-func (s *segmentRun) again(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
+// requestRetry ends an attempt whose prompt has ended, and requests another attempt.
+func (s *segmentRun) requestRetry(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error, change func(*server.Wait)) ([]string, *retry, error) {
 	recorder.end(ctx, l, row, job.SegmentGivenUp, cause)
 	return nil, &retry{lease: l, change: change}, s.events.flush(ctx)
 }
 
-// givenUp moves the segment to another server. The prompt on the lost server is canceled when the server returns.
-func (s *segmentRun) givenUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
+// giveUp moves the segment to another server. The prompt on the lost server is canceled when the server returns.
+func (s *segmentRun) giveUp(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, cause error) ([]string, *retry, error) {
 	if err := s.Pool.Store().MarkAway(ctx, l.Server, publicMessage(cause)); err != nil {
 		return nil, nil, err
 	}
-	_, again, err := s.again(ctx, l, row, recorder, cause, func(w *server.Wait) {
+	_, again, err := s.requestRetry(ctx, l, row, recorder, cause, func(w *server.Wait) {
 		w.Avoid, w.Only = append(w.Avoid, l.Server), ""
 		w.Cause = "server " + row.URL + " was lost"
 	})
@@ -152,13 +152,13 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 		kind = "OOMError"
 		if s.memory++; s.memory == 1 {
 			if err := srv.Free(ctx); err != nil {
-				return s.givenUp(ctx, l, row, recorder, err)
+				return s.giveUp(ctx, l, row, recorder, err)
 			}
-			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Cause = l.Server, "its memory was freed" })
+			return s.requestRetry(ctx, l, row, recorder, e, func(w *server.Wait) { w.Only, w.Cause = l.Server, "its memory was freed" })
 		}
 		if _, total := row.Memory(); s.Pool.MoreMemory(s.wait, total) {
 			s.memory = 0
-			return s.again(ctx, l, row, recorder, e, func(w *server.Wait) {
+			return s.requestRetry(ctx, l, row, recorder, e, func(w *server.Wait) {
 				w.Only, w.Memory, w.Cause = "", total, "server "+row.URL+" has too little memory"
 			})
 		}
@@ -177,11 +177,11 @@ func (s *segmentRun) nodeFailed(ctx context.Context, l server.Lease, row *server
 func (s *segmentRun) promptRefused(ctx context.Context, l server.Lease, row *server.Server, recorder *segmentRecorder, r *comfyui.Refusal) ([]string, *retry, error) {
 	s.Driver.Forget(string(row.ID))
 	if s.refused++; s.refused == 1 {
-		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = l.Server, "the server refused it" })
+		return s.requestRetry(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = l.Server, "the server refused it" })
 	}
 	s.wait.Refused = append(s.wait.Refused, l.Server)
 	if s.refused <= maxRefused && s.Pool.MoreMemory(s.wait, -1) {
-		return s.again(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = "", "server "+row.URL+" refused it" })
+		return s.requestRetry(ctx, l, row, recorder, r, func(w *server.Wait) { w.Only, w.Cause = "", "server "+row.URL+" refused it" })
 	}
 	id, message := s.pn.Segment.Nodes[0].ID, r.Err.Message
 	for at, e := range r.Nodes {

@@ -19,7 +19,7 @@ type segmentRecorder struct {
 	ended   map[string]bool // nodes whose end was recorded by earlier attempts
 	shown   []nodecache.Shown
 	loading time.Duration // run time of the nodes that load models
-	vacated time.Time     // when the prompt ended
+	freedAt time.Time     // when the prompt ended
 }
 
 var _ driving.Recorder = (*segmentRecorder)(nil)
@@ -48,18 +48,18 @@ func (s *segmentRecorder) begin(ctx context.Context, l server.Lease, row *server
 	return nil
 }
 
-// vacate frees the server for another segment while the outputs of this one are copied.
-func (s *segmentRecorder) vacate(l server.Lease) {
-	s.vacated = time.Now()
+// freeServer frees the server for another segment while the outputs of this one are copied.
+func (s *segmentRecorder) freeServer(l server.Lease) {
+	s.freedAt = time.Now()
 	s.Pool.Vacate(l)
 }
 
 // used returns how long the segment occupied its slot on the server.
 func (s *segmentRecorder) used(l server.Lease) time.Duration {
-	if s.vacated.IsZero() {
+	if s.freedAt.IsZero() {
 		return max(0, time.Since(l.Since))
 	}
-	return max(0, s.vacated.Sub(l.Since))
+	return max(0, s.freedAt.Sub(l.Since))
 }
 
 // end adds the event of the attempt's end, which is appended with the next events.

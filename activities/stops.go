@@ -22,14 +22,14 @@ type Stops struct {
 
 // Bounds of the remembered canceled jobs. A batch is between two activities for less than this time.
 const (
-	keptStops   = 4096
-	keepStopped = time.Minute
+	maxStops      = 4096
+	stopRetention = time.Minute
 )
 
 // NewStops returns an empty set.
 func NewStops() *Stops {
 	return &Stops{
-		running: map[job.ID]map[*context.CancelCauseFunc]struct{}{}, stopped: expirable.NewLRU[job.ID, struct{}](keptStops, nil, keepStopped),
+		running: map[job.ID]map[*context.CancelCauseFunc]struct{}{}, stopped: expirable.NewLRU[job.ID, struct{}](maxStops, nil, stopRetention),
 	}
 }
 

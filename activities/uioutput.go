@@ -29,8 +29,8 @@ type outputSizes struct {
 	total  int
 }
 
-// take counts the UI output of a node, or refuses it.
-func (s *outputSizes) take(id string, size int) error {
+// add counts the UI output of a node, or refuses it.
+func (s *outputSizes) add(id string, size int) error {
 	if size > maxOutputByNode {
 		return fault.New(fault.Exhausted, fault.CodeUIOutputTooLarge, "the UI output of the node, its texts and file names, has more than %d bytes", maxOutputByNode)
 	}
@@ -68,5 +68,5 @@ func (c *chain) uiOutput(id string, res node.Result, saved []job.OutputFile) (js
 			return nil, fmt.Errorf("encode the UI output of node %s: %w", id, err)
 		}
 	}
-	return ui, c.plan.outputs.take(id, outputBytes(ui, saved, c.log.lines()))
+	return ui, c.plan.outputs.add(id, outputBytes(ui, saved, c.log.lines()))
 }

@@ -17,9 +17,9 @@ func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) 
 	return ahead, postgres.Classify(err, "compare the checkpoint of "+name+" with the log")
 }
 
-// mend rebuilds the views whose checkpoint is beyond the end of the log; their subscriptions wait for it. A reader
+// rebuildAhead rebuilds the views whose checkpoint is beyond the end of the log; their subscriptions wait for it. A reader
 // without tables cannot be rebuilt and waits for an operator.
-func (r *Runner) mend(ctx context.Context) {
+func (r *Runner) rebuildAhead(ctx context.Context) {
 	for _, p := range r.views {
 		ahead, err := Ahead(ctx, r.pool, p.Name())
 		switch {

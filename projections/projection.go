@@ -86,8 +86,8 @@ func advance(ctx context.Context, tx pgx.Tx, name string, b eventlog.Batch) (map
 	return haltedIn(ctx, tx, name)
 }
 
-// without returns the events whose streams are not halted.
-func without(events []eventlog.Recorded, halted map[string]int64) []eventlog.Recorded {
+// withoutHalted returns the events whose streams are not halted.
+func withoutHalted(events []eventlog.Recorded, halted map[string]int64) []eventlog.Recorded {
 	if len(halted) == 0 {
 		return events
 	}

@@ -82,7 +82,7 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	router.AddMiddleware(middleware.CorrelationID, retry.Middleware, middleware.Recoverer)
 	for _, p := range projections {
 		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
-			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: linger(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: wants(p),
+			Group: p.Name(), Checkpoints: checkpoints, HandlerSaves: true, Batch: opts.Batch, Linger: minInterval(p, opts), MostLinger: opts.MostLinger, Log: opts.Log, Wants: selector(p),
 		})
 		if err != nil {
 			return nil, err
@@ -92,14 +92,14 @@ func NewRunner(pool *pgxpool.Pool, tail eventlog.Tail, checkpoints eventlog.Chec
 	return r, nil
 }
 
-func linger(p Projection, opts Options) time.Duration {
+func minInterval(p Projection, opts Options) time.Duration {
 	if patient, ok := p.(Patient); ok {
 		return max(opts.Linger, patient.Linger())
 	}
 	return opts.Linger
 }
 
-func wants(p Projection) func(eventlog.Recorded) bool {
+func selector(p Projection) func(eventlog.Recorded) bool {
 	if s, ok := p.(Selective); ok {
 		return s.Wants
 	}
@@ -110,7 +110,7 @@ func wants(p Projection) func(eventlog.Recorded) bool {
 // checkpoint is beyond the end of the log.
 func (r *Runner) Run(ctx context.Context) error {
 	mended := make(chan struct{})
-	go func() { defer close(mended); r.mend(ctx) }()
+	go func() { defer close(mended); r.rebuildAhead(ctx) }()
 	defer func() { <-mended }()
 	if err := r.router.Run(ctx); err != nil {
 		return fmt.Errorf("run projections: %w", err)
@@ -132,19 +132,19 @@ func (r *Runner) handler(p Projection) message.NoPublishHandlerFunc {
 	}
 }
 
-// quickly begins a transaction that does not wait for the disk. A crash of the server takes view and checkpoint back
+// withoutSync begins a transaction that does not wait for the disk. A crash of the server takes view and checkpoint back
 // together, and the events, which were on the disk before, are folded again.
-var quickly = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"} // a constant
+var withoutSync = pgx.TxOptions{BeginQuery: "begin; set local synchronous_commit = off"} // a constant
 
 // apply folds a batch and moves the checkpoint in one transaction. If an event causes a failure, apply folds the
 // batch again event by event and halts the streams that fail.
 func (r *Runner) apply(ctx context.Context, p Projection, b eventlog.Batch) error {
-	err := pgx.BeginTxFunc(ctx, r.pool, quickly, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, r.pool, withoutSync, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err
 		}
-		events := without(b.Events, halted)
+		events := withoutHalted(b.Events, halted)
 		if len(events) == 0 {
 			return nil
 		}
@@ -165,12 +165,12 @@ func wrapApply(p Projection, b eventlog.Batch, err error) error {
 
 func (r *Runner) applyOneByOne(ctx context.Context, p Projection, b eventlog.Batch) error {
 	var stopped []Halted
-	err := pgx.BeginTxFunc(ctx, r.pool, quickly, func(tx pgx.Tx) error {
+	err := pgx.BeginTxFunc(ctx, r.pool, withoutSync, func(tx pgx.Tx) error {
 		halted, err := advance(ctx, tx, p.Name(), b)
 		if err != nil {
 			return err
 		}
-		if stopped, err = stepwise(ctx, tx, p, without(b.Events, halted)); err != nil {
+		if stopped, err = stepwise(ctx, tx, p, withoutHalted(b.Events, halted)); err != nil {
 			return err
 		}
 		for _, h := range stopped {

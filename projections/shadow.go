@@ -155,8 +155,8 @@ func (s *shadow) inTx(ctx context.Context, f func(pgx.Tx) error) error {
 	return postgres.Classify(pgx.BeginFunc(ctx, s.conn, f), "rebuild "+s.p.Name())
 }
 
-// within sets the search path of tx so that unqualified names refer to the shadow's tables.
-func (s *shadow) within(ctx context.Context, tx pgx.Tx) error {
+// setSearchPath sets the search path of tx so that unqualified names refer to the shadow's tables.
+func (s *shadow) setSearchPath(ctx context.Context, tx pgx.Tx) error {
 	_, err := tx.Exec(ctx, "set local search_path to "+quote(s.schema)+", "+quote(s.live))
 	return err
 }
@@ -204,17 +204,17 @@ func (s *shadow) fold(ctx context.Context, events []eventlog.Recorded) error {
 }
 
 func (s *shadow) foldIn(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
-	if err := s.within(ctx, tx); err != nil {
+	if err := s.setSearchPath(ctx, tx); err != nil {
 		return err
 	}
-	return applyChunks(ctx, tx, s.p, without(events, s.halted))
+	return applyChunks(ctx, tx, s.p, withoutHalted(events, s.halted))
 }
 
 func (s *shadow) foldOneByOne(ctx context.Context, tx pgx.Tx, events []eventlog.Recorded) error {
-	if err := s.within(ctx, tx); err != nil {
+	if err := s.setSearchPath(ctx, tx); err != nil {
 		return err
 	}
-	stopped, err := stepwise(ctx, tx, s.p, without(events, s.halted))
+	stopped, err := stepwise(ctx, tx, s.p, withoutHalted(events, s.halted))
 	if err != nil {
 		return err
 	}
@@ -241,5 +241,5 @@ func (s *shadow) foldRest(ctx context.Context, tx pgx.Tx, upTo int64) error {
 		}
 		s.passed(events, upTo)
 	}
-	return s.within(ctx, tx)
+	return s.setSearchPath(ctx, tx)
 }

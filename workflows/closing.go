@@ -24,9 +24,9 @@ func closing(end activities.FinishResult) error {
 		return temporal.NewCanceledError()
 	case activities.Failed:
 		if end.Node == "" {
-			return benign("the run failed outside its nodes: "+end.Type, RunFailed)
+			return benignError("the run failed outside its nodes: "+end.Type, RunFailed)
 		}
-		return benign("node "+end.Node+" ("+end.Class+") failed: "+end.Type, NodeFailed)
+		return benignError("node "+end.Node+" ("+end.Class+") failed: "+end.Type, NodeFailed)
 	case activities.Succeeded:
 	}
 	return nil
@@ -38,16 +38,16 @@ func closingCall(step modelcall.Step) error {
 	case modelcall.OutcomeCanceled:
 		return temporal.NewCanceledError()
 	case modelcall.OutcomeFailed:
-		return benign("the call failed: "+step.Cause, CallFailed)
+		return benignError("the call failed: "+step.Cause, CallFailed)
 	case modelcall.OutcomeUnknown:
-		return benign("the outcome of the call is unknown: "+step.Cause, CallFailed)
+		return benignError("the outcome of the call is unknown: "+step.Cause, CallFailed)
 	case modelcall.OutcomeSucceeded:
 	}
 	return nil
 }
 
-// benign returns an error that ends a workflow as failed without counting as an error of the service.
-func benign(message, kind string) error {
+// benignError returns an error that ends a workflow as failed without counting as an error of the service.
+func benignError(message, kind string) error {
 	return temporal.NewApplicationErrorWithOptions(message, kind, temporal.ApplicationErrorOptions{
 		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign,
 	})

@@ -79,7 +79,7 @@ type IngestAssetsParams struct{ Assets []asset.IngestRef }
 // looked into by itself, so that one of them cannot hold up the others.
 var verifyingMany = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    time.Minute,
-	ScheduleToCloseTimeout: noEnd,
+	ScheduleToCloseTimeout: unboundedTime,
 	RetryPolicy:            &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 

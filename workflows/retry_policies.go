@@ -17,15 +17,15 @@ var retryForever = temporal.RetryPolicy{
 	InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
 }
 
-// noEnd is longer than any outage. Without ScheduleToCloseTimeout, a local activity uses the bound of one attempt for
+// unboundedTime is longer than any outage. Without ScheduleToCloseTimeout, a local activity uses the bound of one attempt for
 // all attempts, and would not be retried.
-const noEnd = 10 * 365 * 24 * time.Hour
+const unboundedTime = 10 * 365 * 24 * time.Hour
 
 // bookkeeping is for activities of a few database round trips. Fifteen seconds cover a restart of the database; the
 // next attempt finds the events of the first one.
 var bookkeeping = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    15 * time.Second,
-	ScheduleToCloseTimeout: noEnd,
+	ScheduleToCloseTimeout: unboundedTime,
 	RetryPolicy:            &retryForever,
 }
 

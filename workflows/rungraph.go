@@ -136,7 +136,7 @@ func (r *graphRun) begin(ctx workflow.Context, replan bool) {
 	r.plan.Cached = nil
 	if plan.First != nil {
 		for _, b := range r.sched.Next() { // the one batch that Begin ran
-			r.settle(ctx, b, plan.First, nil)
+			r.finishBatch(ctx, b, plan.First, nil)
 		}
 		r.plan.First = nil
 	}
@@ -257,7 +257,7 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 		fused.Summary = r.summary(b.Units)
 		f = workflow.ExecuteLocalActivity(workflow.WithLocalActivityOptions(ctx, fused), a.RunCheap, params)
 	case b.Short || b.Waits:
-		own := ownQueue(ctx, b)
+		own := shortQueue(ctx, b)
 		own.Summary = r.summary(b.Units)
 		f = workflow.ExecuteActivity(workflow.WithActivityOptions(ctx, own), a.RunLong, params)
 	default:
@@ -275,18 +275,18 @@ func (r *graphRun) dispatch(ctx workflow.Context, selector workflow.Selector, b 
 			r.dispatch(ctx, selector, b)
 			return
 		}
-		if b.Local && r.outgrown(ctx, err) {
+		if b.Local && r.exceededTimeLimit(ctx, err) {
 			workflow.GetLogger(ctx).Warn("cheap batch ran out of time; it runs as a long one", "job_id", r.ref.Job, "units", len(b.Units))
 			b.Local = false
 			r.dispatch(ctx, selector, b)
 			return
 		}
-		r.settle(ctx, b, &res, err)
+		r.finishBatch(ctx, b, &res, err)
 	})
 }
 
-// ownQueue returns the options of a batch that has a task queue beside the one for long batches.
-func ownQueue(ctx workflow.Context, b graph.Batch) workflow.ActivityOptions {
+// shortQueue returns the options of a batch that has a task queue beside the one for long batches.
+func shortQueue(ctx workflow.Context, b graph.Batch) workflow.ActivityOptions {
 	options, queue := shortNodes, ShortQueue
 	if b.Waits {
 		queue = PartnerQueue
@@ -301,9 +301,9 @@ func neverStarted(err error) bool {
 	return errors.As(err, &timeout) && timeout.TimeoutType() == enums.TIMEOUT_TYPE_SCHEDULE_TO_START
 }
 
-// outgrown reports whether a cheap batch did not end in time, because it was larger than the planner could estimate,
+// exceededTimeLimit reports whether a cheap batch did not end in time, because it was larger than the planner could estimate,
 // such as a list of thousands of pictures, or because the database was unavailable. Its nodes did not fail.
-func (r *graphRun) outgrown(ctx workflow.Context, err error) bool {
+func (r *graphRun) exceededTimeLimit(ctx workflow.Context, err error) bool {
 	if !temporal.IsTimeoutError(err) || r.over(ctx) {
 		return false
 	}
@@ -331,8 +331,8 @@ func (r *graphRun) expansions() []activities.Expansion {
 	return out
 }
 
-// settle adds the result of a batch to the state.
-func (r *graphRun) settle(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
+// finishBatch adds the result of a batch to the state.
+func (r *graphRun) finishBatch(ctx workflow.Context, b graph.Batch, res *activities.RunResult, err error) {
 	switch {
 	case temporal.IsCanceledError(err):
 		r.sched.Abandon(b.ID)

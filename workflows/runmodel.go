@@ -30,14 +30,14 @@ var dispatching = workflow.LocalActivityOptions{
 // resolving is for reading the state of the call from the log, which may wait for an exchange in this process.
 var resolving = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    time.Hour,
-	ScheduleToCloseTimeout: noEnd,
+	ScheduleToCloseTimeout: unboundedTime,
 	RetryPolicy:            &retryForever,
 }
 
 // polling is for one status request and the answer if it is ready.
 var polling = workflow.LocalActivityOptions{
 	StartToCloseTimeout:    10 * time.Minute,
-	ScheduleToCloseTimeout: noEnd,
+	ScheduleToCloseTimeout: unboundedTime,
 	RetryPolicy:            &retryForever,
 }
 
@@ -49,45 +49,47 @@ var hosting = workflow.ActivityOptions{
 	RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 4, MaximumAttempts: 3},
 }
 
-// sendAgain is the pause before a call is sent again that certainly never left this service.
-const sendAgain = time.Second
+// resendPause is the pause before a call is sent again that certainly never left this service.
+const resendPause = time.Second
 
 // RunModel runs one call: it sends the call, polls until the answer is ready, copies the assets and settles the
 // charge. The state of the call is in the log; the workflow only decides the next step. It ends like the call.
 func RunModel(ctx workflow.Context, p RunModelParams) error {
-	m := &modelRun{run: p.Run, asked: ctx}
+	m := &modelRun{run: p.Run, cancelRequested: ctx}
 	m.ctx, _ = workflow.NewDisconnectedContext(ctx) // the workflow continues after a cancel request, to act on it
 	step := modelcall.Step{Next: modelcall.NextSend}
 	if p.Next != nil {
-		step, m.gone = *p.Next, p.Next.Stop
+		step, m.cancelRecorded = *p.Next, p.Next.Stop
 	}
 	for step.Next != modelcall.NextNothing {
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() && !m.mustStop() {
 			return workflow.NewContinueAsNewError(ctx, RunModelName, RunModelParams{Run: p.Run, Next: &step})
 		}
 		var err error
-		if step, err = m.take(step); err != nil {
+		if step, err = m.applyStep(step); err != nil {
 			return err
 		}
-		m.gone = m.gone || step.Stop
+		m.cancelRecorded = m.cancelRecorded || step.Stop
 	}
 	return closingCall(step)
 }
 
 // modelRun is the state of one execution.
 type modelRun struct {
-	run     call.Run
-	ctx     workflow.Context // not canceled with the caller
-	asked   workflow.Context // canceled when the caller cancels
-	gone    bool             // the cancellation is in the log: a workflow that replaces a lost one receives no cancel request
-	stopped bool             // the provider was asked to cancel
+	run             call.Run
+	ctx             workflow.Context // not canceled with the caller
+	cancelRequested workflow.Context // canceled when the caller cancels
+	cancelRecorded  bool             // the cancellation is in the log: a workflow that replaces a lost one receives no cancel request
+	stopped         bool             // the provider was asked to cancel
 }
 
 // mustStop reports whether the caller canceled and the provider was not yet asked to cancel.
-func (m *modelRun) mustStop() bool { return (m.gone || m.asked.Err() != nil) && !m.stopped }
+func (m *modelRun) mustStop() bool {
+	return (m.cancelRecorded || m.cancelRequested.Err() != nil) && !m.stopped
+}
 
-// take performs a step of the call and returns the next one.
-func (m *modelRun) take(step modelcall.Step) (modelcall.Step, error) {
+// applyStep performs a step of the call and returns the next one.
+func (m *modelRun) applyStep(step modelcall.Step) (modelcall.Step, error) {
 	var a *modelcall.Activities
 	switch step.Next {
 	case modelcall.NextSend:
@@ -120,7 +122,7 @@ func (m *modelRun) send() (modelcall.Step, error) {
 	if err := workflow.ExecuteLocalActivity(ctx, a.Dispatch, m.run).Get(ctx, &step); err == nil {
 		return step, nil
 	}
-	if err := workflow.Sleep(m.ctx, sendAgain); err != nil {
+	if err := workflow.Sleep(m.ctx, resendPause); err != nil {
 		return step, err
 	}
 	return m.local(resolving, a.Resolve)
@@ -136,7 +138,7 @@ func (m *modelRun) local(options workflow.LocalActivityOptions, fn any) (modelca
 		if err == nil || !temporal.IsCanceledError(err) {
 			return step, err
 		}
-		if err := workflow.Sleep(m.ctx, sendAgain); err != nil {
+		if err := workflow.Sleep(m.ctx, resendPause); err != nil {
 			return step, err
 		}
 	}
@@ -152,7 +154,7 @@ func (m *modelRun) pause(d time.Duration) {
 	selector := workflow.NewSelector(m.ctx)
 	selector.AddFuture(workflow.NewTimer(timers, d), func(workflow.Future) {})
 	if !m.stopped {
-		selector.AddReceive(m.asked.Done(), func(workflow.ReceiveChannel, bool) {})
+		selector.AddReceive(m.cancelRequested.Done(), func(workflow.ReceiveChannel, bool) {})
 	}
 	selector.Select(m.ctx)
 }

@@ -157,7 +157,7 @@ func (m *Activities) dispatchRecovering(ctx context.Context, conv call.Conversat
 // the provider.
 func (m *Activities) outcomeRecorder(ctx context.Context, r call.Run, out call.Exchange, err error, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	if err != nil {
-		return func() (Step, error) { return m.unanswered(ctx, r, err) }
+		return func() (Step, error) { return m.endUnanswered(ctx, r, err) }
 	}
 	return m.outcome(ctx, r, out, sink, links)
 }
@@ -182,8 +182,8 @@ func (m *Activities) untilRecorded(ctx context.Context, r call.Run, record func(
 	}
 }
 
-// unanswered ends a call whose dispatch got no answer.
-func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
+// endUnanswered ends a call whose dispatch got no answer.
+func (m *Activities) endUnanswered(ctx context.Context, r call.Run, cause error) (Step, error) {
 	m.Log.Warn("provider gave no answer", "call_id", r.Call, "model", r.Model, "error", cause)
 	if errors.Is(cause, call.ErrNotSent) {
 		return m.end(ctx, r, call.Ending{Type: call.TypeFailed, ReleaseKey: true, Data: call.FailedV1{
@@ -201,7 +201,7 @@ func (m *Activities) unanswered(ctx context.Context, r call.Run, cause error) (S
 func (m *Activities) outcome(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	switch out.Phase {
 	case call.PhaseAnswered:
-		return m.answered(ctx, r, out, sink, links)
+		return m.storeAnswer(ctx, r, out, sink, links)
 	case call.PhaseAccepted:
 		return func() (Step, error) { return m.accepted(ctx, r, out) }
 	case call.PhaseFailed:
@@ -234,8 +234,8 @@ func (m *Activities) append(ctx context.Context, r call.Run, e eventlog.Event) e
 	return err
 }
 
-// answered stores an answer and records it. An answer without assets to copy ends the call.
-func (m *Activities) answered(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
+// storeAnswer stores an answer and records it. An answer without assets to copy ends the call.
+func (m *Activities) storeAnswer(ctx context.Context, r call.Run, out call.Exchange, sink blob.Writer, links *linkFinder) func() (Step, error) {
 	stored, failed := sink.Commit(ctx)
 	if failed != nil { // the sink has lost the bytes
 		m.Log.Error("storing an answer failed", "call_id", r.Call, "error", failed)

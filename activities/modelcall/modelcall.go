@@ -55,12 +55,12 @@ type Deps struct {
 // Activities holds the activities of RunModel.
 type Activities struct {
 	Deps
-	exchanges *exchanges
-	alive     atomic.Bool // this process sends heartbeats, so others wait for its calls
+	exchanges       *exchanges
+	sendsHeartbeats atomic.Bool // this process sends heartbeats, so others wait for its calls
 }
 
 // SetAlive records whether this process sends heartbeats. Only a process with heartbeats sends calls itself.
-func (m *Activities) SetAlive(yes bool) { m.alive.Store(yes) }
+func (m *Activities) SetAlive(yes bool) { m.sendsHeartbeats.Store(yes) }
 
 // New returns the activities over their dependencies.
 func New(deps Deps) *Activities {

@@ -15,8 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// pollAgain is the interval of polling if neither the provider nor the catalog sets one.
-const pollAgain = 2 * time.Second
+// pollRetryPause is the interval of polling if neither the provider nor the catalog sets one.
+const pollRetryPause = 2 * time.Second
 
 // Poll requests the result of a call with a handle from the provider, once, and records the result if it is ready. A
 // failed poll is repeated. The call fails if the generation takes longer than its model allows.
@@ -34,10 +34,10 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 		return m.resolve(ctx, r)
 	}
 	r.Server = c.Server
-	step, err := m.ask(ctx, r, c)
+	step, err := m.pollOnce(ctx, r, c)
 	if err != nil {
 		m.Log.Warn("poll failed; trying again", "call_id", r.Call, "model", r.Model, "error", err)
-		step = Step{Next: NextPoll, After: pollAgain}
+		step = Step{Next: NextPoll, After: pollRetryPause}
 	}
 	if step.Next == NextPoll && c.SentAt != nil && time.Since(*c.SentAt) > m.Provider.Total(r.Model) {
 		return m.unknown(ctx, r, call.Failure{
@@ -45,14 +45,14 @@ func (m *Activities) poll(ctx context.Context, r call.Run) (Step, error) {
 		})
 	}
 	if step.Next == NextPoll && step.After <= 0 {
-		step.After = pollAgain
+		step.After = pollRetryPause
 	}
 	step.Stop = step.Next == NextPoll && c.Canceling
 	return step, nil
 }
 
-// ask polls once and records the result.
-func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, error) {
+// pollOnce polls once and records the result.
+func (m *Activities) pollOnce(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	if c.Handle == "" {
 		return Step{}, errNoHandle
 	}
@@ -79,13 +79,13 @@ func (m *Activities) ask(ctx context.Context, r call.Run, c call.Call) (Step, er
 // If the provider cannot cancel, polling continues.
 func (m *Activities) Stop(ctx context.Context, r call.Run) (Step, error) {
 	n := activity.GetInfo(ctx).Attempt
-	step, err := m.stop(ctx, r, n < stopTries)
+	step, err := m.stop(ctx, r, n < maxStopTries)
 	return step, attempt.Error(err)
 }
 
-// stopTries bounds the cancel requests to a provider that does not answer them. After that, polling continues, and
+// maxStopTries bounds the cancel requests to a provider that does not answer them. After that, polling continues, and
 // the generation is charged when it finishes.
-const stopTries = 5
+const maxStopTries = 5
 
 func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, error) {
 	c, err := m.Calls.Load(ctx, r.Account, r.Call)
@@ -106,16 +106,16 @@ func (m *Activities) stop(ctx context.Context, r call.Run, again bool) (Step, er
 		m.Log.Warn("provider did not cancel; polling continues", "call_id", r.Call, "model", r.Model, "error", err)
 		return Step{Next: NextPoll}, nil
 	}
-	step, err := m.lastLook(ctx, r, c)
+	step, err := m.lastPoll(ctx, r, c)
 	if err != nil || step.Next != NextPoll {
 		return step, err
 	}
 	return m.end(ctx, r, call.Ending{Type: call.TypeCanceled, Data: call.CanceledV1{Model: r.Model}})
 }
 
-// lastLook polls once more after a cancellation, so that a result that was ready before is recorded. A failure at
+// lastPoll polls once more after a cancellation, so that a result that was ready before is recorded. A failure at
 // this point ends the call as canceled.
-func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Step, error) {
+func (m *Activities) lastPoll(ctx context.Context, r call.Run, c call.Call) (Step, error) {
 	conv, err := m.conversation(ctx, r, c)
 	if err != nil {
 		return Step{}, err
@@ -132,7 +132,7 @@ func (m *Activities) lastLook(ctx context.Context, r call.Run, c call.Call) (Ste
 		return Step{Next: NextPoll}, nil // the provider confirmed the cancellation, so there is no result
 	}
 	out.Served = c.Served
-	return m.answered(ctx, r, out, sink, links)()
+	return m.storeAnswer(ctx, r, out, sink, links)()
 }
 
 // Host copies the assets that the model's rules name, each as best effort, and ends the call.

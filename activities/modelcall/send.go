@@ -17,7 +17,7 @@ var _ call.Sender = (*Activities)(nil)
 // Prepare implements call.Sender. It claims the exchange before the call is recorded, so that the workflow of the call
 // joins the exchange, however soon it starts.
 func (m *Activities) Prepare(ctx context.Context, r call.Run) (call.Attempt, error) {
-	if !m.alive.Load() {
+	if !m.sendsHeartbeats.Load() {
 		return nil, nil // nil means that this process does not send the call
 	}
 	x, mine := m.exchanges.claim(r.Call)
@@ -81,27 +81,27 @@ func (d *prepared) Discard(uncertain bool) {
 		return
 	}
 	d.m.exchanges.run(d.x, func(ctx context.Context) (Step, error) {
-		d.settled(ctx)
+		d.waitForRecord(ctx)
 		return d.m.untilRecorded(ctx, d.run, func() (Step, error) { return d.endUnsent(ctx) })
 	})
 }
 
 const (
-	// lateCommit bounds the time until a transaction commits whose client has disconnected: the database executes the
+	// maxCommitDelay bounds the time until a transaction commits whose client has disconnected: the database executes the
 	// statements that it received, and waits for locks as long as the sessions of the pool do.
-	lateCommit = 15 * time.Second
+	maxCommitDelay = 15 * time.Second
 	// recheckEvery is the interval of looking such a call up.
 	recheckEvery = 250 * time.Millisecond
 )
 
-// settled waits until the call is recorded, or certainly will not be recorded.
-func (d *prepared) settled(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lateCommit)
+// waitForRecord waits until the call is recorded, or certainly will not be recorded.
+func (d *prepared) waitForRecord(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, maxCommitDelay)
 	defer cancel()
 	tick := time.NewTicker(recheckEvery)
 	defer tick.Stop()
 	for {
-		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.alive.Load() {
+		if _, err := d.m.Calls.Load(ctx, d.run.Account, d.run.Call); err == nil || !d.m.sendsHeartbeats.Load() {
 			return
 		}
 		select {

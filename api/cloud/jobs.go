@@ -75,7 +75,7 @@ func (s *Surface) withExceptionNames(j job.Job) job.Job {
 
 func entryOf(j job.Job) jobEntry {
 	e := jobEntry{
-		ID: j.PublicID(), Status: friendly(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
+		ID: j.PublicID(), Status: contractState(j.State), Priority: j.Number, CreateTime: j.SubmittedAt.UnixMilli(),
 		StartTime: millisOf(j.StartedAt), EndTime: millisOf(j.EndedAt), Preview: previewOf(j), OutputsCount: outputsCount(j),
 		WorkflowID: j.WorkflowID,
 	}
@@ -274,7 +274,7 @@ func (s *Surface) cancelJobs(c *gin.Context) error {
 }
 
 func (s *Surface) cancelListed(c *gin.Context, ids []string) error {
-	canceled, err := s.cancelMany(c, ids)
+	canceled, err := s.cancelNamed(c, ids)
 	if err != nil {
 		return err
 	}

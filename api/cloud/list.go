@@ -63,7 +63,7 @@ func orderOf(c *gin.Context) (o jobs.Order, err error) {
 	if o.Offset, err = request.Offset(c); err != nil {
 		return o, err
 	}
-	if o.States, err = friendlyStates(c.Query("status")); err != nil {
+	if o.States, err = parseContractStates(c.Query("status")); err != nil {
 		return o, err
 	}
 	o.Workflow = c.Query("workflow_id")
@@ -91,12 +91,12 @@ func orderOf(c *gin.Context) (o jobs.Order, err error) {
 	return o, nil
 }
 
-func friendlyStates(list string) ([]job.State, error) {
+func parseContractStates(list string) ([]job.State, error) {
 	var states []job.State
 	for _, word := range request.CommaList(list) {
 		known := false
 		for _, s := range jobio.AllStates() {
-			if friendly(s) == word {
+			if contractState(s) == word {
 				states, known = append(states, s), true
 			}
 		}

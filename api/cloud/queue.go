@@ -62,7 +62,7 @@ func (e queueEntry) tuple() []any {
 // getQueue lists the caller's unfinished jobs, pending ones in run order: GET /queue. The pending ones are
 // read first, so that a job that is given a slot meanwhile is listed all the same, and once.
 func (s *Surface) getQueue(c *gin.Context) error {
-	q := &queueAnswer{surface: s, c: c, out: http.NewResponseController(c.Writer), listed: map[job.ID]bool{}}
+	q := &queueResponse{surface: s, c: c, out: http.NewResponseController(c.Writer), listed: map[job.ID]bool{}}
 	defer edge.SetWriteTimeout(q.out, 0) //nolint:errcheck // a connection that fails has no requests to come
 	if err := q.list("queue_pending", jobs.Line{Waiting: true, Limit: queuePage}); err != nil {
 		return q.broken(err)
@@ -74,8 +74,8 @@ func (s *Surface) getQueue(c *gin.Context) error {
 	return q.broken(q.flush())
 }
 
-// queueAnswer is the answer of GET /queue, written page by page.
-type queueAnswer struct {
+// queueResponse is the answer of GET /queue, written page by page.
+type queueResponse struct {
 	surface *Surface
 	c       *gin.Context
 	out     *http.ResponseController
@@ -85,7 +85,7 @@ type queueAnswer struct {
 }
 
 // list writes one member of the answer, of all pages of a line.
-func (q *queueAnswer) list(name string, line jobs.Line) error {
+func (q *queueResponse) list(name string, line jobs.Line) error {
 	b, entries := newBudget(queueBytes), 0
 	for first := true; first || line.After != nil; first = false {
 		page, err := q.surface.Reader.Line(q.c.Request.Context(), edge.Caller(q.c).Account, line)
@@ -118,7 +118,7 @@ func (q *queueAnswer) list(name string, line jobs.Line) error {
 	return nil
 }
 
-func (q *queueAnswer) member(name string) {
+func (q *queueResponse) member(name string) {
 	before := byte('{')
 	if q.begun || q.buf.Len() > 0 {
 		before = ','
@@ -127,7 +127,7 @@ func (q *queueAnswer) member(name string) {
 	q.buf.WriteString(`"` + name + `":[`)
 }
 
-func (q *queueAnswer) entry(j job.Job, b *budget, first bool) error {
+func (q *queueResponse) entry(j job.Job, b *budget, first bool) error {
 	src, err := q.surface.source(q.c.Request.Context(), j, b)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (q *queueAnswer) entry(j job.Job, b *budget, first bool) error {
 }
 
 // flush sends what was gathered. A client that takes nothing is cut off by the deadline.
-func (q *queueAnswer) flush() error {
+func (q *queueResponse) flush() error {
 	if !q.begun {
 		q.begun = true
 		q.c.Header("Content-Type", "application/json; charset=utf-8")
@@ -155,7 +155,7 @@ func (q *queueAnswer) flush() error {
 }
 
 // broken cuts the connection off where the answer has begun: its end would be taken for the whole.
-func (q *queueAnswer) broken(err error) error {
+func (q *queueResponse) broken(err error) error {
 	if err != nil && q.begun {
 		q.surface.Edge.Logger.Warn("answer of GET /queue interrupted", "request_id", edge.RequestID(q.c), "error", err)
 		panic(http.ErrAbortHandler)
@@ -183,7 +183,7 @@ func (s *Surface) postQueue(c *gin.Context) error {
 	if len(req.Delete) > maxQueueDelete {
 		return httperr.Invalidf("delete must list at most %d jobs", maxQueueDelete)
 	}
-	canceled, err := s.cancelMany(c, req.Delete)
+	canceled, err := s.cancelNamed(c, req.Delete)
 	if err != nil {
 		return err
 	}
@@ -202,8 +202,8 @@ func (s *Surface) postQueue(c *gin.Context) error {
 	return nil
 }
 
-// cancelMany cancels the jobs of the caller that clients name so, and returns those that were active.
-func (s *Surface) cancelMany(c *gin.Context, named []string) ([]job.ID, error) {
+// cancelNamed cancels the jobs of the caller that clients name so, and returns those that were active.
+func (s *Surface) cancelNamed(c *gin.Context, named []string) ([]job.ID, error) {
 	ids, err := s.Reader.IDs(c.Request.Context(), edge.Caller(c).Account, parseIDs(named))
 	if err != nil {
 		return nil, err

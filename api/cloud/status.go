@@ -33,7 +33,7 @@ func (s *Surface) getStatus(c *gin.Context) error {
 		return err
 	}
 	body := statusResponse{
-		ID: j.PublicID(), Status: friendly(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
+		ID: j.PublicID(), Status: contractState(j.State), RawStatus: raw(j), CreatedAt: edge.Timestamp(j.SubmittedAt),
 		UpdatedAt: edge.Timestamp(j.UpdatedAt), LastUpdate: edge.Timestamp(j.UpdatedAt),
 	}
 	if s.opts.RawStatus {
@@ -51,8 +51,8 @@ func (s *Surface) getStatus(c *gin.Context) error {
 	return nil
 }
 
-// friendly is the state in the five words of the cloud contract.
-func friendly(s job.State) string {
+// contractState is the state in the five words of the cloud contract.
+func contractState(s job.State) string {
 	switch s {
 	case job.Queued:
 		return "pending"
@@ -78,7 +78,7 @@ func polled(s job.State) string {
 		return "error"
 	case job.Queued, job.Running, job.Canceling, job.Canceled:
 	}
-	return friendly(s)
+	return contractState(s)
 }
 
 // raw is the state in the hosted service's own vocabulary.

@@ -69,7 +69,7 @@ func (s *Surface) postJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerCreated(c, sub, made)
+	return s.writeCreated(c, sub, made)
 }
 
 func (r jobRequest) submission() (job.Submission, error) {
@@ -189,10 +189,10 @@ func (s *Surface) getJob(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerJob(c, j)
+	return s.writeJob(c, j)
 }
 
-func (s *Surface) answerJob(c *gin.Context, j job.Job) error {
+func (s *Surface) writeJob(c *gin.Context, j job.Job) error {
 	body, err := s.renderJob(c, j)
 	if err != nil {
 		return err
@@ -241,5 +241,5 @@ func (s *Surface) cancelJob(c *gin.Context) error {
 			return err
 		}
 	}
-	return s.answerJob(c, j)
+	return s.writeJob(c, j)
 }

@@ -90,9 +90,9 @@ func canonical(src job.Source) ([]byte, error) {
 	return json.Marshal(src)
 }
 
-// answerCreated answers 201 with a job that was recorded. Details that cannot be read now are left out, because the
+// writeCreated answers 201 with a job that was recorded. Details that cannot be read now are left out, because the
 // submission has succeeded. After the answer, the key is refused.
-func (s *Surface) answerCreated(c *gin.Context, sub job.Submission, made job.Job) error {
+func (s *Surface) writeCreated(c *gin.Context, sub job.Submission, made job.Job) error {
 	body, err := s.renderJob(c, made)
 	if err != nil {
 		s.Edge.Logger.Warn("job answered without its queue position and progress", "request_id", edge.RequestID(c), "job_id", made.ID, "error", err)
@@ -116,11 +116,11 @@ func (s *Surface) answerCreated(c *gin.Context, sub job.Submission, made job.Job
 	return nil
 }
 
-// answeredWithin bounds the time to record that a key was answered.
-const answeredWithin = 5 * time.Second
+// markTimeout bounds the time to record that a key was answered.
+const markTimeout = 5 * time.Second
 
 func (s *Surface) markAnswered(c *gin.Context, sub job.Submission, id job.ID) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), answeredWithin)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), markTimeout)
 	defer cancel()
 	made, err := uuid.Parse(string(id))
 	if err == nil {

@@ -35,7 +35,7 @@ func (s *Semaphore) Acquire(ctx context.Context, account string) (release func()
 	case <-granted:
 		return release, nil
 	case <-ctx.Done():
-		if !s.leave(account, granted) { // the slot was granted meanwhile
+		if !s.stopWaiting(account, granted) { // the slot was granted meanwhile
 			release()
 		}
 		return nil, ctx.Err()
@@ -84,8 +84,8 @@ func (s *Semaphore) grant(account string) {
 	s.used[account]++
 }
 
-// leave stops waiting. It returns false if the slot was granted already.
-func (s *Semaphore) leave(account string, granted chan struct{}) bool {
+// stopWaiting stops waiting. It returns false if the slot was granted already.
+func (s *Semaphore) stopWaiting(account string, granted chan struct{}) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	i := slices.Index(s.waiting[account], granted)

@@ -73,7 +73,7 @@ func (s *Surface) getModels(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	after, err := s.after(c)
+	after, err := s.modelBefore(c)
 	if err != nil {
 		return err
 	}
@@ -122,8 +122,8 @@ func modelLimit(c *gin.Context) (int, error) {
 	return min(n, maxModelPage), nil
 }
 
-// after returns the id of the model before the page, from the cursor.
-func (s *Surface) after(c *gin.Context) (string, error) {
+// modelBefore returns the id of the model before the page, from the cursor.
+func (s *Surface) modelBefore(c *gin.Context) (string, error) {
 	cursor, given := c.GetQuery("cursor")
 	if !given {
 		return "", nil

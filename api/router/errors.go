@@ -45,7 +45,7 @@ type violation struct {
 	Type string    `json:"type"`
 }
 
-func ofWholeBody(msg string) bodyViolation {
+func bodyError(msg string) bodyViolation {
 	return bodyViolation{[1]violation{{Loc: [1]string{"body"}, Msg: msg, Type: "value_error"}}}
 }
 
@@ -66,7 +66,7 @@ func (s *Surface) Fail(c *gin.Context, err error) {
 		c.PureJSON(status, routerValidation{r.Validation})
 		return
 	case status == http.StatusUnprocessableEntity:
-		c.PureJSON(status, ofWholeBody(r.Detail))
+		c.PureJSON(status, bodyError(r.Detail))
 		return
 	}
 	c.PureJSON(status, routerError{Detail: r.Detail, Type: r.Type, UpstreamDetail: r.UpstreamDetail, RefusalSubject: r.RefusalSubject})
@@ -169,13 +169,13 @@ func refusalOf(path string, err error) *call.Refusal {
 	case fault.CodeInvalidBody, fault.CodeInvalidRequest:
 		return call.Refuse(fault.Invalid, call.InvalidInput, "%s", f.Message)
 	case fault.CodeNotFound:
-		return nowhere(path)
+		return noRoute(path)
 	}
 	return call.RefusalOf(err)
 }
 
-// nowhere is the refusal of a path without a route.
-func nowhere(path string) *call.Refusal {
+// noRoute is the refusal of a path without a route.
+func noRoute(path string) *call.Refusal {
 	if isRequests(path) {
 		return call.Refuse(fault.NotFound, call.RequestNotFound, "there is nothing at this path")
 	}

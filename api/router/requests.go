@@ -120,7 +120,7 @@ func (s *Surface) getResult(c *gin.Context) error {
 		s.progress(c, http.StatusAccepted, *p)
 		return nil
 	}
-	return s.answer(c, res)
+	return s.writeAnswer(c, res)
 }
 
 // putCancel requests that a request stop, best effort: PUT …/requests/{id}/cancel.

@@ -32,7 +32,7 @@ func (s *Surface) postRun(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, res)
+	return s.writeAnswer(c, res)
 }
 
 // invocation parses a request to run a model. The service checks the model and its schema, after it has checked that
@@ -149,9 +149,9 @@ func memoryRefusal(err error) error {
 // deliveredWithin bounds the time to record a delivery.
 const deliveredWithin = 5 * time.Second
 
-// answer streams a model's answer unchanged. Its headers keep a browser from running the bytes as a page of this
+// writeAnswer streams a model's answer unchanged. Its headers keep a browser from running the bytes as a page of this
 // origin.
-func (s *Surface) answer(c *gin.Context, res *call.Result) error {
+func (s *Surface) writeAnswer(c *gin.Context, res *call.Result) error {
 	body, err := res.Open(c.Request.Context())
 	if err != nil {
 		return err

@@ -60,16 +60,16 @@ const (
 	// maxSorted bounds the assets of a label that are sorted for an order other than age. If more assets have the
 	// label, the index of the order finds a page of them quickly.
 	maxSorted = 20_000
-	// lookTime bounds a statement whose filter has no index.
-	lookTime = 5 * time.Second
+	// maxReadTime bounds a statement whose filter has no index.
+	maxReadTime = 5 * time.Second
 )
 
 func placeholder(n int) string { return "$" + strconv.Itoa(n) }
 
-// look runs fn on one snapshot of the database. A statement that takes too long is Invalid, query_too_broad.
-func (r *Reader) look(ctx context.Context, what string, fn func(pgx.Tx) error) error {
+// readBounded runs fn on one snapshot of the database. A statement that takes too long is Invalid, query_too_broad.
+func (r *Reader) readBounded(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	err := pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error {
-		if _, err := tx.Exec(ctx, fmt.Sprintf(`set local statement_timeout = %d`, lookTime.Milliseconds())); err != nil {
+		if _, err := tx.Exec(ctx, fmt.Sprintf(`set local statement_timeout = %d`, maxReadTime.Milliseconds())); err != nil {
 			return err
 		}
 		return fn(tx)
@@ -90,7 +90,7 @@ func tookTooLong(err error) bool {
 // call.
 func (r *Reader) Browse(ctx context.Context, account string, q Browse) (Found, error) {
 	var page Found
-	err := r.look(ctx, "browse assets", func(tx pgx.Tx) error {
+	err := r.readBounded(ctx, "browse assets", func(tx pgx.Tx) error {
 		s, err := r.snapshot(ctx, tx, account, q.Filter)
 		if err != nil || s.empty {
 			return err

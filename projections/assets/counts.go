@@ -16,20 +16,20 @@ import (
 // snapshot is what a listing reads before its rows: the assets that the view has not folded yet, the number of
 // assets of each label in the filter, and the filter simplified by these numbers.
 type snapshot struct {
-	account string
-	now     time.Time
-	fresh   map[asset.ID]row // assets with events that the view has not folded yet
-	before  map[asset.ID]row // the same assets, as stored in the view
-	counts  map[string]int64 // of assets, per label of the filter and in total
-	filter  Filter
-	empty   bool // nothing can match
+	account  string
+	now      time.Time
+	unfolded map[asset.ID]row // assets with events that the view has not folded yet
+	before   map[asset.ID]row // the same assets, as stored in the view
+	counts   map[string]int64 // of assets, per label of the filter and in total
+	filter   Filter
+	empty    bool // nothing can match
 }
 
 // snapshot reads the snapshot for a filter.
 func (r *Reader) snapshot(ctx context.Context, tx pgx.Tx, account string, f Filter) (*snapshot, error) {
 	s := &snapshot{account: account, now: r.now(), filter: f}
 	var err error
-	if s.fresh, s.before, err = r.unfolded(ctx, tx, account); err != nil {
+	if s.unfolded, s.before, err = r.unfolded(ctx, tx, account); err != nil {
 		return nil, err
 	}
 	labels := slices.Concat([]string{everything}, f.All, f.Any, f.None)
@@ -70,7 +70,7 @@ func collectCounts(rows pgx.Rows) (map[string]int64, error) {
 func (s *snapshot) moves() map[string]int64 {
 	moves := map[string]int64{}
 	d := difference{counts: map[[2]string]int64{}}
-	for id, after := range s.fresh {
+	for id, after := range s.unfolded {
 		d.compare(s.before[id], after)
 	}
 	for key, n := range d.counts {
@@ -107,7 +107,7 @@ func (s *snapshot) simplify() {
 // selected returns the assets in fresh that the listing selects.
 func (s *snapshot) selected(q Browse) []row {
 	var rows []row
-	for _, r := range s.fresh {
+	for _, r := range s.unfolded {
 		if readable(r.asset, s.now) && q.matches(r.asset) && (q.After == nil || q.comparePlaces(*q.After, q.place(r)) < 0) {
 			rows = append(rows, r)
 		}
@@ -116,8 +116,8 @@ func (s *snapshot) selected(q Browse) []row {
 }
 
 func (s *snapshot) except() []string {
-	ids := make([]string, 0, len(s.fresh))
-	for id := range maps.Keys(s.fresh) {
+	ids := make([]string, 0, len(s.unfolded))
+	for id := range maps.Keys(s.unfolded) {
 		ids = append(ids, string(id))
 	}
 	slices.Sort(ids)
@@ -261,7 +261,7 @@ func (s *snapshot) ended(ctx context.Context, tx pgx.Tx) (int64, error) {
 	if err := tx.QueryRow(ctx, sql, b.args...).Scan(&n); err != nil {
 		return 0, err
 	}
-	for _, r := range s.fresh {
+	for _, r := range s.unfolded {
 		if !r.asset.State.Gone() && !readable(r.asset, s.now) && s.filter.matches(r.asset) {
 			n++
 		}

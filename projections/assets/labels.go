@@ -36,8 +36,8 @@ func (q LabelQuery) compare(a, b LabelCount) int {
 // Labels returns a page of an account's labels, and the number of labels, counted up to MaxTotal. more reports
 // whether others follow.
 func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page []LabelCount, total int64, more bool, err error) {
-	err = r.look(ctx, "list the labels of assets", func(tx pgx.Tx) error {
-		moved, err := r.movedLabels(ctx, tx, account)
+	err = r.readBounded(ctx, "list the labels of assets", func(tx pgx.Tx) error {
+		moved, err := r.changedLabels(ctx, tx, account)
 		if err != nil {
 			return err
 		}
@@ -61,11 +61,11 @@ func (r *Reader) Labels(ctx context.Context, account string, q LabelQuery) (page
 	return page, total, more, err
 }
 
-// movedLabels returns the current counts of the labels that unfolded events change.
-func (r *Reader) movedLabels(ctx context.Context, tx pgx.Tx, account string) (map[string]int64, error) {
+// changedLabels returns the current counts of the labels that unfolded events change.
+func (r *Reader) changedLabels(ctx context.Context, tx pgx.Tx, account string) (map[string]int64, error) {
 	s := snapshot{account: account}
 	var err error
-	if s.fresh, s.before, err = r.unfolded(ctx, tx, account); err != nil {
+	if s.unfolded, s.before, err = r.unfolded(ctx, tx, account); err != nil {
 		return nil, err
 	}
 	moves := s.moves()
@@ -138,18 +138,18 @@ func (r *Reader) Refine(ctx context.Context, account string, f Filter, limit int
 		return page, err
 	}
 	var found []LabelCount
-	err := r.look(ctx, "count the labels of assets", func(tx pgx.Tx) error {
+	err := r.readBounded(ctx, "count the labels of assets", func(tx pgx.Tx) error {
 		s, err := r.snapshot(ctx, tx, account, f)
 		if err != nil || s.empty {
 			return err
 		}
-		found, err = s.refine(ctx, tx, limit)
+		found, err = s.countLabels(ctx, tx, limit)
 		return err
 	})
 	return found, err
 }
 
-func (s *snapshot) refine(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCount, error) {
+func (s *snapshot) countLabels(ctx context.Context, tx pgx.Tx, limit int) ([]LabelCount, error) {
 	newest := Browse{Filter: s.filter, Sort: ByCreation}
 	sql, args, err := s.sql("labels", newest, 0, MaxRefined)
 	if err != nil {

@@ -47,7 +47,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 // Apply implements projections.Projection: it reads the rows that the batch concerns, folds, and
 // writes those that changed, in two statements.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	ids := concerned(batch)
+	ids := assetsOf(batch)
 	if len(ids) == 0 {
 		return nil
 	}
@@ -76,8 +76,8 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, ids, rows, changed)
 }
 
-// concerned lists the assets of a batch without duplicates, in order.
-func concerned(batch []eventlog.Recorded) []string {
+// assetsOf lists the assets of a batch without duplicates, in order.
+func assetsOf(batch []eventlog.Recorded) []string {
 	var ids []string
 	seen := map[asset.ID]bool{}
 	for _, rec := range batch {

@@ -264,7 +264,7 @@ func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account stri
 	if err != nil || len(events) == 0 {
 		return nil, nil, postgres.Classify(err, "read what the view has not folded")
 	}
-	known, err := r.query(ctx, db, `select created, asset from `+Name+` where id = any($1) and account = $2`, concerned(events), account)
+	known, err := r.query(ctx, db, `select created, asset from `+Name+` where id = any($1) and account = $2`, assetsOf(events), account)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -273,11 +273,11 @@ func (r *Reader) unfolded(ctx context.Context, db postgres.Queryer, account stri
 		before[k.asset.ID] = k
 	}
 	fresh = maps.Clone(before)
-	return fresh, before, r.foldFresh(ctx, db, fresh, events)
+	return fresh, before, r.foldUnfolded(ctx, db, fresh, events)
 }
 
-// foldFresh folds events on top of rows.
-func (r *Reader) foldFresh(ctx context.Context, db postgres.Queryer, rows map[asset.ID]row, events []eventlog.Recorded) (err error) {
+// foldUnfolded folds events on top of rows.
+func (r *Reader) foldUnfolded(ctx context.Context, db postgres.Queryer, rows map[asset.ID]row, events []eventlog.Recorded) (err error) {
 	for _, rec := range events {
 		id, _ := asset.IDOfStream(rec.Stream)
 		current := rows[id]

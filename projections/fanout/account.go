@@ -16,7 +16,7 @@ import (
 // accountState is the state of one account's unfinished jobs. Its methods take events and
 // frames and return messages; they do no I/O. It is not safe for concurrent use.
 type accountState struct {
-	jobs     map[job.ID]*watched
+	jobs     map[job.ID]*watchedJob
 	previews *previews // of all accounts
 	rename   bool      // exception types become those of the self-hosted runtime
 
@@ -25,7 +25,7 @@ type accountState struct {
 }
 
 func newAccountState(rename bool, kept *previews) *accountState {
-	return &accountState{jobs: map[job.ID]*watched{}, previews: kept, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
+	return &accountState{jobs: map[job.ID]*watchedJob{}, previews: kept, rename: rename, packing: map[export.ID]bool{}, fetching: map[download.ID]bool{}}
 }
 
 // apply folds an event and returns its messages, in order. It returns none for an event that
@@ -40,7 +40,7 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 		if rec.Version != 1 {
 			return nil
 		}
-		w = &watched{nodes: newNodes(), previews: a.previews, rename: a.rename}
+		w = &watchedJob{nodes: newNodes(), previews: a.previews, rename: a.rename}
 		a.jobs[id] = w
 	}
 	if rec.Version <= w.job.Version {
@@ -56,7 +56,7 @@ func (a *accountState) apply(rec eventlog.Recorded, data any) []*stream.Message 
 
 // adopt adds a job from its folded state. The job must not have been admitted.
 func (a *accountState) adopt(j job.Job) {
-	a.jobs[j.ID] = &watched{job: j, nodes: newNodes(), previews: a.previews, rename: a.rename}
+	a.jobs[j.ID] = &watchedJob{job: j, nodes: newNodes(), previews: a.previews, rename: a.rename}
 }
 
 // frame returns the messages of a live frame: none, unless the node is running. A frame that arrives before
@@ -66,8 +66,8 @@ func (a *accountState) frame(f stream.Frame) []*stream.Message {
 	switch {
 	case w == nil:
 		return nil
-	case f.Run > w.begun:
-		w.buffer.keep(f)
+	case f.Run > w.startedRun:
+		w.buffer.add(f)
 		return nil
 	case w.job.State != job.Running || w.job.Run != f.Run:
 		return nil
@@ -92,37 +92,37 @@ func (a *accountState) snapshot() stream.Snapshot {
 }
 
 // lastNode returns the display id of the node last reported as executing, for clients that reconnect.
-func (w *watched) lastNode() string {
-	if n := w.nodes.byID[w.last]; n != nil {
-		_, display, _ := n.within.Places(w.last)
+func (w *watchedJob) lastNode() string {
+	if n := w.nodes.byID[w.executing]; n != nil {
+		_, display, _ := n.within.Places(w.executing)
 		return display
 	}
-	return w.last
+	return w.executing
 }
 
 func inRunOrder(a, b job.Job) int {
 	return cmp.Or(cmp.Compare(a.Number, b.Number), a.SubmittedAt.Compare(b.SubmittedAt), cmp.Compare(a.ID, b.ID))
 }
 
-// watched is one unfinished job, and what the messages sent so far said about it.
-type watched struct {
-	job    job.Job
-	nodes  nodes
-	begun  int    // the last run whose start was published
-	last   string // the node last reported as executing
-	cached bool   // execution_cached was sent in this run
-	high   float64
-	buffer frameBuffer
-	rename bool
+// watchedJob is one unfinished job, and what the messages sent so far said about it.
+type watchedJob struct {
+	job        job.Job
+	nodes      nodes
+	startedRun int    // the last run whose start was published
+	executing  string // the node last reported as executing
+	cached     bool   // execution_cached was sent in this run
+	high       float64
+	buffer     frameBuffer
+	rename     bool
 
 	previews *previews // which keeps the two fields below
 	preview  *stream.Message
-	kept     *ordered.Element
+	element  *ordered.Element
 }
 
 // messages returns the messages of an event that has just been folded, in the order in which
 // the hosted service sends them. remaining is the number of the account's unfinished jobs.
-func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Message {
+func (w *watchedJob) messages(data any, at time.Time, remaining int) []*stream.Message {
 	switch e := data.(type) {
 	case job.SubmittedV1:
 		return []*stream.Message{status(remaining)}
@@ -154,7 +154,7 @@ func (w *watched) messages(data any, at time.Time, remaining int) []*stream.Mess
 }
 
 // failed returns the job with its error in the form for clients.
-func (w *watched) failed() job.Job {
+func (w *watchedJob) failed() job.Job {
 	j := w.job
 	if w.rename {
 		j.Error = j.Error.InRuntimeNames()
@@ -162,18 +162,18 @@ func (w *watched) failed() job.Job {
 	return j
 }
 
-func (w *watched) startRun(e job.StartedV1, at time.Time, remaining int) []*stream.Message {
+func (w *watchedJob) startRun(e job.StartedV1, at time.Time, remaining int) []*stream.Message {
 	if e.Run != w.job.Run {
 		return nil
 	}
-	w.nodes, w.cached, w.last = newNodes(), false, ""
+	w.nodes, w.cached, w.executing = newNodes(), false, ""
 	w.previews.drop(w)
-	w.begun = e.Run
-	w.buffer.begin(e.Run)
+	w.startedRun = e.Run
+	w.buffer.dropOtherRuns(e.Run)
 	return []*stream.Message{status(remaining), w.message("execution_start", lifecycleData{w.job.PublicID(), at.UnixMilli()})}
 }
 
-func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Message {
+func (w *watchedJob) cachedNodes(run int, ids []string, at time.Time) []*stream.Message {
 	if run != w.job.Run || w.cached {
 		return nil
 	}
@@ -183,19 +183,19 @@ func (w *watched) cachedNodes(run int, ids []string, at time.Time) []*stream.Mes
 
 // startNode returns the messages of a node's start and of the frames buffered for it. The first
 // node of a run is preceded by execution_cached, even if the run has no event for cached nodes.
-func (w *watched) startNode(e job.NodeStartedV1, at time.Time) []*stream.Message {
+func (w *watchedJob) startNode(e job.NodeStartedV1, at time.Time) []*stream.Message {
 	messages := w.cachedNodes(w.job.Run, nil, at)
 	w.nodes.begin(e.Node, e.Class, e.Attempt).within = e.Within
-	w.last = e.Node
+	w.executing = e.Node
 	_, display, _ := e.Within.Places(e.Node)
 	messages = append(messages, w.progressState(), w.message("executing", executingData{e.Node, display, w.job.PublicID()}))
-	for _, f := range w.buffer.take(e.Node) {
+	for _, f := range w.buffer.remove(e.Node) {
 		messages = append(messages, w.frame(f)...)
 	}
 	return messages
 }
 
-func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message {
+func (w *watchedJob) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message {
 	messages := w.cachedNodes(w.job.Run, nil, at)
 	if !e.Cached && w.nodes.running(e.Node) == nil {
 		messages = append(messages, w.startNode(job.NodeStartedV1{Node: e.Node, Class: e.Class, Within: e.Within}, at)...)
@@ -220,7 +220,7 @@ func (w *watched) endNode(e job.NodeExecutedV1, at time.Time) []*stream.Message 
 
 // endRun returns the messages of a job's end: the outcome, the new queue length, and, if the job ran, the message
 // that no node is executing.
-func (w *watched) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
+func (w *watchedJob) endRun(remaining int, verdict ...*stream.Message) []*stream.Message {
 	messages := append(verdict, status(remaining))
 	if w.job.StartedAt != nil {
 		messages = append(messages, w.message("executing", overData{nil, w.job.PublicID()}))
@@ -228,7 +228,7 @@ func (w *watched) endRun(remaining int, verdict ...*stream.Message) []*stream.Me
 	return messages
 }
 
-func (w *watched) interrupted(at time.Time) []*stream.Message {
+func (w *watchedJob) interrupted(at time.Time) []*stream.Message {
 	if w.job.StartedAt == nil || w.job.State != job.Canceled {
 		return nil
 	}
@@ -239,11 +239,11 @@ func (w *watched) interrupted(at time.Time) []*stream.Message {
 
 // frame returns the messages of a live frame of this run. A frame that arrives before the event
 // that starts its node is buffered; a frame of a node that has ended is dropped.
-func (w *watched) frame(f stream.Frame) []*stream.Message {
+func (w *watchedJob) frame(f stream.Frame) []*stream.Message {
 	n := w.nodes.byID[f.Node]
 	switch {
 	case n == nil:
-		w.buffer.keep(f)
+		w.buffer.add(f)
 		return nil
 	case n.state != nodeRunning || f.Attempt < n.attempt:
 		return nil
@@ -260,17 +260,17 @@ func (w *watched) frame(f stream.Frame) []*stream.Message {
 	return []*stream.Message{w.progressState(), m}
 }
 
-func (w *watched) show(f stream.Frame) *stream.Message {
+func (w *watchedJob) show(f stream.Frame) *stream.Message {
 	m := &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Frame: &f, Broadcast: f.Kind == stream.FrameText}
 	if f.Kind == stream.FramePreview {
-		w.previews.keep(w, m)
+		w.previews.add(w, m)
 	}
 	return m
 }
 
 // progress returns the job's progress, which never decreases.
-func (w *watched) progress() *stream.Progress {
-	p := stream.ProgressOf(w.job, w.last, w.nodes.steps())
+func (w *watchedJob) progress() *stream.Progress {
+	p := stream.ProgressOf(w.job, w.executing, w.nodes.steps())
 	if p != nil {
 		w.high = max(w.high, p.Value)
 		p.Value = w.high
@@ -280,7 +280,7 @@ func (w *watched) progress() *stream.Progress {
 
 // stamp adds the job's new state to the last message, for adapters that send states instead
 // of messages. If there is no message, it makes one without text.
-func (w *watched) stamp(messages []*stream.Message) []*stream.Message {
+func (w *watchedJob) stamp(messages []*stream.Message) []*stream.Message {
 	if len(messages) == 0 {
 		messages = []*stream.Message{{ClientID: w.job.ClientID}}
 	}
@@ -290,11 +290,11 @@ func (w *watched) stamp(messages []*stream.Message) []*stream.Message {
 	return messages
 }
 
-func (w *watched) progressState() *stream.Message {
+func (w *watchedJob) progressState() *stream.Message {
 	return w.message("progress_state", progressStateData{w.job.PublicID(), w.nodes.render(w.job.PublicID())})
 }
 
-func (w *watched) message(kind string, data any) *stream.Message {
+func (w *watchedJob) message(kind string, data any) *stream.Message {
 	return &stream.Message{Job: w.job.ID, ClientID: w.job.ClientID, Text: text(kind, data)}
 }
 

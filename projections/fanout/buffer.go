@@ -21,7 +21,7 @@ type frameBuffer struct {
 	frames map[string][]stream.Frame
 }
 
-func (b *frameBuffer) keep(f stream.Frame) {
+func (b *frameBuffer) add(f stream.Frame) {
 	waiting := b.frames[f.Node]
 	if waiting == nil && len(b.frames) >= maxBufferedNodes {
 		return
@@ -47,8 +47,8 @@ func (b *frameBuffer) keep(f stream.Frame) {
 	}
 }
 
-// begin drops the frames of other runs.
-func (b *frameBuffer) begin(run int) {
+// dropOtherRuns drops the frames of other runs.
+func (b *frameBuffer) dropOtherRuns(run int) {
 	for node, frames := range b.frames {
 		b.frames[node] = slices.DeleteFunc(frames, func(f stream.Frame) bool { return f.Run != run })
 		if len(b.frames[node]) == 0 {
@@ -57,7 +57,7 @@ func (b *frameBuffer) begin(run int) {
 	}
 }
 
-func (b *frameBuffer) take(node string) []stream.Frame {
+func (b *frameBuffer) remove(node string) []stream.Frame {
 	frames := b.frames[node]
 	delete(b.frames, node)
 	return frames

@@ -27,12 +27,12 @@ type Fanout struct {
 	// Begin.
 	RuntimeNames bool
 
-	jobs     ActiveJobs
-	events   eventlog.Streams
-	registry *eventlog.Registry
-	hub      *stream.Hub
-	log      *slog.Logger
-	begun    chan struct{} // closed when position is known
+	jobs       ActiveJobs
+	events     eventlog.Streams
+	registry   *eventlog.Registry
+	hub        *stream.Hub
+	log        *slog.Logger
+	positioned chan struct{} // closed when position is known
 
 	mu         sync.Mutex // guards the fields below; events are folded and published under it, in one order
 	position   int64      // of the last job event that was handled
@@ -57,7 +57,7 @@ type accountEntry struct {
 func New(jobs ActiveJobs, events eventlog.Streams, registry *eventlog.Registry, hub *stream.Hub, log *slog.Logger) *Fanout {
 	return &Fanout{
 		jobs: jobs, events: events, registry: registry, hub: hub, log: log,
-		begun: make(chan struct{}), accounts: map[string]*accountEntry{}, previews: newPreviews(),
+		positioned: make(chan struct{}), accounts: map[string]*accountEntry{}, previews: newPreviews(),
 	}
 }
 
@@ -67,7 +67,7 @@ func (f *Fanout) Begin(position int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.position = position
-	close(f.begun)
+	close(f.positioned)
 }
 
 // Handle takes events in the order of the log. It skips events that it has handled, and all
@@ -116,14 +116,14 @@ func (f *Fanout) abandon(rec eventlog.Recorded) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.position = rec.Position
-	f.forget(rec.Account)
+	f.dropAccount(rec.Account)
 	f.hub.Cut(rec.Account, stream.CloseLost)
 }
 
-// forget discards the state of an account. The caller must hold mu.
-func (f *Fanout) forget(account string) {
+// dropAccount discards the state of an account. The caller must hold mu.
+func (f *Fanout) dropAccount(account string) {
 	if e := f.accounts[account]; e != nil {
-		f.previews.forget(e.accountState)
+		f.previews.remove(e.accountState)
 	}
 	delete(f.accounts, account)
 }
@@ -148,7 +148,7 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*accountEntry, bool) {
 		return nil, false
 	}
 	if e.joining == 0 && f.hub.Watched(rec.Account) == 0 {
-		f.forget(rec.Account)
+		f.dropAccount(rec.Account)
 		f.position = rec.Position
 		return nil, false
 	}
@@ -158,7 +158,7 @@ func (f *Fanout) admit(rec eventlog.Recorded) (*accountEntry, bool) {
 // following reports whether Begin was called. The caller must hold mu.
 func (f *Fanout) following() bool {
 	select {
-	case <-f.begun:
+	case <-f.positioned:
 		return true
 	default:
 		return false

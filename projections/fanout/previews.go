@@ -21,28 +21,28 @@ type previews struct {
 
 func newPreviews() *previews { return &previews{order: ordered.New()} }
 
-// keep makes m the preview of a job.
-func (p *previews) keep(w *watched, m *stream.Message) {
+// add makes m the preview of a job.
+func (p *previews) add(w *watchedJob, m *stream.Message) {
 	p.drop(w)
-	w.preview, w.kept = m, p.order.PushFront(w)
+	w.preview, w.element = m, p.order.PushFront(w)
 	p.bytes += len(m.Frame.Data)
 	for p.order.Len() > maxPreviews || p.bytes > maxPreviewBytes {
-		p.drop(p.order.Back().Value.(*watched))
+		p.drop(p.order.Back().Value.(*watchedJob))
 	}
 }
 
 // drop drops the preview of a job, if it has one.
-func (p *previews) drop(w *watched) {
-	if w.kept == nil {
+func (p *previews) drop(w *watchedJob) {
+	if w.element == nil {
 		return
 	}
-	p.order.Remove(w.kept)
+	p.order.Remove(w.element)
 	p.bytes -= len(w.preview.Frame.Data)
-	w.preview, w.kept = nil, nil
+	w.preview, w.element = nil, nil
 }
 
-// forget drops the previews of an account's jobs.
-func (p *previews) forget(a *accountState) {
+// remove drops the previews of an account's jobs.
+func (p *previews) remove(a *accountState) {
 	for _, w := range a.jobs {
 		p.drop(w)
 	}

@@ -32,7 +32,7 @@ func (f *Fanout) Run(ctx context.Context, tail eventlog.Tail, bus stream.Bus) er
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return router.Run(ctx) })
-	group.Go(func() error { return f.begin(ctx, router, tail) })
+	group.Go(func() error { return f.beginWhenRunning(ctx, router, tail) })
 	group.Go(func() error { return bus.Receive(ctx, f.HandleFrame) })
 	context.AfterFunc(ctx, f.hub.Stop) // close subscriptions first: the router may take a while to end
 	if err := group.Wait(); err != nil && !errors.Is(err, context.Canceled) {
@@ -75,9 +75,9 @@ func (f *Fanout) router(tail eventlog.Tail) (*message.Router, error) {
 	return router, nil
 }
 
-// begin calls Begin when the subscription runs. The position is not before the subscription's start, so that no event
+// beginWhenRunning calls Begin when the subscription runs. The position is not before the subscription's start, so that no event
 // is missed.
-func (f *Fanout) begin(ctx context.Context, router *message.Router, tail eventlog.Tail) error {
+func (f *Fanout) beginWhenRunning(ctx context.Context, router *message.Router, tail eventlog.Tail) error {
 	select {
 	case <-router.Running():
 	case <-ctx.Done():

@@ -17,12 +17,12 @@ const loadTimeout = 10 * time.Second
 // snapshot: no message is missing, and none is contained in both.
 func (f *Fanout) Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error) {
 	select {
-	case <-f.begun:
+	case <-f.positioned:
 	case <-ctx.Done():
 		return nil, stream.Snapshot{}, ctx.Err()
 	}
 	e, mine := f.enter(account)
-	defer f.leave(e)
+	defer f.unsubscribe(e)
 	if mine {
 		f.load(ctx, account, e)
 	}
@@ -53,7 +53,7 @@ func (f *Fanout) enter(account string) (e *accountEntry, mine bool) {
 	return e, mine
 }
 
-func (f *Fanout) leave(e *accountEntry) {
+func (f *Fanout) unsubscribe(e *accountEntry) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e.joining--
@@ -73,7 +73,7 @@ func (f *Fanout) load(ctx context.Context, account string, e *accountEntry) {
 	}
 	if err != nil {
 		e.err = err
-		f.forget(account)
+		f.dropAccount(account)
 	}
 }
 

@@ -64,10 +64,10 @@ func NewReader(pool *pgxpool.Pool) *Reader { return &Reader{pool: pool} }
 // Find returns the jobs that q selects, newest first.
 func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	if prefixes(q.Text) == "" {
-		return r.find(ctx, q, among{})
+		return r.find(ctx, q, restriction{})
 	}
 	if q.Until.IsZero() {
-		page, err := r.find(ctx, q, among{newest: true})
+		page, err := r.find(ctx, q, restriction{newest: true})
 		if err != nil || page.Next > 0 {
 			return page, err
 		}
@@ -79,18 +79,18 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 	if few && len(ids) == 0 {
 		return Page{}, nil
 	}
-	return r.find(ctx, q, among{ids: ids, few: few})
+	return r.find(ctx, q, restriction{ids: ids, listed: few})
 }
 
-// among restricts the jobs that a query reads. Its zero value restricts nothing.
-type among struct {
+// restriction restricts the jobs that a query reads. Its zero value restricts nothing.
+type restriction struct {
 	newest bool     // only the newest jobs: they fill the page of a query for common words
-	few    bool     // only the jobs in ids
+	listed bool     // only the jobs in ids
 	ids    []job.ID // set if few
 }
 
 // find returns a page of the jobs that q selects.
-func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
+func (r *Reader) find(ctx context.Context, q Query, of restriction) (Page, error) {
 	sql, args, err := q.sql(of)
 	if err != nil {
 		return Page{}, err
@@ -124,10 +124,10 @@ func (r *Reader) find(ctx context.Context, q Query, of among) (Page, error) {
 	return page, nil
 }
 
-// fewWords is the number of jobs up to which the ids of all jobs with the words of a query are read first.
-const fewWords = 2000
+// maxListed is the number of jobs up to which the ids of all jobs with the words of a query are read first.
+const maxListed = 2000
 
-// withWords returns the ids of the jobs that have the words of q. If there are more than fewWords, few is false. The
+// withWords returns the ids of the jobs that have the words of q. If there are more than maxListed, few is false. The
 // planner of PostgreSQL cannot estimate how rare a prefix is: to find a word that no job has, it would read all jobs of
 // the account, newest first. This query forces the index of words.
 func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool, err error) {
@@ -135,12 +135,12 @@ func (r *Reader) withWords(ctx context.Context, q Query) (ids []job.ID, few bool
 	batch.Queue(`set local enable_seqscan = off`)
 	batch.Queue(`set local enable_indexscan = off`)
 	batch.Queue(`select id from `+Name+` where words @@ to_tsquery('simple', $1) and ($2 = '' or account = $2) limit $3`,
-		prefixes(q.Text), q.Account, fewWords+1).Query(func(rows pgx.Rows) (err error) {
+		prefixes(q.Text), q.Account, maxListed+1).Query(func(rows pgx.Rows) (err error) {
 		ids, err = pgx.CollectRows(rows, pgx.RowTo[job.ID])
 		return err
 	})
 	err = pgx.BeginTxFunc(ctx, r.pool, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(tx pgx.Tx) error { return tx.SendBatch(ctx, batch).Close() })
-	if err != nil || len(ids) > fewWords {
+	if err != nil || len(ids) > maxListed {
 		return nil, false, err
 	}
 	return ids, true, nil
@@ -151,7 +151,7 @@ const newestOf = `(select * from ` + Name + ` where %s order by submitted desc l
 
 // sql returns the query of a page. It reads one job more than fits on the page, to learn whether there is another page.
 // The order is that of the table with most of the conditions, so that an index of that table yields the newest jobs.
-func (q Query) sql(of among) (string, []any, error) {
+func (q Query) sql(of restriction) (string, []any, error) {
 	var args []any
 	by := "i"
 	if len(q.States) > 0 || len(q.Metadata) > 0 {
@@ -169,7 +169,7 @@ func (q Query) sql(of among) (string, []any, error) {
 			args = append(args, q.Account)
 			where += " and account = $2"
 		}
-		index = fmt.Sprintf(newestOf, where, fewWords)
+		index = fmt.Sprintf(newestOf, where, maxListed)
 	}
 	sql := `select j.submitted, j.job from ` + jobs.Name + ` j join ` + index + ` i on i.id = j.id where true`
 	and := func(condition string, v any) {
@@ -188,7 +188,7 @@ func (q Query) sql(of among) (string, []any, error) {
 			and(c.condition, c.value)
 		}
 	}
-	if of.few {
+	if of.listed {
 		and("j.id = any(?)", of.ids)
 	} else if words := prefixes(q.Text); words != "" {
 		and("i.words @@ to_tsquery('simple', ?)", words)

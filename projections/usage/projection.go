@@ -48,7 +48,7 @@ func (p *Projection) Wants(e eventlog.Recorded) bool {
 
 // Apply implements projections.Projection.
 func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Recorded) error {
-	ends, ids := p.ends(batch)
+	ends, ids := p.endEvents(batch)
 	if len(ends) == 0 {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (p *Projection) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Reco
 	return store(ctx, tx, order, sums, ids, versions)
 }
 
-// ends returns the events that end or settle calls, and the ids of their calls.
-func (p *Projection) ends(batch []eventlog.Recorded) ([]eventlog.Recorded, []string) {
+// endEvents returns the events that end or settle calls, and the ids of their calls.
+func (p *Projection) endEvents(batch []eventlog.Recorded) ([]eventlog.Recorded, []string) {
 	var ends []eventlog.Recorded
 	var ids []string
 	seen := map[string]bool{}

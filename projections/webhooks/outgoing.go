@@ -51,7 +51,7 @@ func (o *Outgoing) Apply(ctx context.Context, tx pgx.Tx, batch []eventlog.Record
 	if len(ends) == 0 {
 		return nil
 	}
-	books, err := readBooks(ctx, tx, o.registry, accountsOf(ends))
+	books, err := readEndpoints(ctx, tx, o.registry, accountsOf(ends))
 	if err != nil {
 		return err
 	}

@@ -29,18 +29,18 @@ func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry) *Reader {
 
 // Book implements webhook.Books.
 func (r *Reader) Book(ctx context.Context, account string) (webhook.Book, error) {
-	books, err := readBooks(ctx, r.pool, r.registry, []string{account})
+	books, err := readEndpoints(ctx, r.pool, r.registry, []string{account})
 	return books[account], err
 }
 
 // Books returns the endpoints of several accounts. An account without endpoints is absent.
 func (r *Reader) Books(ctx context.Context, accounts []string) (map[string]webhook.Book, error) {
-	return readBooks(ctx, r.pool, r.registry, accounts)
+	return readEndpoints(ctx, r.pool, r.registry, accounts)
 }
 
-// readBooks reads the view's rows and the versions of their streams with one query; only a row that lags behind needs
+// readEndpoints reads the view's rows and the versions of their streams with one query; only a row that lags behind needs
 // a second query.
-func readBooks(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, accounts []string) (map[string]webhook.Book, error) {
+func readEndpoints(ctx context.Context, db postgres.Queryer, registry *eventlog.Registry, accounts []string) (map[string]webhook.Book, error) {
 	streams := make([]string, len(accounts))
 	for i, account := range accounts {
 		streams[i] = webhook.Stream(account)

@@ -38,8 +38,8 @@ func (r *Result) Delivered(ctx context.Context) error {
 	return r.delivered(ctx)
 }
 
-// answer returns the result of an ended call, or the refusal that it ended with.
-func (s *Service) answer(c Call, replayed bool) (*Result, error) {
+// resultOf returns the result of an ended call, or the refusal that it ended with.
+func (s *Service) resultOf(c Call, replayed bool) (*Result, error) {
 	switch c.State {
 	case Succeeded:
 		return s.result(c, replayed), nil

@@ -22,21 +22,21 @@ const (
 type Heartbeats struct {
 	now func() time.Time
 
-	mu       sync.Mutex // guards what follows
-	seen     map[string]silence
-	reached  time.Time // when the database was last known to be reachable
-	unbroken time.Time // since when it has been reachable, without a gap longer than watchedWithin
+	mu             sync.Mutex // guards what follows
+	seen           map[string]lastHeartbeat
+	reached        time.Time // when the database was last known to be reachable
+	reachableSince time.Time // since when it has been reachable, without a gap longer than watchedWithin
 }
 
-// silence holds the last heartbeat of a process, when it was first seen, and when it was last checked.
-type silence struct {
+// lastHeartbeat holds the last heartbeat of a process, when it was first seen, and when it was last checked.
+type lastHeartbeat struct {
 	heartbeat   time.Time
 	since, last time.Time
 }
 
 // NewHeartbeats returns a Heartbeats without observations. now is time.Now, or the clock of a test.
 func NewHeartbeats(now func() time.Time) *Heartbeats {
-	return &Heartbeats{now: now, seen: map[string]silence{}}
+	return &Heartbeats{now: now, seen: map[string]lastHeartbeat{}}
 }
 
 // Reached records that this process has just written to the database. While it does so repeatedly, other processes
@@ -46,7 +46,7 @@ func (h *Heartbeats) Reached() {
 	defer h.mu.Unlock()
 	now := h.now()
 	if now.Sub(h.reached) > watchedWithin {
-		h.unbroken = now
+		h.reachableSince = now
 	}
 	h.reached = now
 }
@@ -58,7 +58,7 @@ func (h *Heartbeats) Alive(process string, heartbeat time.Time) bool {
 	now := h.now()
 	s, known := h.seen[process]
 	if !known || !s.heartbeat.Equal(heartbeat) || !h.watchedSince(s.last, now) {
-		s = silence{heartbeat: heartbeat, since: now}
+		s = lastHeartbeat{heartbeat: heartbeat, since: now}
 	}
 	s.last = now
 	h.forget(now)
@@ -71,7 +71,7 @@ func (h *Heartbeats) watchedSince(last, now time.Time) bool {
 	if now.Sub(last) <= watchedWithin {
 		return true
 	}
-	return !h.unbroken.IsZero() && !h.unbroken.After(last) && now.Sub(h.reached) <= watchedWithin
+	return !h.reachableSince.IsZero() && !h.reachableSince.After(last) && now.Sub(h.reached) <= watchedWithin
 }
 
 // forget drops processes that were not checked for a while.

@@ -118,7 +118,7 @@ func (s *Service) Result(ctx context.Context, h Handle) (*Result, *Progress, err
 		p, err := s.progress(ctx, c)
 		return nil, &p, err
 	}
-	res, err := s.answer(c, false)
+	res, err := s.resultOf(c, false)
 	return res, nil, err
 }
 

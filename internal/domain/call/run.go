@@ -64,7 +64,7 @@ func (s *Service) prepare(ctx context.Context, inv Invocation, mode Mode) (NewCa
 		return NewCall{}, rec, err
 	}
 	if limits.Lapsed {
-		return NewCall{}, nil, lapsed(mode)
+		return NewCall{}, nil, inactiveSubscription(mode)
 	}
 	if limits.Unfunded {
 		return NewCall{}, nil, insufficient()
@@ -108,9 +108,9 @@ func (s *Service) entitled(ctx context.Context, account string) (Limits, error) 
 	return limits, err
 }
 
-// lapsed refuses an account whose subscription is not active. The type of a refusal decides the exception of a
+// inactiveSubscription refuses an account whose subscription is not active. The type of a refusal decides the exception of a
 // failed node, and not_enabled becomes InactiveSubscriptionError.
-func lapsed(mode Mode) *Refusal {
+func inactiveSubscription(mode Mode) *Refusal {
 	errorType := Forbidden
 	if mode == Node {
 		errorType = NotEnabled
@@ -158,7 +158,7 @@ func (s *Service) accept(ctx context.Context, n NewCall) (Admission, *KeyRecord,
 	admission, err := s.Store.Accept(ctx, n)
 	switch {
 	case errors.Is(err, ErrKeyTaken):
-		rec, err := s.claimedMeanwhile(ctx, n)
+		rec, err := s.claimedByOther(ctx, n)
 		return Admission{}, rec, err
 	case fault.CodeOf(err) == fault.CodeInsufficientCredits:
 		return Admission{}, nil, insufficient()
@@ -204,8 +204,8 @@ func (s *Service) begin(ctx context.Context, n NewCall) (Admission, *KeyRecord, 
 	return admission, rec, err
 }
 
-// claimedMeanwhile returns the record of a key that another request claimed after the first check.
-func (s *Service) claimedMeanwhile(ctx context.Context, n NewCall) (*KeyRecord, error) {
+// claimedByOther returns the record of a key that another request claimed after the first check.
+func (s *Service) claimedByOther(ctx context.Context, n NewCall) (*KeyRecord, error) {
 	rec, found, err := s.Store.Key(ctx, n.Account, n.Key)
 	switch {
 	case err != nil:
@@ -243,9 +243,9 @@ func (s *Service) collect(ctx context.Context, inv Invocation, rec KeyRecord) (*
 	return s.replay(c, rec)
 }
 
-// againWithin is how long an answer with files of the provider can be collected again after its delivery: the
+// collectWithin is how long an answer with files of the provider can be collected again after its delivery: the
 // caller's connection may have broken after the last byte was sent. The provider's links live longer.
-const againWithin = 5 * time.Minute
+const collectWithin = 5 * time.Minute
 
 func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 	switch {
@@ -253,10 +253,10 @@ func (s *Service) replay(c Call, rec KeyRecord) (*Result, error) {
 		return nil, Refuse(fault.Conflict, InvalidInput, "the outcome of the call with this Idempotency-Key is unknown, and the call is not sent again; use a new key").withCause(ErrOutcomeUnknown)
 	case c.State == Canceled:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the call with this Idempotency-Key was cancelled; use a new key")
-	case c.State == Succeeded && !c.Replayable && rec.Delivered && rec.DeliveredAgo > againWithin:
+	case c.State == Succeeded && !c.Replayable && rec.Delivered && rec.DeliveredAgo > collectWithin:
 		return nil, Refuse(fault.Conflict, InvalidInput, "the answer of this Idempotency-Key was delivered and is not stored; use a new key")
 	}
-	return s.answer(c, true)
+	return s.resultOf(c, true)
 }
 
 // await waits until the call ends, the caller disconnects, or the deadline passes. The call continues in any case.
@@ -266,10 +266,10 @@ func (s *Service) await(ctx context.Context, w *Waiter, c Call, replayed bool) (
 	for {
 		select {
 		case end := <-w.ended:
-			return s.answer(Fold(c, end.rec, end.data), replayed)
-		case <-w.look:
+			return s.resultOf(Fold(c, end.rec, end.data), replayed)
+		case <-w.recheck:
 			if now, err := s.Store.Load(ctx, c.Account, c.ID); err == nil && now.State.Final() { // otherwise the watch reports the end, or the deadline check finds it
-				return s.answer(now, replayed)
+				return s.resultOf(now, replayed)
 			}
 		case <-timer.C:
 			return s.detach(ctx, c, TypeDeadlineExceeded, DeadlineExceededV1{}, replayed)
@@ -289,13 +289,13 @@ func (s *Service) stillQueued(ctx context.Context, c Call) bool {
 	return err != nil || now.State == Waiting
 }
 
-// noteWithin bounds the time to record that the client of a call disconnected.
-const noteWithin = 10 * time.Second
+// detachTimeout bounds the time to record that the client of a call disconnected.
+const detachTimeout = 10 * time.Second
 
 // detach records that no caller waits on the original connection, so that a retry with the same key gets the answer.
 // If the call has ended meanwhile, detach returns its answer.
 func (s *Service) detach(ctx context.Context, c Call, eventType string, event any, replayed bool) (*Result, error) {
-	ctx, cancel := context.WithTimeout(ctx, noteWithin)
+	ctx, cancel := context.WithTimeout(ctx, detachTimeout)
 	defer cancel()
 	if !s.stillQueued(ctx, c) {
 		err := s.Store.Note(ctx, c.Account, c.ID, eventlog.Event{ID: EventID(c.ID, 0, eventType), Type: eventType, Data: event})
@@ -308,7 +308,7 @@ func (s *Service) detach(ctx context.Context, c Call, eventType string, event an
 		return nil, err
 	}
 	if now.State.Final() {
-		return s.answer(now, replayed)
+		return s.resultOf(now, replayed)
 	}
 	if eventType == TypeClientDisconnected {
 		return nil, Refuse(fault.Canceled, ClientDisconnected, "the caller closed the connection before the result")

@@ -95,13 +95,13 @@ type Deps struct {
 // converts every returned error for clients.
 type Service struct{ Deps }
 
-// answerWait is the default time for which a connection waits (router contract: ten minutes).
-const answerWait = 10 * time.Minute
+// defaultDeadline is the default time for which a connection waits (router contract: ten minutes).
+const defaultDeadline = 10 * time.Minute
 
 // NewService returns the service over its dependencies.
 func NewService(deps Deps) *Service {
 	if deps.Deadline <= 0 {
-		deps.Deadline = answerWait
+		deps.Deadline = defaultDeadline
 	}
 	if deps.Now == nil {
 		deps.Now = time.Now

@@ -44,8 +44,8 @@ type Window struct {
 	Calls  int
 }
 
-// costlyShare divides the limit of calls in flight to give the limit for costly models.
-const costlyShare = 4
+// costlyDivisor divides the limit of calls in flight to give the limit for costly models.
+const costlyDivisor = 4
 
 // CostlyFrom is the price at which a model counts as costly: five US dollars.
 const CostlyFrom = 5_000_000
@@ -61,7 +61,7 @@ func (l Limits) Concurrent(spent int64) (all, costly int) {
 	if all == 0 {
 		return 0, 0
 	}
-	return all, max(1, all/costlyShare)
+	return all, max(1, all/costlyDivisor)
 }
 
 // Run names one run of a call's workflow. It is the payload of a start intent.

@@ -23,10 +23,10 @@ func NewWatch(registry *eventlog.Registry) *Watch {
 
 // Waiter waits for the end of one call.
 type Waiter struct {
-	watch *Watch
-	id    ID
-	ended chan ended
-	look  chan struct{} // holds a token when the end may have been recorded before the log was followed
+	watch   *Watch
+	id      ID
+	ended   chan ended
+	recheck chan struct{} // holds a token when the end may have been recorded before the log was followed
 }
 
 // ended is the event that ended a call.
@@ -38,7 +38,7 @@ type ended struct {
 // wait begins to wait for the end of a call. The caller must begin before it reads the call, so that no end is
 // missed, and must stop the Waiter.
 func (w *Watch) wait(id ID) *Waiter {
-	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1), look: make(chan struct{}, 1)}
+	waiter := &Waiter{watch: w, id: id, ended: make(chan ended, 1), recheck: make(chan struct{}, 1)}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.waiting[id] == nil {
@@ -57,13 +57,13 @@ func (w *Waiter) stop() {
 	}
 }
 
-func (w *Watch) lookAll() {
+func (w *Watch) recheckAll() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, waiters := range w.waiting {
 		for waiter := range waiters {
 			select {
-			case waiter.look <- struct{}{}:
+			case waiter.recheck <- struct{}{}:
 			default:
 			}
 		}
@@ -115,7 +115,7 @@ func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 // may have ended before the end of the log was found.
 func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
 	position, err := tail.Settled(ctx)
-	w.lookAll()
+	w.recheckAll()
 	for err == nil {
 		var events []eventlog.Recorded
 		if events, err = tail.Next(ctx, position, 500); err == nil {

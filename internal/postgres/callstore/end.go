@@ -104,8 +104,8 @@ func (s *Store) settleCredit(ctx context.Context, db postgres.Tx, l admissionSta
 	}
 }
 
-// keepBodies has what calls that end refer to kept for its retention: the requests, and the answers.
-const keepBodies = `with answers as (insert into call_blobs (call_id, ref, keep_until)
+// keepBodiesUntil has what calls that end refer to kept for its retention: the requests, and the answers.
+const keepBodiesUntil = `with answers as (insert into call_blobs (call_id, ref, keep_until)
 		select a.id, a.ref, now() + $2::interval from unnest($3::uuid[], $4::bytea[]) as a (id, ref) on conflict do nothing)
 	update call_blobs set keep_until = now() + $2::interval where call_id = any($1::uuid[])`
 
@@ -132,7 +132,7 @@ func (t *joint) queueLeft(q *pgx.Batch) {
 	if len(free) > 0 {
 		q.Queue(`delete from call_keys where account = $1 and call_id = any($2::uuid[])`, t.account, free)
 	}
-	q.Queue(keepBodies, ended, call.Retention, answered, refs)
+	q.Queue(keepBodiesUntil, ended, call.Retention, answered, refs)
 }
 
 func callEnding(e call.Ending, late bool) eventlog.Append {

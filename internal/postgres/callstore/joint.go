@@ -92,7 +92,7 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 			t.accepts = append(t.accepts, c)
 		}
 	}
-	err := postgres.Pipelined(ctx, s.pool, t.look, func(db postgres.Tx, q *pgx.Batch) error { return t.write(ctx, db, q) })
+	err := postgres.Pipelined(ctx, s.pool, t.lockAndRead, func(db postgres.Tx, q *pgx.Batch) error { return t.write(ctx, db, q) })
 	if errors.Is(err, errNothing) {
 		return nil
 	}
@@ -104,8 +104,8 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 	return nil
 }
 
-// look queues the statements that lock the account, free slots, and read what decides about the calls to accept.
-func (t *joint) look(q *pgx.Batch) {
+// lockAndRead queues the statements that lock the account, free slots, and read what decides about the calls to accept.
+func (t *joint) lockAndRead(q *pgx.Batch) {
 	queueLockAdmission(q, t.account, &t.state)
 	if len(t.ends) > 0 {
 		ids := make([]string, len(t.ends))

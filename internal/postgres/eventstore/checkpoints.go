@@ -29,17 +29,17 @@ type Checkpoints struct {
 	dsn  string
 	log  *slog.Logger
 
-	silence time.Duration // after which an end of the session considers the other lost
-	work    chan struct{} // wakes Run when a field below has changed
+	silenceTimeout time.Duration // after which an end of the session considers the other lost
+	work           chan struct{} // wakes Run when a field below has changed
 
-	mu      sync.Mutex // guards all below
-	wanted  []*want    // in the order of the calls
-	locked  map[string]*lockedGroup
-	freeing []string
+	mu       sync.Mutex     // guards all below
+	requests []*lockRequest // in the order of the calls
+	locked   map[string]*lockedGroup
+	freeing  []string
 }
 
-// want is a waiting call of Lock.
-type want struct {
+// lockRequest is a waiting call of Lock.
+type lockRequest struct {
 	group string
 	got   chan *lockedGroup // capacity 1
 }
@@ -49,12 +49,12 @@ var _ eventlog.Checkpoints = (*Checkpoints)(nil)
 // NewCheckpoints returns the checkpoints in the database of dsn, which must not lead through a transaction pooler.
 // Reads and saves use pool.
 func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoints {
-	return &Checkpoints{pool: pool, dsn: dsn, log: log, silence: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
+	return &Checkpoints{pool: pool, dsn: dsn, log: log, silenceTimeout: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
 }
 
 // Patience sets how long each end of the session waits for the other before it takes the session for lost,
 // by default 10 s. The session sends a query every four seconds.
-func (c *Checkpoints) Patience(d time.Duration) { c.silence = d }
+func (c *Checkpoints) Patience(d time.Duration) { c.silenceTimeout = d }
 
 // Run keeps the session that locks the groups, until ctx ends. If the session is lost, the locks are lost too, and
 // the subscriptions lock their groups again over the next session. The server also ends the session of a disconnected
@@ -66,7 +66,7 @@ func (c *Checkpoints) Run(ctx context.Context) error {
 }
 
 func (c *Checkpoints) session(ctx context.Context) error {
-	conn, err := postgres.Connect(ctx, c.dsn, "checkpoints", c.silence, map[string]string{"idle_session_timeout": postgres.Millis(c.silence)})
+	conn, err := postgres.Connect(ctx, c.dsn, "checkpoints", c.silenceTimeout, map[string]string{"idle_session_timeout": postgres.Millis(c.silenceTimeout)})
 	if err != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func (c *Checkpoints) free(ctx context.Context, conn *pgx.Conn) error {
 // acquire tries to lock the wanted groups that this process has not locked. It reports whether some remain. If there
 // is no group to try, it sends a query to detect a dead session.
 func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool, err error) {
-	names := c.untried()
+	names := c.pendingGroups()
 	if len(names) == 0 {
 		_, err := conn.Exec(ctx, `select 1`)
 		return false, postgres.Classify(err, "check the session")
@@ -139,11 +139,11 @@ func (c *Checkpoints) acquire(ctx context.Context, conn *pgx.Conn) (waiting bool
 	return waiting, nil
 }
 
-func (c *Checkpoints) untried() []string {
+func (c *Checkpoints) pendingGroups() []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var names []string
-	for _, w := range c.wanted {
+	for _, w := range c.requests {
 		if _, ours := c.locked[w.group]; !ours && !slices.Contains(names, w.group) {
 			names = append(names, w.group)
 		}
@@ -157,13 +157,13 @@ func (c *Checkpoints) passOn(name string) {
 	defer c.mu.Unlock()
 	h := &lockedGroup{checkpoints: c, group: name, lost: make(chan struct{})}
 	c.locked[name] = h
-	i := slices.IndexFunc(c.wanted, func(w *want) bool { return w.group == name })
+	i := slices.IndexFunc(c.requests, func(w *lockRequest) bool { return w.group == name })
 	if i < 0 {
 		c.release(h)
 		return
 	}
-	c.wanted[i].got <- h
-	c.wanted = slices.Delete(c.wanted, i, i+1)
+	c.requests[i].got <- h
+	c.requests = slices.Delete(c.requests, i, i+1)
 }
 
 // release releases a group. The caller must hold c.mu.
@@ -192,9 +192,9 @@ func (c *Checkpoints) dropAll() {
 
 // Lock implements eventlog.Checkpoints.
 func (c *Checkpoints) Lock(ctx context.Context, group string) (eventlog.LockedGroup, error) {
-	w := &want{group: group, got: make(chan *lockedGroup, 1)}
+	w := &lockRequest{group: group, got: make(chan *lockedGroup, 1)}
 	c.mu.Lock()
-	c.wanted = append(c.wanted, w)
+	c.requests = append(c.requests, w)
 	c.mu.Unlock()
 	signal(c.work)
 	select {
@@ -204,7 +204,7 @@ func (c *Checkpoints) Lock(ctx context.Context, group string) (eventlog.LockedGr
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.wanted = slices.DeleteFunc(c.wanted, func(other *want) bool { return other == w })
+	c.requests = slices.DeleteFunc(c.requests, func(other *lockRequest) bool { return other == w })
 	select {
 	case h := <-w.got: // passed on after ctx ended
 		c.release(h)

@@ -26,8 +26,8 @@ type Holder struct {
 }
 
 const (
-	firstLook = 500 * time.Microsecond // about the time of a commit
-	lastLook  = 50 * time.Millisecond
+	firstGapPoll = 500 * time.Microsecond // about the time of a commit
+	maxGapPoll   = 50 * time.Millisecond
 )
 
 // holdersOfAppendLock lists the sessions that have the append lock of this schema in this database. Object ids are
@@ -47,7 +47,7 @@ func (t *Tailer) waitForAppenders(ctx context.Context, conn *pgx.Conn, after, up
 	holders, err := appendLockHolders(ctx, conn, nil)
 	gap := Gap{After: after, UpTo: upTo, Since: time.Now()}
 	reported := false
-	for delays := postgres.Delays(firstLook, lastLook); err == nil && len(holders) > 0; {
+	for delays := postgres.Delays(firstGapPoll, maxGapPoll); err == nil && len(holders) > 0; {
 		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
 			return err
 		}

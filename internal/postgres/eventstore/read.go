@@ -26,7 +26,7 @@ func SettledHead(ctx context.Context, pool *pgxpool.Pool) (int64, error) {
 		return 0, postgres.Classify(err, "read the head of the log")
 	}
 	holders, err := appendLockHolders(ctx, conn.Conn(), nil)
-	for delays := postgres.Delays(firstLook, lastLook); err == nil && len(holders) > 0; {
+	for delays := postgres.Delays(firstGapPoll, maxGapPoll); err == nil && len(holders) > 0; {
 		if err := postgres.Pause(ctx, delays.NextBackOff()); err != nil {
 			return 0, err
 		}
@@ -80,7 +80,7 @@ func CountTypes(ctx context.Context, pool *pgxpool.Pool, most int64) (counts map
 		return nil, 0, false, err
 	}
 	counts, low = map[string]TypeCount{}, s.high+1
-	for looked := int64(0); low > s.low && (most == 0 || looked < most); looked += lookPage {
+	for looked := int64(0); low > s.low && (most == 0 || looked < most); looked += searchPage {
 		from, to := s.page(looked)
 		if most > 0 {
 			from = max(from, s.high-most+1)

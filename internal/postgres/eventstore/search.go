@@ -50,15 +50,15 @@ type SearchResult struct {
 	More bool
 }
 
-// A search without an index reads at most lookMost positions, in pages of lookPage: it never loads the whole log, and
+// A search without an index reads at most maxSearched positions, in pages of searchPage: it never loads the whole log, and
 // the result contains the searched range.
 const (
-	lookMost = 1_000_000
-	lookPage = 20_000
+	maxSearched = 1_000_000
+	searchPage  = 20_000
 )
 
-// fewStreams bounds the streams that are read one by one, each through its own index.
-const fewStreams = 2_000
+// maxIndexedStreams bounds the streams that are read one by one, each through its own index.
+const maxIndexedStreams = 2_000
 
 // SearchLog finds events. Positions up to the end of the log at the start of the search are final: no later search
 // finds an event between those that this one returned.
@@ -141,7 +141,7 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 	if s.Stream == "" {
 		return nil, false, nil
 	}
-	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(), fewStreams+1)
+	rows, err := s.pool.Query(ctx, `select id, version from streams where id like $1 limit $2`, pgx.QueryExecModeExec, s.like(), maxIndexedStreams+1)
 	if err != nil {
 		return nil, false, postgres.Classify(err, "look for streams")
 	}
@@ -151,7 +151,7 @@ func (s search) streams(ctx context.Context) (ids []string, few bool, err error)
 		ids, events = append(ids, id), events+version
 		return nil
 	})
-	return ids, len(ids) <= fewStreams && events <= lookMost, postgres.Classify(err, "look for streams")
+	return ids, len(ids) <= maxIndexedStreams && events <= maxSearched, postgres.Classify(err, "look for streams")
 }
 
 // where returns the condition on an event e, with arguments numbered from $3; $1 and $2 are positions.
@@ -211,7 +211,7 @@ func (s search) byPosition(ctx context.Context) (SearchResult, error) {
 	sql := fmt.Sprintf(`select %s from events e where %s order by e.position %s limit $%d`, eventColumns, where, s.order(), len(args)+3)
 	var events []eventlog.Recorded
 	low, high := s.low, s.high
-	for looked := int64(0); looked < lookMost && len(events) < s.Limit; looked += lookPage {
+	for looked := int64(0); looked < maxSearched && len(events) < s.Limit; looked += searchPage {
 		from, to := s.page(looked)
 		page, err := s.read(ctx, sql, append(append([]any{pgx.QueryExecModeExec, from, to}, args...), s.Limit-len(events))...)
 		if err != nil {
@@ -234,10 +234,10 @@ func (s search) byPosition(ctx context.Context) (SearchResult, error) {
 func (s search) page(looked int64) (from, to int64) {
 	if s.forward() {
 		from = s.low + looked
-		return from, min(s.high, from+lookPage-1)
+		return from, min(s.high, from+searchPage-1)
 	}
 	to = s.high - looked
-	return max(s.low, to-lookPage+1), to
+	return max(s.low, to-searchPage+1), to
 }
 
 func (s search) read(ctx context.Context, sql string, args ...any) ([]eventlog.Recorded, error) {

@@ -18,8 +18,8 @@ import (
 
 // Default intervals of reads without a wake-up.
 const (
-	onlyPoll   = time.Second      // where there are no wake-ups
-	safetyPoll = 15 * time.Second // a wake-up is lost with the process that would have sent it
+	pollWithoutWake = time.Second      // where there are no wake-ups
+	safetyPoll      = 15 * time.Second // a wake-up is lost with the process that would have sent it
 )
 
 // readLimit bounds the events of one read: the largest batch of a projection.
@@ -89,7 +89,7 @@ func NewTailer(pool *pgxpool.Pool, dsn string, wake *Wake, opts TailerOptions) *
 	switch {
 	case opts.Poll > 0:
 	case wake == nil:
-		opts.Poll = onlyPoll
+		opts.Poll = pollWithoutWake
 	default:
 		opts.Poll = safetyPoll
 	}
@@ -215,7 +215,7 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
-	settled := settledRun(events, last, t.safe)
+	settled := contiguousRun(events, last, t.safe)
 	if settled > 0 {
 		t.last = eventlog.MarksOf(events[settled-1 : settled])[0]
 		t.change(func() { t.ring.push(events[:settled]) })
@@ -231,8 +231,8 @@ func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err er
 	return true, nil
 }
 
-// settledRun counts the leading events that follow last without a gap, or are not above safe.
-func settledRun(events []eventlog.Recorded, last, safe int64) int {
+// contiguousRun counts the leading events that follow last without a gap, or are not above safe.
+func contiguousRun(events []eventlog.Recorded, last, safe int64) int {
 	for i, e := range events {
 		if e.Position > safe && e.Position != last+1 {
 			return i
@@ -246,7 +246,7 @@ func settledRun(events []eventlog.Recorded, last, safe int64) int {
 func (t *Tailer) sleep(ctx context.Context) error {
 	var news <-chan struct{}
 	if t.wake != nil {
-		news = t.wake.news
+		news = t.wake.wakeTailer
 	}
 	timer := time.NewTimer(t.opts.Poll)
 	defer timer.Stop()

@@ -17,9 +17,9 @@ import (
 // A process notifies at most once per notifyEvery, because each notification is a commit of its own, and at most once
 // per notifyUnderLoad if several appends arrived within that time.
 const (
-	notifyEvery     = time.Millisecond
-	notifyUnderLoad = 4 * time.Millisecond
-	severalAppends  = 3
+	notifyEvery      = time.Millisecond
+	notifyUnderLoad  = 4 * time.Millisecond
+	minSilentAppends = 3
 
 	// listenersEvery is the interval of checking whether another process listens. A process that starts to listen is
 	// notified of earlier appends within this time.
@@ -30,14 +30,14 @@ const (
 // commits. A NOTIFY inside the appending transaction would serialise all commits of the cluster. Notifications may be
 // lost, so readers also poll.
 type Wake struct {
-	dsn      string
-	log      *slog.Logger
-	silence  time.Duration // time without a notification after which the connection is checked
-	dirty    chan struct{} // holds a token to notify other processes
-	news     chan struct{} // holds a token to wake the tailer of this process
-	signals  atomic.Int64  // appends since the last notification
-	notifier atomic.Uint32 // backend pid of our own notifications
-	listener atomic.Uint32 // backend pid of our own LISTEN
+	dsn        string
+	log        *slog.Logger
+	silence    time.Duration // time without a notification after which the connection is checked
+	dirty      chan struct{} // holds a token to notify other processes
+	wakeTailer chan struct{} // holds a token to wake the tailer of this process
+	signals    atomic.Int64  // appends since the last notification
+	notifier   atomic.Uint32 // backend pid of our own notifications
+	listener   atomic.Uint32 // backend pid of our own LISTEN
 
 	command *pgxpool.Pool // notifies at each signal; nil = Run notifies
 }
@@ -45,7 +45,7 @@ type Wake struct {
 // NewWake returns a Wake on the database of dsn, which must not lead through a transaction pooler. Signal reaches
 // this process at once, and other processes while Run runs.
 func NewWake(dsn string, log *slog.Logger) *Wake {
-	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), news: make(chan struct{}, 1)}
+	return &Wake{dsn: dsn, log: log, silence: postgres.Silence, dirty: make(chan struct{}, 1), wakeTailer: make(chan struct{}, 1)}
 }
 
 // NewCommandWake returns a Wake for a process that ends soon and has no readers: Signal notifies other processes over pool,
@@ -74,7 +74,7 @@ func (w *Wake) Signal() {
 		return
 	}
 	w.signals.Add(1)
-	signal(w.news)
+	signal(w.wakeTailer)
 	signal(w.dirty)
 }
 
@@ -132,7 +132,7 @@ func (w *Wake) notify(ctx context.Context) error {
 		if err := postgres.Pause(ctx, notifyEvery); err != nil {
 			return err
 		}
-		if w.signals.Load() >= severalAppends {
+		if w.signals.Load() >= minSilentAppends {
 			if err := postgres.Pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
 				return err
 			}
@@ -180,7 +180,7 @@ func (w *Wake) listen(ctx context.Context) error {
 		return postgres.Classify(err, "listen")
 	}
 	for {
-		signal(w.news)
+		signal(w.wakeTailer)
 		for own := true; own; {
 			n, err := w.notification(ctx, conn)
 			if err != nil {

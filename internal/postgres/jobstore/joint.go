@@ -61,8 +61,8 @@ type end struct {
 	leased bool
 }
 
-// look queues the statement that ends the lease of the run's last segment.
-func (e *end) look(q *pgx.Batch) {
+// queueLeaseEnd queues the statement that ends the lease of the run's last segment.
+func (e *end) queueLeaseEnd(q *pgx.Batch) {
 	e.intents, e.leased = nil, false
 	if e.Lease != nil {
 		serverstore.QueueEnd(q, e.Ending, &e.leased)
@@ -103,8 +103,8 @@ type joint struct {
 	queued  *eventstore.Queued
 }
 
-// errNothing rolls a transaction back in which every change was refused.
-var errNothing = errors.New("nothing to commit")
+// errNothingToCommit rolls a transaction back in which every change was refused.
+var errNothingToCommit = errors.New("nothing to commit")
 
 // commitJointly is one transaction of changes. If a change failed by itself, the transaction is rolled back, and its err is set.
 func (s *Store) commitJointly(ctx context.Context, account string, changes []*change) error {
@@ -116,8 +116,8 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 			t.submits = append(t.submits, c)
 		}
 	}
-	err := postgres.Pipelined(ctx, s.pool, t.look, func(db postgres.Tx, q *pgx.Batch) error { return t.write(ctx, db, q) })
-	if errors.Is(err, errNothing) {
+	err := postgres.Pipelined(ctx, s.pool, t.lockAndRead, func(db postgres.Tx, q *pgx.Batch) error { return t.write(ctx, db, q) })
+	if errors.Is(err, errNothingToCommit) {
 		return nil
 	}
 	if err != nil {
@@ -128,20 +128,20 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 	return nil
 }
 
-// look queues the statements that lock the account, free slots, and write what submissions claim.
-func (t *joint) look(q *pgx.Batch) {
+// lockAndRead queues the statements that lock the account, free slots, and write what submissions claim.
+func (t *joint) lockAndRead(q *pgx.Batch) {
 	queueLockAdmission(q, t.account, len(t.submits), &t.state)
 	if len(t.ends) > 0 {
 		ids := make([]string, len(t.ends))
 		for i, c := range t.ends {
 			ids[i] = string(c.end.ID)
-			c.end.look(q)
+			c.end.queueLeaseEnd(q)
 		}
 		t.store.slots.Leave(q, t.account, ids, &t.freed)
 		q.Queue(`delete from sealed_credentials where job_id = any($1::uuid[])`, ids)
 	}
 	for _, c := range t.submits {
-		c.submission.look(q, c.fail)
+		c.submission.queueClaims(q, c.fail)
 	}
 }
 
@@ -158,7 +158,7 @@ func (t *joint) write(ctx context.Context, db postgres.Tx, q *pgx.Batch) error {
 		return err
 	}
 	if len(t.appends) == 0 {
-		return errNothing
+		return errNothingToCommit
 	}
 	return t.queueAppend(q)
 }

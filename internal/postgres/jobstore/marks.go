@@ -19,8 +19,8 @@ type NodeMarks struct {
 	worker     string
 	heartbeats *call.Heartbeats
 
-	mu   sync.Mutex // guards left
-	left map[nodeMark]struct{}
+	mu        sync.Mutex // guards left
+	uncleared map[nodeMark]struct{}
 }
 
 // nodeMark is a mark of this process that could not be removed yet.
@@ -31,14 +31,14 @@ type nodeMark struct {
 
 // NewNodeMarks returns the marks of the process whose heartbeats have the name worker.
 func NewNodeMarks(pool *pgxpool.Pool, worker string) *NodeMarks {
-	return &NodeMarks{pool: pool, worker: worker, heartbeats: call.NewHeartbeats(time.Now), left: map[nodeMark]struct{}{}}
+	return &NodeMarks{pool: pool, worker: worker, heartbeats: call.NewHeartbeats(time.Now), uncleared: map[nodeMark]struct{}{}}
 }
 
 // Set marks a node as run by this process, and returns the number of other processes with a mark at it.
 func (m *NodeMarks) Set(ctx context.Context, ref job.RunRef, node string) (others int, err error) {
-	m.clearLeft(ctx)
+	m.clearUncleared(ctx)
 	m.mu.Lock()
-	delete(m.left, nodeMark{ref, node})
+	delete(m.uncleared, nodeMark{ref, node})
 	m.mu.Unlock()
 	err = m.pool.QueryRow(ctx, `with
 		sign as (insert into call_workers (id, seen_at) values ($4, now()) on conflict do nothing),
@@ -53,11 +53,11 @@ func (m *NodeMarks) Clear(ctx context.Context, ref job.RunRef, node string) {
 	mark := nodeMark{ref, node}
 	if m.clear(ctx, mark) != nil {
 		m.mu.Lock()
-		m.left[mark] = struct{}{}
+		m.uncleared[mark] = struct{}{}
 		m.mu.Unlock()
 		return
 	}
-	m.clearLeft(ctx)
+	m.clearUncleared(ctx)
 }
 
 func (m *NodeMarks) clear(ctx context.Context, mark nodeMark) error {
@@ -66,16 +66,16 @@ func (m *NodeMarks) clear(ctx context.Context, mark nodeMark) error {
 	return err
 }
 
-// clearLeft removes the marks that earlier calls could not remove.
-func (m *NodeMarks) clearLeft(ctx context.Context) {
+// clearUncleared removes the marks that earlier calls could not remove.
+func (m *NodeMarks) clearUncleared(ctx context.Context) {
 	m.mu.Lock()
-	left := m.left
-	m.left = map[nodeMark]struct{}{}
+	left := m.uncleared
+	m.uncleared = map[nodeMark]struct{}{}
 	m.mu.Unlock()
 	for mark := range left {
 		if m.clear(ctx, mark) != nil {
 			m.mu.Lock()
-			m.left[mark] = struct{}{}
+			m.uncleared[mark] = struct{}{}
 			m.mu.Unlock()
 		}
 	}

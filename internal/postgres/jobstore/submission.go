@@ -21,7 +21,7 @@ type submission struct {
 	first uuid.UUID // of its events
 	out   job.Admission
 
-	again    bool // the account has chosen its public id before
+	repeated bool // the account has chosen its public id before
 	admitted bool
 	refused  error // it wrote nothing, and the other changes go on
 	unread   error // it is recorded, and cannot be read back
@@ -45,14 +45,14 @@ func (n *submission) claims() bool {
 	return len(n.Pins) > 0 || n.IdempotencyKey != "" || n.Submitted.PublicID != ""
 }
 
-// look queues the statements that write what the submission claims: its files, its idempotency key and its public id.
-func (n *submission) look(q *pgx.Batch, fail func(error)) {
-	n.again, n.admitted, n.refused, n.unread, n.append, n.out = false, false, nil, nil, nil, job.Admission{}
+// queueClaims queues the statements that write what the submission claims: its files, its idempotency key and its public id.
+func (n *submission) queueClaims(q *pgx.Batch, fail func(error)) {
+	n.repeated, n.admitted, n.refused, n.unread, n.append, n.out = false, false, nil, nil, nil, job.Admission{}
 	if n.Submitted.PublicID != "" {
 		n.queueTaken(q, fail)
 	}
 	if len(n.Pins) > 0 {
-		q.Queue(holdAssets, n.Account, n.ID, n.Pins).Exec(func(tag pgconn.CommandTag) error {
+		q.Queue(pinAssets, n.Account, n.ID, n.Pins).Exec(func(tag pgconn.CommandTag) error {
 			if tag.RowsAffected() < int64(len(n.Pins)) {
 				fail(fault.New(fault.Invalid, fault.CodeMissingAsset, "a file that the workflow loads was deleted meanwhile"))
 			}
@@ -68,7 +68,7 @@ func (n *submission) look(q *pgx.Batch, fail func(error)) {
 	if chosen := n.Submitted.PublicID; chosen != "" {
 		q.Queue(`insert into job_public_ids (account, public_id, job_id) values ($1, $2, $3) on conflict do nothing`, n.Account, chosen, n.ID).
 			Exec(func(tag pgconn.CommandTag) error {
-				n.again = tag.RowsAffected() == 0
+				n.repeated = tag.RowsAffected() == 0
 				return nil
 			})
 	}
@@ -90,9 +90,9 @@ func (n *submission) queueTaken(q *pgx.Batch, fail func(error)) {
 	})
 }
 
-// holdAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
+// pinAssets pins the files that a job loads, so that they are not deleted. The row locks order it against a
 // concurrent deletion.
-const holdAssets = `insert into asset_holds (asset_id, job_id)
+const pinAssets = `insert into asset_holds (asset_id, job_id)
 	select asset_id, $2 from files where account = $1 and asset_id = any($3::uuid[]) for share`
 
 // decide decides whether the job is accepted, and whether it runs now. counter is its number in the account. It returns what
@@ -101,7 +101,7 @@ func (n *submission) decide(ctx context.Context, t *joint, db postgres.Tx, count
 	if err := t.state.refusal(n.Bounds, n.Price.Hold()); err != nil {
 		return nil, n.refuse(err)
 	}
-	if n.again {
+	if n.repeated {
 		return nil, duplicateJob(nil)
 	}
 	held, err := t.store.reserve(ctx, db, t.state, &n.NewJob)

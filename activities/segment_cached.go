@@ -10,9 +10,9 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 )
 
-// keepResult caches the outputs of the segment for retries of this job, and returns the references of its values:
+// cacheResult caches the outputs of the segment for retries of this job, and returns the references of its values:
 // cached values outlive the job. If it fails, this run continues.
-func (s *segmentRun) keepResult(ctx context.Context, recorder *segmentRecorder, refs []string) ([]string, error) {
+func (s *segmentRun) cacheResult(ctx context.Context, recorder *segmentRecorder, refs []string) ([]string, error) {
 	if s.g.Cache == nil || s.plan.keys[s.unit].IsZero() {
 		return refs, nil
 	}

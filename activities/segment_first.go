@@ -12,27 +12,29 @@ import (
 )
 
 const (
-	// moment bounds how long the activity that plans a run drives its first segment. It is a local activity, and the
+	// firstSegmentTime bounds how long the activity that plans a run drives its first segment. It is a local activity, and the
 	// workflow task waits for it.
-	moment = time.Second
-	// momentsPerCPU bounds the activities that plan runs and drive segments at the same time, so that other runs can
+	firstSegmentTime = time.Second
+	// firstSegmentsPerCPU bounds the activities that plan runs and drive segments at the same time, so that other runs can
 	// be planned meanwhile.
-	momentsPerCPU = 4
+	firstSegmentsPerCPU = 4
 )
 
-// errMomentOver is the cause of a context that ends because RunSegment continues the segment.
-var errMomentOver = fmt.Errorf("RunSegment continues: %w", driving.ErrHandedOver)
+// errFirstSegmentTime is the cause of a context that ends because RunSegment continues the segment.
+var errFirstSegmentTime = fmt.Errorf("RunSegment continues: %w", driving.ErrHandedOver)
 
-func newMoments() chan struct{} { return make(chan struct{}, momentsPerCPU*runtime.NumCPU()) }
+func newFirstSegmentSlots() chan struct{} {
+	return make(chan struct{}, firstSegmentsPerCPU*runtime.NumCPU())
+}
 
-// beginMoment reports whether a segment may be driven for a moment. The caller must call end afterwards.
-func (s *Segments) beginMoment() (end func(), ok bool) {
+// beginFirstSegment reports whether a segment may be driven for a moment. The caller must call end afterwards.
+func (s *Segments) beginFirstSegment() (end func(), ok bool) {
 	if s == nil {
 		return nil, false
 	}
 	select {
-	case s.moments <- struct{}{}:
-		return func() { <-s.moments }, true
+	case s.firstSegments <- struct{}{}:
+		return func() { <-s.firstSegments }, true
 	default:
 		return nil, false
 	}
@@ -42,12 +44,12 @@ func (s *Segments) beginMoment() (end func(), ok bool) {
 // A short segment then needs no activity of its own. Otherwise RunSegment continues with the segment's position in
 // the queue, or with its prompt on the server.
 func (g *Graph) driveFirst(ctx context.Context, c *chain, sched *graph.Scheduler, batch int, res BeginResult) (BeginResult, error) {
-	c.moment = true
-	brief, cancel := context.WithTimeoutCause(ctx, moment, errMomentOver)
+	c.firstSegment = true
+	brief, cancel := context.WithTimeoutCause(ctx, firstSegmentTime, errFirstSegmentTime)
 	defer cancel()
 	first, err := g.runChain(brief, c)
 	switch {
-	case errors.Is(err, errMomentOver):
+	case errors.Is(err, errFirstSegmentTime):
 		c.events.lease = nil // another driver may have the lease by now
 		return res, c.events.flush(ctx)
 	case err != nil:
