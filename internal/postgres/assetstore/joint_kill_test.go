@@ -84,7 +84,7 @@ func uploadChosen(ctx context.Context, uploads *asset.Service, public asset.Publ
 	if err != nil {
 		return err
 	}
-	defer in.Drop() //nolint:errcheck // of a process that is killed
+	defer in.Drop()
 	if _, err := in.Write([]byte(public)); err != nil {
 		return err
 	}

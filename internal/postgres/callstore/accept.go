@@ -96,11 +96,10 @@ func (n *acceptance) decide(ctx context.Context, db postgres.Tx, t *joint) ([]ev
 		return nil, nil
 	}
 	held, err := t.store.reserve(ctx, db, t.state, n.NewCall)
-	if fault.Is(err, fault.Exhausted) {
-		n.refused = err
-		return nil, nil
-	}
 	if err != nil {
+		if fault.Is(err, fault.Exhausted) {
+			n.refused, err = err, nil
+		}
 		return nil, err
 	}
 	n.enter(t)
