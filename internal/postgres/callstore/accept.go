@@ -93,7 +93,7 @@ func (n *acceptance) decide(ctx context.Context, db postgres.Tx, t *joint) ([]ev
 		return nil, nil
 	}
 	if n.refused = n.decideSlot(t); n.refused != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr // it is the outcome of this caller, not of the transaction
 	}
 	held, err := t.store.reserve(ctx, db, t.state, n.NewCall)
 	if err != nil {
