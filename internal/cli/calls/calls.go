@@ -15,6 +15,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/operate"
 	operatecalls "github.com/millrace-dev/millrace/internal/operate/calls"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/records"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres"
@@ -115,7 +116,7 @@ func lasted(c call.Call) string {
 	if c.EndedAt == nil {
 		return "–"
 	}
-	return terminal.Span(c.EndedAt.Sub(c.AcceptedAt))
+	return inspect.Span(c.EndedAt.Sub(c.AcceptedAt))
 }
 
 func dollars(micros *int64) string {
@@ -149,7 +150,7 @@ func printCall(p *terminal.Printer, c call.Call) {
 		at   *time.Time
 	}{{"admitted", c.AdmittedAt}, {"sent", c.SentAt}, {"ended", c.EndedAt}} {
 		if m.at != nil {
-			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), terminal.Span(m.at.Sub(c.AcceptedAt))), terminal.Plain)
+			p.Field(m.name, fmt.Sprintf("%s (+%s)", m.at.Format(time.RFC3339Nano), inspect.Span(m.at.Sub(c.AcceptedAt))), terminal.Plain)
 		}
 	}
 	p.Field("request", fmt.Sprintf("%d bytes, %s", c.Request.Size, c.Request.Ref), terminal.Plain)

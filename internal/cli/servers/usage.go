@@ -9,6 +9,7 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/cli/shell"
 	"github.com/millrace-dev/millrace/internal/domain/credit"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/servers"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/projections/serverusage"
@@ -35,7 +36,7 @@ func usage(s *shell.Shell) *cobra.Command {
 					{Text: terminal.Clean(d.URL)},
 					{Text: fmt.Sprint(d.Segments), Right: true},
 					{Text: fmt.Sprint(d.GivenUp), Right: true},
-					{Text: terminal.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
+					{Text: inspect.Span(time.Duration(d.Millis) * time.Millisecond), Right: true},
 					{Text: "$" + credit.Dollars(d.Cost), Right: true},
 				}
 			}

@@ -16,6 +16,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/account"
 	"github.com/millrace-dev/millrace/internal/domain/webhook"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	operatewebhooks "github.com/millrace-dev/millrace/internal/operate/webhooks"
 )
@@ -245,7 +246,7 @@ func printDeliveries(ctx context.Context, s *shell.Shell, o *operatewebhooks.Ser
 			{Text: lastAttempt(d)},
 			{Text: fmt.Sprint(d.Attempts), Right: true},
 			{Text: string(d.Kind)},
-			{Text: terminal.Span(time.Since(d.CreatedAt)), Right: true},
+			{Text: inspect.Span(time.Since(d.CreatedAt)), Right: true},
 			{Text: string(d.Webhook)[:shownID]},
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/millrace-dev/millrace/internal/operate"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/views"
 	"github.com/millrace-dev/millrace/internal/postgres/livestore"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
@@ -42,7 +42,7 @@ func (d databaseDoctor) clock(ctx context.Context) (Finding, error) {
 	}
 	trip := time.Since(began)
 	skew := now.Sub(began.Add(trip / 2)).Abs()
-	f := Finding{Status: grade(skew, clockWarn, clockFail), Detail: fmt.Sprintf("%s from the database's clock (± %s)", terminal.Span(skew), terminal.Span(trip/2))}
+	f := Finding{Status: grade(skew, clockWarn, clockFail), Detail: fmt.Sprintf("%s from the database's clock (± %s)", inspect.Span(skew), inspect.Span(trip/2))}
 	return f.with("synchronise the clocks of this machine and the database's (chrony, NTP)"), nil
 }
 
@@ -109,7 +109,7 @@ func (d databaseDoctor) outbox(ctx context.Context) (Finding, error) {
 		return Finding{Status: Healthy, Detail: "empty"}, nil
 	}
 	f := Finding{Status: grade(intents.Age, intentWarn, intentFail)}
-	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", intents.Waiting, terminal.Span(intents.Age), intents.Workflow, intents.Attempts)
+	f.Detail = fmt.Sprintf("%d intents wait, the oldest for %s: %s, %d attempts", intents.Waiting, inspect.Span(intents.Age), intents.Workflow, intents.Attempts)
 	if intents.Error != "" {
 		f.Detail += ": " + intents.Error
 	}
@@ -122,11 +122,11 @@ func (d databaseDoctor) slots(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(old) == 0 {
-		return Finding{Status: Healthy, Detail: "no slot is occupied for longer than " + terminal.Span(longSlot)}, nil
+		return Finding{Status: Healthy, Detail: "no slot is occupied for longer than " + inspect.Span(longSlot)}, nil
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), terminal.Span(longSlot), strings.Join(old[:min(len(old), shownSlots)], ", ")),
+		Detail: fmt.Sprintf("%d are occupied for longer than %s: %s", len(old), inspect.Span(longSlot), strings.Join(old[:min(len(old), shownSlots)], ", ")),
 		Remedy: "see its progress: millrace jobs timeline " + old[0],
 	}, nil
 }
@@ -195,7 +195,7 @@ func (d temporalDoctor) server(ctx context.Context) (Finding, error) {
 	}
 	retention := ns.GetConfig().GetWorkflowExecutionRetentionTtl().AsDuration()
 	return Finding{Status: Healthy, Detail: fmt.Sprintf("Temporal %s, answers in %s, namespace %s keeps histories for %s",
-		info.GetServerVersion(), terminal.Span(took), d.namespace, terminal.Span(retention))}, nil
+		info.GetServerVersion(), inspect.Span(took), d.namespace, inspect.Span(retention))}, nil
 }
 
 func (d temporalDoctor) graphWorkers(ctx context.Context) (Finding, error) {
@@ -234,6 +234,6 @@ func (d temporalDoctor) pollers(ctx context.Context, queue string) (Finding, err
 	}
 	quiet := max(0, time.Since(last))
 	f := Finding{Status: grade(quiet, 2*time.Minute, 5*time.Minute)} // a poll lasts up to a minute
-	f.Detail = fmt.Sprintf("%d poll %s, last seen %s ago: %s", len(names), queue, terminal.Span(quiet), strings.Join(names, ", "))
+	f.Detail = fmt.Sprintf("%d poll %s, last seen %s ago: %s", len(names), queue, inspect.Span(quiet), strings.Join(names, ", "))
 	return f.with("no worker polls any more: start one with millrace serve --roles worker"), nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/internal/postgres/operatestore"
 )
@@ -22,7 +22,7 @@ func (d databaseDoctor) server(ctx context.Context) (Finding, error) {
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", server.Version, terminal.Span(time.Since(began)), server.Connections, server.MaxConnections)}
+	f := Finding{Status: Healthy, Detail: fmt.Sprintf("PostgreSQL %s, answers in %s, %d of %d connections", server.Version, inspect.Span(time.Since(began)), server.Connections, server.MaxConnections)}
 	switch {
 	case server.Number < oldestServer:
 		f.Status, f.Remedy = Warning, "Millrace is tested with PostgreSQL 15 and later: upgrade"

@@ -10,6 +10,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/domain/gate"
 	"github.com/millrace-dev/millrace/internal/operate"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
 	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
@@ -92,7 +93,7 @@ func (d databaseDoctor) silentJobs(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(found) == 0 {
-		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + terminal.Span(silentAfter)}, nil
+		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + inspect.Span(silentAfter)}, nil
 	}
 	first := found[0]
 	last := "no event"
@@ -101,7 +102,7 @@ func (d databaseDoctor) silentJobs(ctx context.Context) (Finding, error) {
 	}
 	return Finding{
 		Status: Warning,
-		Detail: fmt.Sprintf("%d running jobs record no events; %s for %s, %s", len(found), first.Job, terminal.Span(first.For), last),
+		Detail: fmt.Sprintf("%d running jobs record no events; %s for %s, %s", len(found), first.Job, inspect.Span(first.For), last),
 		Remedy: fmt.Sprintf("see its progress: millrace jobs show %s --workflow; if its workflow no longer exists: millrace jobs requeue %s; to stop it: millrace jobs cancel %s",
 			first.Job, first.Job, first.Job),
 	}, nil
@@ -199,7 +200,7 @@ func (o *orphans) finding(cut bool) Finding {
 	}
 	f := Finding{
 		Status: grade(o.orphaned, orphanWarn, maxWalked+1),
-		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), terminal.Span(orphanAge)),
+		Detail: fmt.Sprintf("%d of %s, %.1f MiB, have been unreferenced for over %s", o.orphaned, looked, float64(o.bytes)/(1<<20), inspect.Span(orphanAge)),
 	}
 	return f.with("workers collect them every hour: check that a worker runs, and its log for errors of the sweep")
 }

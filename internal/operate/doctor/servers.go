@@ -13,6 +13,7 @@ import (
 	"github.com/millrace-dev/millrace/internal/engine/node/remote"
 	"github.com/millrace-dev/millrace/internal/engine/node/standard"
 	"github.com/millrace-dev/millrace/internal/fault"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
@@ -82,7 +83,7 @@ func unreachableSince(s *server.Server) string {
 	if s.SeenAt == nil {
 		return ", never seen"
 	}
-	return ", last seen " + terminal.Span(time.Since(*s.SeenAt)) + " ago"
+	return ", last seen " + inspect.Span(time.Since(*s.SeenAt)) + " ago"
 }
 
 // refused finds unsupported servers, with the reason and the version.
@@ -205,7 +206,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 	var never, long []string
 	for i := range waiting {
 		w := &waiting[i]
-		text := fmt.Sprintf("job %s for %s: %s", w.Job, terminal.Span(time.Since(w.Since)), terminal.Clean(w.Reason))
+		text := fmt.Sprintf("job %s for %s: %s", w.Job, inspect.Span(time.Since(w.Since)), terminal.Clean(w.Reason))
 		switch {
 		case !possible(all, documents, &w.Wait):
 			never = append(never, text)
@@ -220,7 +221,7 @@ func (d serverDoctor) queue(ctx context.Context) (Finding, error) {
 		f.Detail += fmt.Sprintf(", %d of them for a class, model or label that no registered server has: %s", len(never), list(never))
 	case len(long) > 0:
 		f.Status = Warning
-		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), terminal.Span(waitWarn), list(long))
+		f.Detail += fmt.Sprintf(", %d of them for over %s: %s", len(long), inspect.Span(waitWarn), list(long))
 	}
 	return f.with("register a server that has the missing part (millrace servers add), install it on one, or cancel the job: millrace jobs cancel ID"), nil
 }

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
+	"github.com/millrace-dev/millrace/internal/operate/inspect"
 	"github.com/millrace-dev/millrace/internal/postgres/webhookstore"
 )
 
@@ -21,7 +21,7 @@ func (d databaseDoctor) webhooks(ctx context.Context) (Finding, error) {
 	}
 	f := Finding{Status: Healthy, Detail: fmt.Sprintf("%d deliveries wait, %d are dead letters, %d endpoints are disabled", st.Pending, st.Dead, st.Disabled)}
 	if st.Pending > 0 {
-		f.Detail += ", the oldest waits for " + terminal.Span(st.Oldest)
+		f.Detail += ", the oldest waits for " + inspect.Span(st.Oldest)
 	}
 	switch {
 	case st.Oldest >= hookWarn:

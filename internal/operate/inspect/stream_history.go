@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Kind describes how to read the streams of one kind of aggregate.
@@ -197,7 +196,7 @@ func (p Phases) spans() map[string]string {
 	}
 	out := map[string]string{}
 	for name, took := range sums {
-		out[name] = terminal.Span(time.Duration(took))
+		out[name] = Span(time.Duration(took))
 	}
 	return out
 }

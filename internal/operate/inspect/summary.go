@@ -23,7 +23,7 @@ func (f Event) Summary() string {
 	case job.NodeStartedV1:
 		return fmt.Sprintf("%s %s%s", e.Node, e.Class, attempt(e.Attempt))
 	case job.NodeExecutedV1:
-		return fmt.Sprintf("%s %s, %s%s", e.Node, e.Class, terminal.Span(time.Duration(e.Millis)*time.Millisecond), files(e.Files))
+		return fmt.Sprintf("%s %s, %s%s", e.Node, e.Class, Span(time.Duration(e.Millis)*time.Millisecond), files(e.Files))
 	case job.NodeFailedV1:
 		return FailureText(e.Failure)
 	case job.FailedV1:
@@ -40,7 +40,7 @@ func (f Event) Summary() string {
 	case job.SegmentPlacedV1:
 		return fmt.Sprintf("%d nodes on %s, attempt %d: %s", e.Count, terminal.Clean(e.URL), e.Attempt, terminal.Clean(e.Reason))
 	case job.SegmentEndedV1:
-		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, terminal.Clean(e.URL), e.Attempt, terminal.Span(time.Duration(e.Millis)*time.Millisecond), terminal.Clean(e.Problem)), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("%s on %s, attempt %d, %s: %s", e.Outcome, terminal.Clean(e.URL), e.Attempt, Span(time.Duration(e.Millis)*time.Millisecond), terminal.Clean(e.Problem)), ": ")
 	case nil:
 		return string(f.Data)
 	}

@@ -50,11 +50,11 @@ func publicID(j job.Job) string {
 func runTime(j job.Job, now time.Time) string {
 	switch {
 	case j.StartedAt != nil && j.EndedAt != nil:
-		return terminal.Span(j.EndedAt.Sub(*j.StartedAt))
+		return inspect.Span(j.EndedAt.Sub(*j.StartedAt))
 	case j.StartedAt != nil:
-		return terminal.Span(now.Sub(*j.StartedAt))
+		return inspect.Span(now.Sub(*j.StartedAt))
 	case j.EndedAt == nil:
-		return "(" + terminal.Span(now.Sub(j.SubmittedAt)) + ")"
+		return "(" + inspect.Span(now.Sub(j.SubmittedAt)) + ")"
 	}
 	return "-"
 }
@@ -109,7 +109,7 @@ func State(p *terminal.Printer, h inspect.History, of int) {
 
 func timeField(p *terminal.Printer, name string, at *time.Time, from time.Time) {
 	if at != nil {
-		p.Field(name, fmt.Sprintf("%s  +%s", terminal.Stamp(*at), terminal.Span(at.Sub(from))), terminal.Plain)
+		p.Field(name, fmt.Sprintf("%s  +%s", terminal.Stamp(*at), inspect.Span(at.Sub(from))), terminal.Plain)
 	}
 }
 

@@ -49,7 +49,7 @@ func phaseRow(t inspect.Phases, ph inspect.Phase) []terminal.Cell {
 	return []terminal.Cell{
 		{Text: ph.Name},
 		{Text: took, Right: true},
-		{Text: "+" + terminal.Span(ph.Began.Sub(t.Began)), Right: true},
+		{Text: "+" + inspect.Span(ph.Began.Sub(t.Began)), Right: true},
 		{Text: try, Right: true},
 		{Text: barOf(time.Duration(t.Total), ph.Began.Sub(t.Began), time.Duration(ph.Took)), Style: style},
 		{Text: worker},

@@ -71,7 +71,7 @@ func costOf(micros int64) string {
 	return "$" + credit.Dollars(micros)
 }
 
-func span(m inspect.Millis) string { return terminal.Span(time.Duration(m)) }
+func span(m inspect.Millis) string { return inspect.Span(time.Duration(m)) }
 
 func writeSpans(p *terminal.Printer, t inspect.Timeline) {
 	rows := make([][]terminal.Cell, len(t.Nodes))
@@ -88,7 +88,7 @@ func writeSpans(p *terminal.Printer, t inspect.Timeline) {
 			{Text: terminal.Clip(terminal.Clean(n.Class), 22)},
 			{Text: state, Style: styleOf(n.State)},
 			{Text: span(n.Took), Right: true},
-			{Text: "+" + terminal.Span(n.Began.Sub(t.SubmittedAt)), Right: true},
+			{Text: "+" + inspect.Span(n.Began.Sub(t.SubmittedAt)), Right: true},
 			{Text: fmt.Sprintf("%d/%d", n.Run, max(1, n.Attempt))},
 			{Text: bar(t, n), Style: styleOf(n.State)},
 			{Text: n.Worker},

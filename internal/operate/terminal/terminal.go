@@ -1,4 +1,4 @@
-// Package terminal writes what operators read in a terminal: tables, fields and durations. It promises that no text
+// Package terminal writes what operators read in a terminal: tables and fields. It promises that no text
 // of somebody else moves the cursor, changes a colour or breaks a table. What is written is decided by its callers.
 package terminal
 
@@ -176,21 +176,3 @@ func Wrap(text string, columns int) []string {
 
 // Stamp writes a time to the millisecond, in UTC.
 func Stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") }
-
-// Span formats a duration for people, in one or two units.
-func Span(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "-" + Span(-d)
-	case d < time.Second:
-		return fmt.Sprintf("%d ms", d.Milliseconds())
-	case d < time.Minute:
-		return fmt.Sprintf("%.2f s", d.Seconds())
-	case d < time.Hour:
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	default:
-		return fmt.Sprintf("%dd%02dh", int(d.Hours())/24, int(d.Hours())%24)
-	}
-}

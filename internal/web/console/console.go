@@ -17,7 +17,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 //go:embed pages
@@ -95,7 +94,7 @@ func Files() []File {
 
 // functions are the functions of templates.
 var functions = template.FuncMap{
-	"span":  func(d inspect.Millis) string { return terminal.Span(time.Duration(d)) },
+	"span":  func(d inspect.Millis) string { return inspect.Span(time.Duration(d)) },
 	"stamp": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05.000 UTC") },
 	"short": func(id job.PublicID) string { return string(id)[:min(8, len(id))] },
 	"ago":   func(t time.Time) template.HTML { return timeTag(t, "") },

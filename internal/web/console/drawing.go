@@ -9,7 +9,6 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // Sizes of a drawing in pixels.
@@ -113,7 +112,7 @@ func stateOf(spans map[string]inspect.NodeSpan, id string, state job.State) (wor
 	case ok && s.State == inspect.NodeCached:
 		return s.State, ""
 	case ok:
-		return s.State, terminal.Span(s.Took.Duration())
+		return s.State, inspect.Span(s.Took.Duration())
 	case state.Final():
 		return nodeUnused, ""
 	default:

@@ -9,7 +9,6 @@ import (
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/operate/inspect"
-	"github.com/millrace-dev/millrace/internal/operate/terminal"
 )
 
 // OverviewPage shows the figures of the service.
@@ -124,4 +123,4 @@ func (c Chart) Rows() []Row {
 func money(micros int64) string { return fmt.Sprintf("$%.4f", float64(micros)/1e6) }
 
 // millis formats a number of milliseconds.
-func millis(n int64) string { return terminal.Span(time.Duration(n) * time.Millisecond) }
+func millis(n int64) string { return inspect.Span(time.Duration(n) * time.Millisecond) }
