@@ -63,7 +63,7 @@ func (x *Downloads) FetchDownload(ctx context.Context, ref download.Ref) error {
 	go attempt.Heartbeat(ctx)
 	state, open, err := x.Records.Begin(ctx, ref)
 	if err == nil && open {
-		err = x.take(ctx, ref, state)
+		err = x.complete(ctx, ref, state)
 	}
 	if fault.SourceMayRecover(err) && !last {
 		return attempt.Error(fault.Wrap(err, fault.Unavailable, fault.CodeOf(err), "the source may recover"))
@@ -83,8 +83,8 @@ func (x *Downloads) GiveUpDownload(ctx context.Context, ref download.Ref) error 
 	return attempt.Error(err)
 }
 
-// take completes the download with the asset that an earlier attempt made, or with a new one.
-func (x *Downloads) take(ctx context.Context, ref download.Ref, state download.Download) error {
+// complete completes the download with the asset that an earlier attempt made, or with a new one.
+func (x *Downloads) complete(ctx context.Context, ref download.Ref, state download.Download) error {
 	a, err := x.Find(ctx, ref.Account, state.Request.Asset)
 	found := false
 	if fault.Is(err, fault.NotFound) {
@@ -119,11 +119,11 @@ func (x *Downloads) fetch(ctx context.Context, ref download.Ref, state download.
 	if _, err := io.Copy(in, read); err != nil {
 		return asset.Asset{}, false, err
 	}
-	return x.keep(ctx, in, state.Request.Spec(ref.Account, declared(contentType), state.RequestID))
+	return x.createAsset(ctx, in, state.Request.Spec(ref.Account, declared(contentType), state.RequestID))
 }
 
-// keep makes an asset of received bytes, or returns an equal asset that exists.
-func (x *Downloads) keep(ctx context.Context, in *asset.Incoming, spec asset.Spec) (asset.Asset, bool, error) {
+// createAsset makes an asset of received bytes, or returns an equal asset that exists.
+func (x *Downloads) createAsset(ctx context.Context, in *asset.Incoming, spec asset.Spec) (asset.Asset, bool, error) {
 	hash, _ := in.Sum()
 	made, same, err := x.Assets.Reference(ctx, hash, spec)
 	if fault.CodeOf(err) == fault.CodeBlobNotFound {

@@ -93,7 +93,7 @@ func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export)
 	items := export.Named(choice.Entries, state.Request.Naming)
 	for without := map[asset.ID]bool{}; ; {
 		var damaged *export.DamagedError
-		err := x.round(ctx, ref, state, choice, items, without)
+		err := x.packOnce(ctx, ref, state, choice, items, without)
 		if !errors.As(err, &damaged) {
 			return err
 		}
@@ -102,8 +102,8 @@ func (x *Exports) pack(ctx context.Context, ref export.Ref, state export.Export)
 	}
 }
 
-// round writes an archive without the files in without, and makes it an asset.
-func (x *Exports) round(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item, without map[asset.ID]bool) error {
+// packOnce writes an archive without the files in without, and makes it an asset.
+func (x *Exports) packOnce(ctx context.Context, ref export.Ref, state export.Export, choice export.Choice, items []export.Item, without map[asset.ID]bool) error {
 	w, err := x.Blobs.Create(ctx, blob.Durable)
 	if err != nil {
 		return fmt.Errorf("begin the archive of export %s: %w", ref.Export, err)

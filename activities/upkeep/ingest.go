@@ -47,8 +47,8 @@ type Ingest struct {
 	Log     *slog.Logger
 }
 
-// quickSize is the maximum size of a small file, in bytes.
-const quickSize = 1 << 20
+// smallFile is the maximum size of a small file, in bytes.
+const smallFile = 1 << 20
 
 // Verified is the result of VerifyAsset.
 type Verified struct {
@@ -84,8 +84,8 @@ func (i *Ingest) verify(ctx context.Context, ref asset.IngestRef) (complete bool
 // the scan fails, ScanAsset repeats it with more time.
 func (i *Ingest) verified(ctx context.Context, a asset.Asset, ref asset.IngestRef, size int64) (complete bool, err error) {
 	event := asset.VerifiedV1{OK: true, Size: size}
-	if i.Quick && size <= quickSize {
-		found, err := i.look(ctx, a)
+	if i.Quick && size <= smallFile {
+		found, err := i.inspect(ctx, a)
 		switch {
 		case err == nil && a.VerifiedAt != nil: // an earlier workflow verified the asset, and ended before the scan
 			return true, i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
@@ -107,14 +107,14 @@ func (i *Ingest) scan(ctx context.Context, ref asset.IngestRef) error {
 	if err != nil || !there || a.Damaged {
 		return err
 	}
-	found, err := i.look(ctx, a)
+	found, err := i.inspect(ctx, a)
 	if err != nil {
 		return err
 	}
 	return i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
 }
 
-func (i *Ingest) look(ctx context.Context, a asset.Asset) (asset.Scan, error) {
+func (i *Ingest) inspect(ctx context.Context, a asset.Asset) (asset.Scan, error) {
 	r, err := i.Blobs.Open(ctx, a.Hash)
 	if err != nil {
 		return asset.Scan{}, fmt.Errorf("open asset %s: %w", a.ID, err)

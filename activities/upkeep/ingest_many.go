@@ -22,18 +22,18 @@ type VerifiedAssets struct {
 	Left []asset.IngestRef `json:",omitempty"` // assets that are to be looked into by themselves
 }
 
-// manyWithin bounds how long one attempt reads and scans; what it does not come to is left. It is far above what small
+// batchTime bounds how long one attempt reads and scans; what it does not come to is left. It is far above what small
 // files take from a disk, and far below the time that an attempt has.
-const manyWithin = 10 * time.Second
+const batchTime = 10 * time.Second
 
 // VerifyAssets reads and hashes the stored bytes of several assets, scans them where the scanner is quick, and records all
 // of that together. An asset that cannot be done with at once is left.
 func (i *Ingest) VerifyAssets(ctx context.Context, p VerifyAssetsParams) (VerifiedAssets, error) {
-	left, err := i.verifyMany(ctx, p)
+	left, err := i.verifyBatch(ctx, p)
 	return VerifiedAssets{left}, attempt.Error(err)
 }
 
-func (i *Ingest) verifyMany(ctx context.Context, p VerifyAssetsParams) (left []asset.IngestRef, err error) {
+func (i *Ingest) verifyBatch(ctx context.Context, p VerifyAssetsParams) (left []asset.IngestRef, err error) {
 	ids := make([]asset.ID, len(p.Assets))
 	for n, ref := range p.Assets {
 		ids[n] = ref.Asset
@@ -50,8 +50,8 @@ func (i *Ingest) verifyMany(ctx context.Context, p VerifyAssetsParams) (left []a
 			continue
 		}
 		found, done := asset.Ingested{}, false
-		if a.VerifiedAt == nil && time.Since(began) < manyWithin {
-			found, done = i.lookInto(ctx, a)
+		if a.VerifiedAt == nil && time.Since(began) < batchTime {
+			found, done = i.ingestSmall(ctx, a)
 		}
 		if !done {
 			left = append(left, p.Assets[n])
@@ -66,18 +66,18 @@ func (i *Ingest) verifyMany(ctx context.Context, p VerifyAssetsParams) (left []a
 	return left, i.Records.RecordAll(ctx, account, all)
 }
 
-// lookInto verifies and scans a small file. done is false where that takes another attempt, or a scanner with more time.
-func (i *Ingest) lookInto(ctx context.Context, a asset.Asset) (found asset.Ingested, done bool) {
+// ingestSmall verifies and scans a small file. done is false where that takes another attempt, or a scanner with more time.
+func (i *Ingest) ingestSmall(ctx context.Context, a asset.Asset) (found asset.Ingested, done bool) {
 	size, err := blob.Verify(ctx, i.Blobs, a.Hash)
 	found = asset.Ingested{Asset: a.ID, Verified: asset.VerifiedV1{OK: err == nil, Size: size}}
 	switch {
 	case errors.Is(err, blob.ErrCorrupt), fault.Is(err, fault.NotFound):
 		i.Log.Error("stored asset is damaged", "asset", a.ID, "blob", a.Hash.String(), "error", err)
 		return found, true
-	case err != nil || !i.Quick || size > quickSize:
+	case err != nil || !i.Quick || size > smallFile:
 		return found, false
 	}
-	scan, err := i.look(ctx, a)
+	scan, err := i.inspect(ctx, a)
 	if err != nil {
 		i.Log.Warn("scan of a small file failed; it is tried again", "asset", a.ID, "error", err)
 		return found, false

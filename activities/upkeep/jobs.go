@@ -71,7 +71,7 @@ func (r *Retention) ExpireJobs(ctx context.Context) (JobSweep, error) {
 		return done, nil
 	}
 	before := r.Policy.now().Add(-r.Policy.Retention)
-	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune, r.forgetArchives} {
+	for _, step := range []func(context.Context, time.Time, *JobSweep) error{r.expireWaiting, r.retireEnded, r.prune, r.deleteArchives} {
 		if err := step(ctx, before, &done); err != nil {
 			return done, attempt.Error(err)
 		}
@@ -197,8 +197,8 @@ func (r *Retention) prune(ctx context.Context, _ time.Time, done *JobSweep) erro
 	return nil
 }
 
-// forgetArchives deletes archives page by page.
-func (r *Retention) forgetArchives(ctx context.Context, _ time.Time, done *JobSweep) error {
+// deleteArchives deletes archives page by page.
+func (r *Retention) deleteArchives(ctx context.Context, _ time.Time, done *JobSweep) error {
 	if r.Policy.Archives <= 0 {
 		return nil
 	}

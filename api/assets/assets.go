@@ -131,8 +131,8 @@ func (d Deps) delete(c *gin.Context, id asset.ID) error {
 	return nil
 }
 
-// answerKnown answers whether the caller stores the bytes. known is false for a hash that cannot be looked up.
-func (d Deps) answerKnown(c *gin.Context, ref blob.Ref, known bool) error {
+// writeHasBytes answers whether the caller stores the bytes. known is false for a hash that cannot be looked up.
+func (d Deps) writeHasBytes(c *gin.Context, ref blob.Ref, known bool) error {
 	held := false
 	if known {
 		var err error

@@ -46,10 +46,10 @@ func (s *library) routes() []edge.Route {
 		edge.Route{Method: http.MethodPost, Path: "/assets", Access: edge.Store, Limit: -1, Handle: s.post},
 		edge.Route{Method: http.MethodPost, Path: "/assets/from-hash", Access: edge.Store, Handle: s.postFromHash},
 		edge.Route{Method: http.MethodHead, Path: "/assets/hash/:hash", Handle: s.headByHash},
-		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Handle: s.inTurn(s.refine)},
+		edge.Route{Method: http.MethodGet, Path: "/assets/tags/refine", Handle: s.inTurn(s.countTags)},
 		edge.Route{Method: http.MethodGet, Path: "/assets/remote-metadata", Access: edge.Write, Handle: s.getRemote},
 		edge.Route{Method: http.MethodGet, Path: "/assets/:id", Handle: s.get},
-		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: s.put},
+		edge.Route{Method: http.MethodPut, Path: "/assets/:id", Access: edge.Write, Handle: s.update},
 		edge.Route{Method: http.MethodDelete, Path: "/assets/:id", Access: edge.Write, Handle: s.deleteAsset},
 		edge.Route{Method: http.MethodGet, Path: "/assets/:id/content", Handle: s.getContent},
 		edge.Route{Method: http.MethodHead, Path: "/assets/:id/content", Handle: s.getContent},
@@ -92,7 +92,7 @@ func (s *library) get(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, http.StatusOK, a, nil)
+	return s.writeAsset(c, http.StatusOK, a, nil)
 }
 
 // deleteAsset: DELETE /assets/{id}.
@@ -120,7 +120,7 @@ func (s *library) headByHash(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answerKnown(c, ref, known)
+	return s.writeHasBytes(c, ref, known)
 }
 
 // libraryHash parses a blake3 or sha256 hash. known is false for sha256, by which no content can be found.
@@ -148,8 +148,8 @@ type changeRequest struct {
 	Tags         *request.Texts `json:"tags"`
 }
 
-// put changes the name, type, metadata, preview and tags of an asset: PUT /assets/{id}.
-func (s *library) put(c *gin.Context) error {
+// update changes the name, type, metadata, preview and tags of an asset: PUT /assets/{id}.
+func (s *library) update(c *gin.Context) error {
 	a, err := s.read(c)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (s *library) put(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.answer(c, http.StatusOK, a, nil)
+	return s.writeAsset(c, http.StatusOK, a, nil)
 }
 
 func (r changeRequest) change() (asset.Change, error) {

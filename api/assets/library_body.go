@@ -36,8 +36,8 @@ type libraryAsset struct {
 	CreatedNew   *bool           `json:"created_new,omitempty"`
 }
 
-// answer renders one asset. On create answers, fresh reports whether this request made the asset.
-func (s *library) answer(c *gin.Context, status int, a asset.Asset, fresh *bool) error {
+// writeAsset renders one asset. On create answers, fresh reports whether this request made the asset.
+func (s *library) writeAsset(c *gin.Context, status int, a asset.Asset, fresh *bool) error {
 	bodies, err := s.bodies(c, []asset.Asset{a})
 	if err != nil {
 		return err
@@ -144,5 +144,5 @@ func (s *library) made(c *gin.Context, a asset.Asset, fresh bool) error {
 	if fresh {
 		status = http.StatusCreated
 	}
-	return s.answer(c, status, a, &fresh)
+	return s.writeAsset(c, status, a, &fresh)
 }

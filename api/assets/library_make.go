@@ -128,7 +128,7 @@ func (s *library) postFile(c *gin.Context) error {
 	}
 	switch {
 	case f.HasFile:
-		return s.keepFile(c, in, expected, r)
+		return s.createFromBytes(c, in, expected, r)
 	case expected != nil:
 		return s.reference(c, *expected, r)
 	default:
@@ -170,8 +170,8 @@ func formRequest(f *request.Form) (createRequest, error) {
 	return r, nil
 }
 
-// keepFile makes an asset of received bytes, or returns an equal asset that exists.
-func (s *library) keepFile(c *gin.Context, in *asset.Incoming, expected *blob.Ref, r createRequest) error {
+// createFromBytes makes an asset of received bytes, or returns an equal asset that exists.
+func (s *library) createFromBytes(c *gin.Context, in *asset.Incoming, expected *blob.Ref, r createRequest) error {
 	spec, done, err := s.spec(c, r)
 	if err != nil || done {
 		return err
@@ -251,11 +251,11 @@ func (s *library) postFromHash(c *gin.Context) error {
 func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done bool, err error) {
 	spec = asset.Spec{Account: edge.Caller(c).Account, RequestID: edge.RequestID(c), About: asset.About{Strict: true}}
 	if r.id != "" {
-		if done, err = s.again(c, r.id, &spec); err != nil || done {
+		if done, err = s.reserveChosenID(c, r.id, &spec); err != nil || done {
 			return spec, done, err
 		}
 	}
-	if err := r.place(&spec); err != nil {
+	if err := r.setPath(&spec); err != nil {
 		return spec, false, err
 	}
 	if spec.ContentType, err = r.contentType(); err != nil {
@@ -274,9 +274,9 @@ func (s *library) spec(c *gin.Context, r createRequest) (spec asset.Spec, done b
 	return spec, false, err
 }
 
-// again takes an id that the client chose, so that the client can repeat its request. Ids that this service derives
+// reserveChosenID takes an id that the client chose, so that the client can repeat its request. Ids that this service derives
 // from jobs cannot be chosen.
-func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
+func (s *library) reserveChosenID(c *gin.Context, text string, spec *asset.Spec) (done bool, err error) {
 	id, err := asset.ParsePublicID(strings.ToLower(text))
 	if err != nil || uuid.MustParse(string(id)).Version() != 4 && uuid.MustParse(string(id)).Version() != 7 {
 		return false, httperr.Invalidf("id must be a UUID of version 4 or 7")
@@ -292,9 +292,9 @@ func (s *library) again(c *gin.Context, text string, spec *asset.Spec) (done boo
 	return true, s.made(c, a, false)
 }
 
-// place reads the folder of a file from its tags and sets the path by which graphs find the file: inputs by their
+// setPath reads the folder of a file from its tags and sets the path by which graphs find the file: inputs by their
 // names, models below their category. Outputs and temporary files have no path, because only nodes name them.
-func (r createRequest) place(spec *asset.Spec) error {
+func (r createRequest) setPath(spec *asset.Spec) error {
 	named := r.name
 	if named != "" {
 		var err error
@@ -322,7 +322,7 @@ func (r createRequest) place(spec *asset.Spec) error {
 		if category != "" {
 			own = append(own, category)
 		}
-	} else if err := placeAt(spec, category, file); err != nil {
+	} else if err := setPathAt(spec, category, file); err != nil {
 		return err
 	}
 	if named != file || spec.Place == nil {
@@ -336,7 +336,7 @@ func (r createRequest) place(spec *asset.Spec) error {
 	return err
 }
 
-func placeAt(spec *asset.Spec, category, file string) error {
+func setPathAt(spec *asset.Spec, category, file string) error {
 	at := file
 	if category != "" {
 		at = asset.ModelFile(category, file)

@@ -121,7 +121,7 @@ func (s *library) fetch(c *gin.Context, address string, r createRequest) error {
 		}
 		return err
 	}
-	return s.keepFile(c, in, nil, r)
+	return s.createFromBytes(c, in, nil, r)
 }
 
 // sourceReader distinguishes failures of the source from failures of the store.

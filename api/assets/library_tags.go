@@ -64,8 +64,8 @@ func (s *library) listTags(c *gin.Context) error {
 	return nil
 }
 
-// refine counts the tags of the files that a filter selects: GET /assets/tags/refine.
-func (s *library) refine(c *gin.Context) error {
+// countTags counts the tags of the files that a filter selects: GET /assets/tags/refine.
+func (s *library) countTags(c *gin.Context) error {
 	f, none, err := filterOf(c)
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ type tagsRequest struct {
 	Tags request.Texts `json:"tags"`
 }
 
-func (s *library) tagsAsked(c *gin.Context) (asset.Asset, []string, error) {
+func (s *library) readTagsRequest(c *gin.Context) (asset.Asset, []string, error) {
 	var req tagsRequest
 	if err := request.JSON(c, &req); err != nil {
 		return asset.Asset{}, nil, err
@@ -117,7 +117,7 @@ type tagsAdded struct {
 
 // addTags: POST /assets/{id}/tags.
 func (s *library) addTags(c *gin.Context) error {
-	a, tags, err := s.tagsAsked(c)
+	a, tags, err := s.readTagsRequest(c)
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ type tagsRemoved struct {
 
 // removeTags: DELETE /assets/{id}/tags.
 func (s *library) removeTags(c *gin.Context) error {
-	a, tags, err := s.tagsAsked(c)
+	a, tags, err := s.readTagsRequest(c)
 	if err != nil {
 		return err
 	}

@@ -114,7 +114,7 @@ func (s *library) postDownload(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	about, err := s.look(c, req.SourceURL)
+	about, err := s.describeSource(c, req.SourceURL)
 	if err != nil {
 		return err
 	}
@@ -135,9 +135,9 @@ func (s *library) postDownload(c *gin.Context) error {
 	return nil
 }
 
-// look describes the content at the source. The result is empty for a source that does not answer now but may answer
+// describeSource describes the content at the source. The result is empty for a source that does not answer now but may answer
 // later.
-func (s *library) look(c *gin.Context, address string) (outbound.Resource, error) {
+func (s *library) describeSource(c *gin.Context, address string) (outbound.Resource, error) {
 	ctx := c.Request.Context()
 	release, err := s.remotes.Acquire(ctx, edge.Caller(c).Account)
 	if err != nil {

@@ -92,7 +92,7 @@ func (s *v2) deleteAsset(c *gin.Context) error {
 // the same answer.
 func (s *v2) headByHash(c *gin.Context) error {
 	ref, err := blob.ParseRef(c.Param("hash"))
-	return s.answerKnown(c, ref, err == nil)
+	return s.writeHasBytes(c, ref, err == nil)
 }
 
 // fromHashRequest is the body of POST /api/v2/assets/from-hash.

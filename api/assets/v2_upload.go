@@ -70,7 +70,7 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, er
 		return asset.Stored{}, err
 	}
 	made, err := upload()
-	if createdNothing(err) {
+	if leftNoAsset(err) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Request.Context()), releaseTime)
 		defer cancel()
 		if failed := s.Keys.Release(ctx, account, assetOperation, key, holder); failed != nil {
@@ -84,9 +84,9 @@ func (s *v2) withKey(c *gin.Context, key string, upload func() (asset.Stored, er
 // within this time, or away for long.
 const releaseTime = 10 * time.Second
 
-// createdNothing reports whether a failure certainly left no asset. After hash_mismatch the key stays used
+// leftNoAsset reports whether a failure certainly left no asset. After hash_mismatch the key stays used
 // nevertheless.
-func createdNothing(err error) bool {
+func leftNoAsset(err error) bool {
 	return err != nil && !errors.Is(err, asset.ErrUncertain) && fault.CodeOf(err) != fault.CodeHashMismatch
 }
 
@@ -102,7 +102,7 @@ func (s *v2) receive(c *gin.Context) (asset.Stored, error) {
 	ctx, account := c.Request.Context(), edge.Caller(c).Account
 	u := uploadSpec{spec: asset.Spec{Account: account, RequestID: edge.RequestID(c)}}
 	var in *asset.Incoming
-	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields, Take: u.take}
+	fr := request.FormReader{File: "file", Limit: s.opts.MaxUpload, Idle: s.opts.UploadIdle, Fields: assetFields, Take: u.readField}
 	fr.Open = func(map[string][]string) (io.Writer, error) {
 		if u.refused != nil {
 			return io.Discard, nil //nolint:nilerr // the refusal is answered once the body has been read
@@ -138,8 +138,8 @@ type uploadSpec struct {
 	refused  error     // why the first bad field was refused
 }
 
-// take parses a field.
-func (u *uploadSpec) take(name, value string) {
+// readField parses a field.
+func (u *uploadSpec) readField(name, value string) {
 	if u.refused == nil {
 		u.refused = u.read(name, value)
 	}

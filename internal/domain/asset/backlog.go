@@ -60,7 +60,7 @@ func (b *backlog) put(intents []outbox.Intent) []outbox.Intent {
 	}
 	if !b.timed {
 		b.timed = true
-		time.AfterFunc(backlogLinger, b.look)
+		time.AfterFunc(backlogLinger, b.release)
 	}
 	b.waiting = append(b.waiting, intents...)
 	if len(b.waiting) < backlogFull {
@@ -75,11 +75,11 @@ func (b *backlog) take() []outbox.Intent {
 	return all
 }
 
-// look begins what waits, unless uploads are under way and it has not waited for long.
-func (b *backlog) look() {
+// release begins what waits, unless uploads are under way and it has not waited for long.
+func (b *backlog) release() {
 	b.mu.Lock()
 	if len(b.waiting) > 0 && b.active > 0 && time.Since(b.since) < backlogLongest {
-		time.AfterFunc(backlogLinger, b.look)
+		time.AfterFunc(backlogLinger, b.release)
 		b.mu.Unlock()
 		return
 	}

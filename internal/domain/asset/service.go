@@ -218,7 +218,7 @@ func (s *Service) Create(ctx context.Context, in *Incoming, expected *blob.Ref, 
 		n.Width, n.Height = Dimensions(in.w, size)
 	}
 	var err error
-	if n.Fresh, err = s.settle(ctx, in, ref); err != nil {
+	if n.Fresh, err = s.commitBytes(ctx, in, ref); err != nil {
 		return Stored{}, err
 	}
 	made, err := s.store.Create(ctx, n)
@@ -232,9 +232,9 @@ func (s *Service) notify(intents []outbox.Intent) {
 	}
 }
 
-// settle ensures that the store has the bytes and keeps them until the asset is recorded. fresh reports whether the
+// commitBytes ensures that the store has the bytes and keeps them until the asset is recorded. fresh reports whether the
 // store did not have them before.
-func (s *Service) settle(ctx context.Context, in *Incoming, ref blob.Ref) (fresh bool, err error) {
+func (s *Service) commitBytes(ctx context.Context, in *Incoming, ref blob.Ref) (fresh bool, err error) {
 	if in.w != nil {
 		stored, err := in.w.Commit(ctx)
 		return stored.Created, err
