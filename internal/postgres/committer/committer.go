@@ -19,6 +19,9 @@ type Options struct {
 	Count   int           // default 64: the most callers of a batch
 	Bytes   int           // default 1 MiB: the most that the work of a batch writes; a larger one is a batch of its own
 	Timeout time.Duration // default 30 s: the longest that a batch may take, whatever its callers would wait
+	// Parallel is how many batches of a key may be under way at once, default 1: more where they do not lock one another out,
+	// so that one executes while another one waits for the disk.
+	Parallel int
 }
 
 func (o Options) withDefaults() Options {
@@ -31,31 +34,40 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
+	if o.Parallel <= 0 {
+		o.Parallel = 1
+	}
 	return o
 }
 
-// Committer does work of type W in batches. One batch of a key is under way at a time; those of different keys do not
-// wait for each other. It has no goroutines of its own: the caller that has waited longest does the next batch.
+// Committer does work of type W in batches. Options.Parallel batches of a key are under way at a time; those of different keys
+// do not wait for each other. It has no goroutines of its own: the caller that has waited longest does the next batch.
 type Committer[W any] struct {
 	opts Options
 	do   func(ctx context.Context, key string, batch []W) []error
 
-	mu      sync.Mutex // guards waiting and what it holds
-	waiting map[string][]*caller[W]
+	mu   sync.Mutex // guards keys and what it holds
+	keys map[string]*callers[W]
+}
+
+// callers are the calls of Do with one key.
+type callers[W any] struct {
+	running int // batches, one at least
+	waiting []*caller[W]
 }
 
 // caller is a call of Do that waits.
 type caller[W any] struct {
 	work W
 	size int
-	lead chan struct{} // capacity 1: this caller does the next batch
-	done chan error    // capacity 1: how its work went in the batch of another caller
+	lead chan []*caller[W] // capacity 1: the batch that this caller does, in which it is the first
+	done chan error        // capacity 1: how its work went in the batch of another caller
 }
 
 // New returns a committer that does batches by do. do returns the outcome of each element of a batch, in order; its context ends
 // with the time-out of the batch, not with a caller's.
 func New[W any](opts Options, do func(ctx context.Context, key string, batch []W) []error) *Committer[W] {
-	return &Committer[W]{opts: opts.withDefaults(), do: do, waiting: map[string][]*caller[W]{}}
+	return &Committer[W]{opts: opts.withDefaults(), do: do, keys: map[string]*callers[W]{}}
 }
 
 // Do does work, which writes about size bytes, in a batch with others of the same key, and returns its own outcome. If ctx
@@ -64,48 +76,63 @@ func (c *Committer[W]) Do(ctx context.Context, key string, size int, work W) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	own := &caller[W]{work: work, size: size, lead: make(chan struct{}, 1), done: make(chan error, 1)}
-	c.mu.Lock()
-	queue, busy := c.waiting[key]
-	c.waiting[key] = append(queue, own)
-	c.mu.Unlock()
-	if !busy {
-		return c.batch(ctx, key, own)
+	own := &caller[W]{work: work, size: size, lead: make(chan []*caller[W], 1), done: make(chan error, 1)}
+	if c.enter(key, own) {
+		return c.batch(ctx, key, []*caller[W]{own})
 	}
 	select {
 	case err := <-own.done:
 		return err
-	case <-own.lead:
-		return c.batch(ctx, key, own)
+	case taken := <-own.lead:
+		return c.batch(ctx, key, taken)
 	case <-ctx.Done():
 	}
 	if c.leave(key, own) {
 		return context.Cause(ctx)
 	}
-	select { // a batch has begun with it, or it is to begin the next one
+	select { // a batch has begun with it, or it is to do the next one
 	case err := <-own.done:
 		return err
-	case <-own.lead:
-		return c.batch(ctx, key, own)
+	case taken := <-own.lead:
+		return c.batch(ctx, key, taken)
 	}
 }
 
-// leave takes a caller out of the queue that is in no batch and does not lead one.
+// enter reports whether a caller does a batch of its own at once. Otherwise it waits.
+func (c *Committer[W]) enter(key string, own *caller[W]) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	of := c.keys[key]
+	if of == nil {
+		of = &callers[W]{}
+		c.keys[key] = of
+	}
+	if of.running < c.opts.Parallel {
+		of.running++
+		return true
+	}
+	of.waiting = append(of.waiting, own)
+	return false
+}
+
+// leave takes a caller out of the queue that is in no batch.
 func (c *Committer[W]) leave(key string, own *caller[W]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.Index(c.waiting[key], own)
-	if i < 0 || len(own.lead) > 0 {
+	of := c.keys[key]
+	if of == nil {
 		return false
 	}
-	c.waiting[key] = slices.Delete(c.waiting[key], i, i+1)
+	i := slices.Index(of.waiting, own)
+	if i < 0 {
+		return false
+	}
+	of.waiting = slices.Delete(of.waiting, i, i+1)
 	return true
 }
 
-// batch does the work of own, which is the first of the queue, and of those behind it. Then it has the next caller do the
-// next batch.
-func (c *Committer[W]) batch(ctx context.Context, key string, own *caller[W]) error {
-	taken := c.take(key)
+// batch does the work of taken. Then it has the next caller do the next batch.
+func (c *Committer[W]) batch(ctx context.Context, key string, taken []*caller[W]) error {
 	errs := make([]error, len(taken))
 	for i := range errs {
 		errs[i] = errPanicked
@@ -131,35 +158,41 @@ var (
 	errTimeout  = fault.New(fault.Unavailable, "", "the database took too long")
 )
 
-// take takes the next batch from the queue.
-func (c *Committer[W]) take(key string) []*caller[W] {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	queue := c.waiting[key]
-	n, size := 1, queue[0].size
-	for n < min(len(queue), c.opts.Count) && size+queue[n].size <= c.opts.Bytes {
-		size += queue[n].size
-		n++
-	}
-	taken := slices.Clone(queue[:n])
-	c.waiting[key] = slices.Delete(queue, 0, n)
-	return taken
-}
-
-// next has the caller that waits longest do a batch. A key that nobody waits for is forgotten.
+// next has the caller that waits longest do a batch of those who wait. A key that nobody waits for is forgotten with its last
+// batch.
 func (c *Committer[W]) next(key string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if queue := c.waiting[key]; len(queue) > 0 {
-		queue[0].lead <- struct{}{}
+	of := c.keys[key]
+	if len(of.waiting) > 0 {
+		taken := of.take(c.opts)
+		taken[0].lead <- taken
 		return
 	}
-	delete(c.waiting, key)
+	if of.running--; of.running == 0 {
+		delete(c.keys, key)
+	}
 }
 
-// Waiting returns how many callers of a key wait for the batch after the one that is under way.
+// take takes the next batch from the queue.
+func (of *callers[W]) take(opts Options) []*caller[W] {
+	n, size := 1, of.waiting[0].size
+	for n < min(len(of.waiting), opts.Count) && size+of.waiting[n].size <= opts.Bytes {
+		size += of.waiting[n].size
+		n++
+	}
+	taken := slices.Clone(of.waiting[:n])
+	of.waiting = slices.Delete(of.waiting, 0, n)
+	return taken
+}
+
+// Waiting returns how many callers of a key wait for a batch after those that are under way.
 func (c *Committer[W]) Waiting(key string) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.waiting[key])
+	of := c.keys[key]
+	if of == nil {
+		return 0
+	}
+	return len(of.waiting)
 }
