@@ -40,16 +40,19 @@ func (*statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Trace
 }
 func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// BenchmarkUploads records new assets of one account by several clients, joined and each alone.
+// BenchmarkUploads records new assets of one account by several clients, joined, joined without parallel transactions, and each alone.
 func BenchmarkUploads(b *testing.B) {
 	for _, clients := range []int{1, 8, 64} {
-		for name, most := range map[string]int{"joined": 0, "alone": 1} {
-			b.Run(name+"/clients="+strconv.Itoa(clients), func(b *testing.B) { benchmarkUploads(b, clients, most) })
+		for _, c := range []struct {
+			name           string
+			most, parallel int
+		}{{"joined", 0, assetstore.Parallel}, {"one at a time", 0, 1}, {"alone", 1, clients}} {
+			b.Run(c.name+"/clients="+strconv.Itoa(clients), func(b *testing.B) { benchmarkUploads(b, clients, c.most, c.parallel) })
 		}
 	}
 }
 
-func benchmarkUploads(b *testing.B, clients, most int) {
+func benchmarkUploads(b *testing.B, clients, most, parallel int) {
 	types, sent := eventlog.NewRegistry(), &statements{}
 	require.NoError(b, asset.Register(types))
 	cfg := storetest.OpenPool(b, storetest.NewDatabase(b)).Config()
@@ -57,7 +60,7 @@ func benchmarkUploads(b *testing.B, clients, most int) {
 	pool, err := pgxpool.NewWithConfig(b.Context(), cfg)
 	require.NoError(b, err)
 	defer pool.Close()
-	store := assetstore.NewBounded(pool, eventstore.New(pool, types, nil), most)
+	store := assetstore.NewBounded(pool, eventstore.New(pool, types, nil), most, parallel)
 	var next atomic.Int64
 	one := func() {
 		name := fmt.Sprint(next.Add(1))

@@ -15,6 +15,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/domain/asset"
 	"github.com/millrace-dev/millrace/internal/fault"
 	"github.com/millrace-dev/millrace/internal/postgres"
+	"github.com/millrace-dev/millrace/internal/postgres/accountstore"
+	"github.com/millrace-dev/millrace/internal/postgres/assetstore"
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
@@ -43,11 +45,12 @@ func (b *assetBundle) lockOfName(t *testing.T, name string) (release func()) {
 	return func() { require.NoError(t, tx.Rollback(t.Context())) }
 }
 
-// joined makes assets so that they are one joint transaction, and returns when each has an outcome.
-func (b *assetBundle) joined(t *testing.T, all ...*uploading) {
+// joined makes assets so that they are one joint transaction, and returns when each has an outcome. The storage limit may be nil.
+func (b *assetBundle) joined(t *testing.T, limit *accountstore.Storage, all ...*uploading) {
 	t.Helper()
+	store := assetstore.NewBounded(b.pool, b.events, 0, 1).Within(limit)
 	var running sync.WaitGroup
-	make := func(u *uploading) { running.Go(func() { u.got, u.err = b.store.Create(t.Context(), u.New) }) }
+	make := func(u *uploading) { running.Go(func() { u.got, u.err = store.Create(t.Context(), u.New) }) }
 	release := b.lockOfName(t, "first")
 	first := b.uploading("first", "first", asset.New{})
 	make(first)
@@ -56,7 +59,7 @@ func (b *assetBundle) joined(t *testing.T, all ...*uploading) {
 	})
 	for i, u := range all {
 		make(u)
-		b.until(t, func() bool { return b.store.Joining("acme") == i+1 })
+		b.until(t, func() bool { return store.Joining("acme") == i+1 })
 	}
 	release()
 	running.Wait()
@@ -90,7 +93,7 @@ func TestUploadsThatWaitAreCommittedTogether(t *testing.T) {
 		b.uploading("c", "same", asset.New{Deadline: &later}),
 		b.uploading("d", "same", asset.New{Deadline: &soon}), // bytes of the one before, which are kept as long
 	}
-	b.joined(t, all...)
+	b.joined(t, nil, all...)
 	var streams []string
 	for i, u := range all {
 		require.NoError(t, u.err)
@@ -132,7 +135,7 @@ func TestEachUploadOfAJointTransactionHasItsOwnOutcome(t *testing.T) {
 		k.uploading("rest", strings.Repeat("r", 200), asset.New{}), // which the one before leaves no space for
 		k.uploading("e", "e", asset.New{}),
 	}
-	k.joined(t, all...)
+	k.joined(t, k.storage, all...)
 	codes := map[int]fault.Code{
 		1: fault.CodeStorageQuotaExceeded, 3: fault.CodeAssetIDTaken, 4: fault.CodeAssetIDTaken, 6: fault.CodeStorageQuotaExceeded,
 	}
@@ -181,7 +184,7 @@ func TestUploadsThatReplaceFilesDoNotBlockTheirIngestion(t *testing.T) {
 				}
 			}
 			var running sync.WaitGroup
-			running.Go(func() { b.joined(t, newer...) })
+			running.Go(func() { b.joined(t, nil, newer...) })
 			b.until(t, waits(`update files set named%`))
 			var ingested error
 			running.Go(func() { ingested = b.store.RecordAll(t.Context(), "acme", found) })
@@ -194,4 +197,27 @@ func TestUploadsThatReplaceFilesDoNotBlockTheirIngestion(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Several ask at once whether an account has bytes: each is answered of its own.
+func TestEachQuestionForBytesIsAnsweredByItself(t *testing.T) {
+	t.Parallel()
+	b := newAssets(t)
+	b.create(t, "mine", "mine", nil)
+	b.create(t, "expired", "expired", past())
+	var asking sync.WaitGroup
+	for range 40 {
+		for data, want := range map[string]bool{"mine": true, "expired": false, "other": false} {
+			asking.Go(func() {
+				held, err := b.store.HasBytes(t.Context(), "acme", blob.Sum([]byte(data)))
+				if err != nil || held != want {
+					t.Errorf("%s: %v, %v", data, held, err)
+				}
+				if held, err = b.store.HasBytes(t.Context(), "other", blob.Sum([]byte(data))); err != nil || held {
+					t.Errorf("%s of another account: %v, %v", data, held, err)
+				}
+			})
+		}
+	}
+	asking.Wait()
 }
