@@ -11,7 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/millrace-dev/millrace/internal/fault"
@@ -63,6 +65,11 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 	if opts.Statements != nil {
 		cfg.ConnConfig.Tracer = statementCounter{opts.Statements}
 	}
+	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		types := conn.TypeMap()
+		types.TryWrapEncodePlanFuncs = append([]pgtype.TryWrapEncodePlanFunc{wrapUUID}, types.TryWrapEncodePlanFuncs...)
+		return nil
+	}
 	if opts.Direct != "" {
 		if err := usePooler(cfg, dsn, opts); err != nil {
 			return nil, err
@@ -77,6 +84,25 @@ func Open(ctx context.Context, dsn string, opts PoolOptions) (*pgxpool.Pool, err
 		return nil, classify(err, "reach the database")
 	}
 	return pool, nil
+}
+
+// uuidPlan encodes an id as it is. The driver takes a uuid.UUID for a value of database/sql: it would write its text, and
+// parse that, for each element of an array.
+type uuidPlan struct{ next pgtype.EncodePlan }
+
+// SetNext implements pgtype.WrappedEncodePlanNextSetter.
+func (p *uuidPlan) SetNext(next pgtype.EncodePlan) { p.next = next }
+
+// Encode implements pgtype.EncodePlan.
+func (p *uuidPlan) Encode(value any, buf []byte) ([]byte, error) {
+	id, ok := value.(uuid.UUID)
+	return p.next.Encode(pgtype.UUID{Bytes: id, Valid: ok}, buf)
+}
+
+// wrapUUID implements pgtype.TryWrapEncodePlanFunc.
+func wrapUUID(value any) (plan pgtype.WrappedEncodePlanNextSetter, next any, ok bool) {
+	id, ok := value.(uuid.UUID)
+	return &uuidPlan{}, pgtype.UUID{Bytes: id, Valid: true}, ok
 }
 
 // statementCounter counts statements.
