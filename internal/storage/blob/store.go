@@ -146,6 +146,13 @@ func Verify(ctx context.Context, s Store, ref Ref) (int64, error) {
 		return 0, err
 	}
 	defer r.Close()
+	if v, ok := r.(interface{ Checked() bool }); ok && !v.Checked() { // the reader hashes the bytes itself
+		n, err := io.Copy(io.Discard, contextReader{ctx, r})
+		if err != nil {
+			return n, fmt.Errorf("verify %s: %w", ref, err)
+		}
+		return n, nil
+	}
 	h := NewHash()
 	n, err := io.Copy(h, contextReader{ctx, r})
 	if err != nil {
