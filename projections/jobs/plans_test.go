@@ -2,6 +2,7 @@ package jobs_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,6 +134,55 @@ func TestReadsUseTheirIndexes(t *testing.T) {
 			require.NotContains(t, plan, "Seq Scan", "%s: %s", name, q.SQL)
 		}
 	}
+}
+
+// A queue has grown since its table was analyzed: its entries are still read once for the positions of a page.
+func TestPositionsReadTheQueueOnce(t *testing.T) {
+	t.Parallel()
+	const waiting, page = 1000, 20
+	tracer := &statements{}
+	l := newSeeded(t, 0, tracer)
+	var given []projectiontest.Given
+	for n := range waiting {
+		given = append(given, submitted(100+n, nil))
+	}
+	l.foldTo(t, tell(t, l.store, given...))
+	ids := make([]job.ID, page)
+	for i := range ids {
+		ids[i] = id(100 + waiting - page + i)
+	}
+	tracer.ran = nil
+	positions, err := l.reader.QueuePositions(t.Context(), "acme", ids)
+	require.NoError(t, err)
+	require.Len(t, positions, page)
+	last := tracer.ran[len(tracer.ran)-1]
+	rows, err := l.pool.Query(t.Context(), "explain (analyze, costs off, timing off, buffers off, format json) "+last.SQL, last.Args...)
+	require.NoError(t, err)
+	plan, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	var plans []struct{ Plan planNode }
+	require.NoError(t, json.Unmarshal([]byte(plan), &plans))
+	require.InDelta(t, waiting, plans[0].Plan.rowsOf(jobs.Name), 3*page, plan)
+}
+
+// planNode is a node of a plan that ran.
+type planNode struct {
+	Table   string  `json:"Relation Name"`
+	Rows    float64 `json:"Actual Rows"`
+	Removed float64 `json:"Rows Removed by Filter"`
+	Loops   float64 `json:"Actual Loops"`
+	Plans   []planNode
+}
+
+// rowsOf returns the rows of a table that were read.
+func (n planNode) rowsOf(table string) (rows float64) {
+	if n.Table == table {
+		rows = (n.Rows + n.Removed) * n.Loops
+	}
+	for _, below := range n.Plans {
+		rows += below.rowsOf(table)
+	}
+	return rows
 }
 
 func explain(t *testing.T, pool *pgxpool.Pool, q pgx.TraceQueryStartData) string {

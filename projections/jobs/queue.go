@@ -137,11 +137,14 @@ func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.I
 }
 
 // positionsSQL counts the queued jobs before each of some jobs: between it and the one before it, and sums up, so that each
-// entry of the index jobs_v1_queued is read once. Jobs with events that the view may not have folded ($2) are left out; those of
+// entry of the index jobs_v1_queued is read once; offset 0 keeps the planner, which may believe that the queue is short, from
+// reading it to find the jobs. Jobs with events that the view may not have folded ($2) are left out; those of
 // them that are queued are given ($3 to $5).
 const positionsSQL = `with newer as materialized (select * from unnest($3::text[], $4::float8[], $5::bigint[]) n (id, number, submitted)),
 	asked as (select q.*, lag(number, 1, '-infinity'::float8) over w as after_number, lag(submitted, 1, 0::bigint) over w as after_submitted
-		from (select id, number, submitted from ` + Name + ` where account = $1 and state = 'queued' and id = any($6) and id not in (select unnest($2::text[]))
+		from (select v.id, v.number, v.submitted from unnest($6::text[]) a (id)
+				cross join lateral (select * from ` + Name + ` where id = a.id offset 0) v
+				where v.account = $1 and v.state = 'queued' and v.id not in (select unnest($2::text[]))
 			union all select * from newer where id = any($6)) q
 		window w as (order by number, submitted)),
 	counted as (select a.id, a.number, a.submitted,
