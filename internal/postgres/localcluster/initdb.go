@@ -51,7 +51,7 @@ func removeLeftover(ctx context.Context, dir string) error {
 func (c *Cluster) initdb(ctx context.Context, dir string) error {
 	args := []string{
 		"-D", dir, "-U", superuser, "--auth=trust", "--encoding=UTF8", "--locale=C", "--data-checksums", "--no-instructions",
-		// Every commit waits while a file of the log is created: 40 to 100 ms for one of 16 MB, which is the default.
+		// Every commit waits while a file of the log is created: 20 to 100 ms for one of 16 MB, which is the default.
 		"--wal-segsize=4",
 	}
 	if c.opts.Disposable {
