@@ -155,7 +155,7 @@ func TestCanceledNodeEndsTheRunAndIsNamed(t *testing.T) {
 	plan := b.begin(t)
 	go func() {
 		<-begun
-		b.stops.See([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: b.ref.Job.Stream()}})
+		b.stops.Observe([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: b.ref.Job.Stream()}})
 	}()
 	res, err := b.run(t.Context(), plan, 0)
 	require.NoError(t, err)

@@ -269,7 +269,7 @@ func (s *segmentRun) waitForServer(ctx context.Context, after *retry) (server.Le
 	if err != nil && (errors.Is(cause, errStopped) || errors.Is(cause, errClassesChanged)) {
 		leave, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopWithin)
 		defer cancel()
-		if err := s.Pool.Leave(leave, s.wait); err != nil {
+		if err := s.Pool.EndWait(leave, s.wait); err != nil {
 			s.g.Log.Warn("segment not removed from the queue; its entry will expire", "job_id", s.key.Job, "error", err)
 		}
 	}
@@ -349,7 +349,7 @@ func (s *segmentRun) attempt(ctx context.Context, l server.Lease) ([]string, *re
 	defer lost(nil)
 	go s.renew(driven, l, lost)
 	res, err := s.Driver.Drive(driven, driving.Run{
-		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), Fresh: l.Fresh,
+		Server: srv, Name: string(row.ID), Prompt: comfyui.NewPromptID(l.Prompt(l.Attempt)), NewPrompt: l.Fresh,
 		Segment: s.pn.Segment, Graph: s.plan.source.Prompt, Inputs: s.args, Classes: s.plan.classes, Offers: s.Pool.Offers(row.ID), Extra: extra, Recorder: recorder,
 		Files: func(id string) driving.NodeFiles { return s.g.Files(s.params.RunRef, id) },
 		Ended: func() { recorder.freeServer(l) },

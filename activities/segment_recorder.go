@@ -156,8 +156,8 @@ func (s *segmentRecorder) measure(ctx context.Context, l server.Lease, row *serv
 	}
 }
 
-// Settle implements driving.Recorder.
-func (s *segmentRecorder) Settle(ctx context.Context) error { return s.events.flushIfDue(ctx, true) }
+// Flush implements driving.Recorder.
+func (s *segmentRecorder) Flush(ctx context.Context) error { return s.events.flushIfDue(ctx, true) }
 
 // frames publishes the frames of a node. The start of the node is recorded before its first frame.
 func (s *segmentRecorder) frames(id string) *live {

@@ -61,8 +61,8 @@ func (s *Stops) Watch(ctx context.Context, id job.ID) (watched context.Context, 
 	}
 }
 
-// See reads recorded events and interrupts the nodes of canceled jobs.
-func (s *Stops) See(events []eventlog.Recorded) {
+// Observe reads recorded events and interrupts the nodes of canceled jobs.
+func (s *Stops) Observe(events []eventlog.Recorded) {
 	for _, rec := range events {
 		if rec.Type != job.TypeCancelRequested && rec.Type != job.TypeCanceled {
 			continue

@@ -19,7 +19,7 @@ func TestACancelBetweenTwoActivitiesIsNotMissed(t *testing.T) {
 	first, release := stops.Watch(t.Context(), canceled)
 	release()
 	require.Equal(t, context.Canceled, context.Cause(first), "released, not stopped")
-	stops.See([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: canceled.Stream()}})
+	stops.Observe([]eventlog.Recorded{{Type: job.TypeCancelRequested, Stream: canceled.Stream()}})
 	for id, stopped := range map[job.ID]bool{canceled: true, other: false} {
 		watched, release := stops.Watch(t.Context(), id)
 		require.Equal(t, stopped, watched.Err() != nil)

@@ -112,7 +112,7 @@ func (s *exportFixture) run(t *testing.T, names ...string) {
 	env := suite.NewTestWorkflowEnvironment()
 	env.RegisterWorkflow(workflows.ExportAssets)
 	env.RegisterActivity(&upkeep.Exports{
-		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Notify, Keep: time.Hour, Log: slog.New(slog.DiscardHandler),
+		Records: s, Chooser: export.Chooser{Jobs: s, Files: s, Shelf: s}, Blobs: s.blobs, Bus: s, Notify: s.Notify, Retention: time.Hour, Log: slog.New(slog.DiscardHandler),
 	})
 	env.ExecuteWorkflow(workflows.ExportAssets, workflows.ExportAssetsParams{Ref: export.Ref{Export: export.NewID(), Account: "a"}})
 	require.True(t, env.IsWorkflowCompleted())

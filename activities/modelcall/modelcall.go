@@ -47,7 +47,7 @@ type Deps struct {
 	Hosts    Hosts
 	Tiers    call.Tiers
 	Notify   func([]outbox.Intent)     // wakes the relay for intents that are due now
-	Heard    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
+	OnEnd    func([]eventlog.Recorded) // is shown the end of a call as soon as it is recorded; nil: nobody waits in this process
 	Worker   string                    // unique name of this process, under which it records heartbeats
 	Log      *slog.Logger
 }
@@ -333,8 +333,8 @@ func (m *Activities) end(ctx context.Context, r call.Run, e call.Ending) (Step, 
 		return Step{}, err
 	}
 	m.Notify(done.Intents)
-	if m.Heard != nil {
-		m.Heard(done.Recorded)
+	if m.OnEnd != nil {
+		m.OnEnd(done.Recorded)
 	}
 	return stepAfter(e.Data), nil
 }

@@ -29,13 +29,13 @@ type ExportRecords interface {
 
 // Exports holds the activities of ExportAssets.
 type Exports struct {
-	Records ExportRecords
-	Chooser export.Chooser
-	Blobs   blob.Store
-	Bus     stream.Publisher
-	Notify  func([]outbox.Intent) // wakes the relay for intents that are due now
-	Keep    time.Duration         // retention of an archive
-	Log     *slog.Logger
+	Records   ExportRecords
+	Chooser   export.Chooser
+	Blobs     blob.Store
+	Bus       stream.Publisher
+	Notify    func([]outbox.Intent) // wakes the relay for intents that are due now
+	Retention time.Duration         // retention of an archive
+	Log       *slog.Logger
 }
 
 // PackExport packs the files of an export into an archive, which becomes an asset of the account. An interrupted
@@ -124,7 +124,7 @@ func (x *Exports) packOnce(ctx context.Context, ref export.Ref, state export.Exp
 	if err != nil {
 		return fmt.Errorf("store the archive of export %s: %w", ref.Export, err)
 	}
-	until := time.Now().UTC().Add(x.Keep).Truncate(time.Millisecond)
+	until := time.Now().UTC().Add(x.Retention).Truncate(time.Millisecond)
 	intents, err := x.Records.Complete(ctx, ref, asset.New{
 		Origin: asset.Archived, Hash: stored.Ref, Size: stored.Size, ContentType: "application/zip", Deadline: &until,
 		About: asset.About{Name: state.Name},

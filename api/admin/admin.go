@@ -54,7 +54,7 @@ type Accounts interface {
 	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
 	Balance(ctx context.Context, account string) (credit.Balance, error)
 	// Kept returns the storage that the account uses and its limit.
-	Kept(ctx context.Context, a account.Account) (account.Storage, error)
+	Storage(ctx context.Context, a account.Account) (account.Storage, error)
 }
 
 // Deps are the dependencies of the handlers.

@@ -83,8 +83,8 @@ func StartFilesOver(t *testing.T, root string, opts api.Options, wrap func(blob.
 	return startFilesOn(t, root, opts, wrap, pgtest.Migrated(t, postgres.Migrate))
 }
 
-// StartFilesBehind has a network between the service and its database that loses the messages it is set to lose.
-func StartFilesBehind(t *testing.T) (*FileHarness, *pgtest.Proxy) {
+// StartFilesWithProxy has a network between the service and its database that loses the messages it is set to lose.
+func StartFilesWithProxy(t *testing.T) (*FileHarness, *pgtest.Proxy) {
 	t.Helper()
 	dsn := pgtest.Migrated(t, postgres.Migrate)
 	proxy := pgtest.NewProxy(t, dsn)

@@ -50,7 +50,7 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 	for name, lose := range losses {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, proxy := apitest.StartFilesBehind(t)
+			h, proxy := apitest.StartFilesWithProxy(t)
 			lost := lose(proxy)
 			res := h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...)
 			<-lost
@@ -81,7 +81,7 @@ func TestAmbiguousCommitOfAnUploadIsResolved(t *testing.T) {
 // A key is given back after a definite refusal, also when the database is lost over it.
 func TestAmbiguousReleaseOfAKeyIsRepeated(t *testing.T) {
 	t.Parallel()
-	h, proxy := apitest.StartFilesBehind(t)
+	h, proxy := apitest.StartFilesWithProxy(t)
 	for i, lose := range []func(string) <-chan struct{}{
 		func(string) <-chan struct{} { return proxy.LoseAnswer("DELETE") },
 		func(string) <-chan struct{} { return proxy.LoseStatement("delete from idempotency_keys") },
@@ -99,7 +99,7 @@ func TestAmbiguousReleaseOfAKeyIsRepeated(t *testing.T) {
 // A failure before anything is committed uses no key up, and is not put down to the client.
 func TestUploadFailedBeforeItsCommitReleasesItsKey(t *testing.T) {
 	t.Parallel()
-	h, proxy := apitest.StartFilesBehind(t)
+	h, proxy := apitest.StartFilesWithProxy(t)
 	lost := proxy.LoseStatement("begin")
 	res := h.PostKeyed(t, "k", "key-a", apitest.Upload("1")...)
 	<-lost
@@ -145,7 +145,7 @@ func TestAmbiguousCommitOfFilesIsResolved(t *testing.T) {
 			}
 			t.Run(name+", "+when, func(t *testing.T) {
 				t.Parallel()
-				h, proxy := apitest.StartFilesBehind(t)
+				h, proxy := apitest.StartFilesWithProxy(t)
 				require.Equal(t, http.StatusCreated, h.Post(t, "/api/v2/assets", "key-a", apitest.Upload("1")...).Status)
 				lost := lose(proxy)
 				res := c.post(h, t)

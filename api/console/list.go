@@ -198,13 +198,13 @@ func (s *Surface) listed(ctx context.Context, found []job.Job, v page.Visitor) (
 	if err != nil {
 		return nil, err
 	}
-	known := map[job.ID]jobindex.Known{}
+	known := map[job.ID]jobindex.Description{}
 	if s.Index != nil {
 		ids := make([]job.ID, len(found))
 		for i, j := range found {
 			ids[i] = j.ID
 		}
-		if known, err = s.Index.Known(ctx, ids); err != nil {
+		if known, err = s.Index.Descriptions(ctx, ids); err != nil {
 			return nil, err
 		}
 	}

@@ -15,8 +15,8 @@ import (
 
 // Pictures stores pictures; media.Surface implements it.
 type Pictures interface {
-	// KeepPicture stores a picture as an input of an account, within the bounds of uploads.
-	KeepPicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error)
+	// StorePicture stores a picture as an input of an account, within the bounds of uploads.
+	StorePicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error)
 }
 
 // loading stores a picture and returns a graph that loads it. It uses the graph of the page if that loads a picture;
@@ -35,7 +35,7 @@ func (s *Surface) loading(c *gin.Context, v page.Visitor, given workflowFile) (j
 	if err := s.Edge.CheckSpace(c, v.Account); err != nil {
 		return nil, err
 	}
-	kept, err := s.Pictures.KeepPicture(c, v.Account, given.name, given.data)
+	kept, err := s.Pictures.StorePicture(c, v.Account, given.name, given.data)
 	if err != nil {
 		return nil, err
 	}

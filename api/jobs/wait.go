@@ -107,8 +107,8 @@ func (e *Ends) release(id job.ID, mine chan struct{}) {
 	}
 }
 
-// See wakes the requests that wait for jobs whose end is among events.
-func (e *Ends) See(events []eventlog.Recorded) {
+// Observe wakes the requests that wait for jobs whose end is among events.
+func (e *Ends) Observe(events []eventlog.Recorded) {
 	for _, rec := range events {
 		switch rec.Type {
 		case job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired:

@@ -49,7 +49,7 @@ func TestGetJobWaitsForItsEnd(t *testing.T) {
 			waiting = false
 		case <-stop.C: // the request may not have begun to wait
 			h.Jobs.Put(ended)
-			ends.See([]eventlog.Recorded{{Stream: running.ID.Stream(), Type: job.TypeSucceeded}})
+			ends.Observe([]eventlog.Recorded{{Stream: running.ID.Stream(), Type: job.TypeSucceeded}})
 		}
 	}
 	require.Equal(t, "wait=50", answer.Header.Get("Preference-Applied"), "more is not promised")

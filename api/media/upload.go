@@ -89,9 +89,9 @@ func (s *Surface) postImage(c *gin.Context) error {
 	return s.uploaded(c, e, nil)
 }
 
-// KeepPicture stores a picture as an input of an account, within the bounds of POST /upload/image. It chooses another
+// StorePicture stores a picture as an input of an account, within the bounds of POST /upload/image. It chooses another
 // name if the account has a file of that name.
-func (s *Surface) KeepPicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error) {
+func (s *Surface) StorePicture(c *gin.Context, account, filename string, picture []byte) (files.Entry, error) {
 	size := int64(len(picture))
 	if size > s.opts.MaxImage {
 		return files.Entry{}, fault.New(fault.Invalid, fault.CodeFileTooLarge, "the image file is too large")

@@ -43,7 +43,7 @@ func (in *Instance) downloadRecords() *assetstore.Downloads {
 func (in *Instance) startExports(ctx context.Context, group *errgroup.Group) {
 	records := in.exports()
 	packer := worker.NewExports(in.client, &upkeep.Exports{
-		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Keep: in.cfg.Exports.Keep, Log: in.log,
+		Records: records, Chooser: in.chooser(), Blobs: in.blobs, Bus: in.bus, Notify: in.relay.Notify, Retention: in.cfg.Exports.Retention, Log: in.log,
 	}, in.downloads(), worker.ExportOptions{TaskQueue: in.cfg.TaskQueue, StopAfter: in.cfg.StopAfter, Deployment: in.deployment()})
 	sweeper := sweep.NewExportReviver(in.client, records, in.relay.Notify, in.log)
 	fetches := sweep.NewDownloadReviver(in.client, in.downloadRecords(), in.relay.Notify, in.log)

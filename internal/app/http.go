@@ -93,7 +93,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 	ends := apijobs.NewEnds()
 	group.Go(func() error {
 		defer ends.Stop()
-		return in.follow(ctx, ends.See)
+		return in.follow(ctx, ends.Observe)
 	})
 	return api.New(api.Deps{
 		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
@@ -102,7 +102,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
 		Exports: in.exportService(), Downloads: download.Service{Store: in.downloadRecords(), Notify: in.relay.Notify},
 		Logs: &job.Logs{Events: in.events, Registry: in.types}, Ends: ends,
-		History: jobs.Past{Service: hidden.Service{Events: in.events, Jobs: reader}, Marks: hiddenview.NewReader(in.pool, in.types), Jobs: reader},
+		History: jobs.History{Service: hidden.Service{Events: in.events, Jobs: reader}, Marks: hiddenview.NewReader(in.pool, in.types), Jobs: reader},
 		Storage: in.storage,
 		Waits:   serverstore.New(in.pool, in.events), Servers: in.catalogue(ctx, group), Devices: in.devices,
 		Userdata:  userdata.Service{Store: accountstore.NewUserdata(in.pool).Within(in.storage), Blobs: in.blobs},

@@ -32,7 +32,7 @@ func (in *Instance) openMetrics(ctx context.Context, group *errgroup.Group) *met
 	in.meterWebhooks(m)
 	if in.has(Projector) {
 		group.Go(func() error {
-			return in.follow(ctx, func(events []eventlog.Recorded) { m.See(events, in.events.Decode) })
+			return in.follow(ctx, func(events []eventlog.Recorded) { m.Observe(events, in.events.Decode) })
 		})
 	}
 	return m

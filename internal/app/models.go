@@ -66,7 +66,7 @@ func (in *Instance) watchCatalog(ctx context.Context) error {
 
 // callService accepts model calls for the API, and notifies waiting requests of their end.
 func (in *Instance) callService(ctx context.Context, group *errgroup.Group) *call.Service {
-	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.See(events) }) })
+	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { in.callEnds.Observe(events) }) })
 	deps := call.Deps{
 		Store: in.calls, Models: in.offers(), Tiers: in.tiers,
 		Blobs: in.blobs, Notify: in.relay.Notify, Watch: in.callEnds, Deadline: in.cfg.Router.Deadline, Log: in.log,
@@ -117,7 +117,7 @@ func (in *Instance) openSender(context.Context) error {
 		Events: in.events, Types: in.types, Calls: in.calls, Blobs: in.blobs, Hosts: hosting,
 		Provider: &router.Provider{Catalog: in.catalog, Client: provider.New(internet, providerKeys, in.log), Log: in.log},
 		Tiers:    in.tiers, Notify: in.relay.Notify, Worker: in.worker, Log: in.log,
-		Heard: in.callEnds.See,
+		OnEnd: in.callEnds.Observe,
 	})
 	return nil
 }

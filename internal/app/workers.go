@@ -29,7 +29,7 @@ func (in *Instance) startWorker(ctx context.Context, group *errgroup.Group) {
 		Client: in.client, Slots: in.jobs, Queues: in.jobs, Ender: in.jobs, Tiers: in.tiers, Notify: in.relay.Notify, Log: in.log,
 	}
 	group.Go(func() error { return sweeper.Run(ctx) })
-	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.See(events) }) })
+	group.Go(func() error { return in.follow(ctx, func(events []eventlog.Recorded) { stops.Observe(events) }) })
 	group.Go(func() error {
 		return in.follow(ctx, func(events []eventlog.Recorded) {
 			if err := sweeper.Open(ctx, sweep.OpenedQueues(events)); err != nil && ctx.Err() == nil {
@@ -88,7 +88,7 @@ func (in *Instance) assetWorker() (*worker.AssetWorker, error) {
 	ingest := &upkeep.Ingest{Records: records, Blobs: in.blobs, Scanner: scanner, Quick: in.cfg.ScanCommand == "", Log: in.log}
 	retention := &upkeep.Retention{
 		Assets: records, Jobs: in.jobs, Archives: in.blobs, Log: in.log,
-		Policy: upkeep.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.KeepArchives, Views: views.Names()},
+		Policy: upkeep.JobPolicy{Retention: in.cfg.JobRetention, Erase: in.cfg.EraseJobs, Archives: in.cfg.ArchiveRetention, Views: views.Names()},
 		Collectors: []asset.Collector{
 			{Blobs: in.blobs, References: asset.AnyOf{records, in.calls}},
 			{Blobs: in.values, References: asset.Unreferenced{}, Grace: config.ValueGrace},

@@ -405,7 +405,7 @@ func TestKilledServerIsDetectedAtOnceAndFollowedAgain(t *testing.T) {
 	require.Equal(t, fault.CodeServerLost, fault.CodeOf(broken.Err))
 
 	require.NoError(t, m.Restart())
-	require.Equal(t, comfyui.Connected{Again: true}, next[comfyui.Connected](t, events))
+	require.Equal(t, comfyui.Connected{Reconnected: true}, next[comfyui.Connected](t, events))
 	state, err := c.Find(t.Context(), p.ID)
 	require.NoError(t, err)
 	require.Equal(t, comfyui.Unknown, state.Status, "a server remembers nothing across a restart")

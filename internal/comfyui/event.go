@@ -7,7 +7,7 @@ type Event interface{ isEvent() }
 
 // Connected reports that messages arrive from now on. Earlier messages are lost.
 type Connected struct {
-	Again bool // true after Disconnected
+	Reconnected bool // true after Disconnected
 }
 
 // Disconnected reports that no messages arrive until the next Connected.

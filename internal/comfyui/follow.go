@@ -149,7 +149,7 @@ func (f *follower) read(ctx context.Context, conn *websocket.Conn, again bool) e
 	if err := f.announce(conn); err != nil {
 		return err
 	}
-	if err := f.deliver(Connected{Again: again}); err != nil {
+	if err := f.deliver(Connected{Reconnected: again}); err != nil {
 		return &deliveryError{err}
 	}
 	for {

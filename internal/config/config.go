@@ -71,21 +71,21 @@ type Config struct {
 
 	Prices Prices // prices of runs of metered accounts
 
-	JobRetention  time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
-	EraseJobs     bool          // MILLRACE_JOB_FACTS=erase, erase the events of a job past its retention instead of archiving them
-	KeepArchives  time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, retention of the archived events of retired jobs; 0 = for ever
-	Exports       Exports       // archives of an account's files
-	AccountLimit  int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may store, unless it has a limit of its own; 0 = no limit
-	DiskReserve   int64         // MILLRACE_DISK_RESERVE, free bytes on the disk of DataDir below which new work is refused
-	UploadIdle    time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may send nothing in the middle of an upload
-	ScanCommand   string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
-	ScanTimeout   time.Duration // MILLRACE_SCANNER_TIMEOUT, time limit for one file
-	FFmpeg        string        // MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
-	MaxSockets    int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
-	MaxStreams    int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
-	RawStatus     bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status uses the raw states that newer clients expect
-	RouteByClient bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
-	RuntimeNames  bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types have the names of the self-hosted runtime
+	JobRetention     time.Duration // MILLRACE_JOB_RETENTION, from submission to a job's expires_at
+	EraseJobs        bool          // MILLRACE_JOB_FACTS=erase, erase the events of a job past its retention instead of archiving them
+	ArchiveRetention time.Duration // MILLRACE_JOB_ARCHIVE_RETENTION, retention of the archived events of retired jobs; 0 = for ever
+	Exports          Exports       // archives of an account's files
+	AccountLimit     int64         // MILLRACE_ACCOUNT_STORAGE, bytes that an account may store, unless it has a limit of its own; 0 = no limit
+	DiskReserve      int64         // MILLRACE_DISK_RESERVE, free bytes on the disk of DataDir below which new work is refused
+	UploadIdle       time.Duration // MILLRACE_UPLOAD_IDLE, how long a client may send nothing in the middle of an upload
+	ScanCommand      string        // MILLRACE_SCANNER, program and arguments that judge uploaded files; "" = none
+	ScanTimeout      time.Duration // MILLRACE_SCANNER_TIMEOUT, time limit for one file
+	FFmpeg           string        // MILLRACE_FFMPEG, program that reads and writes sound and video; "" = that of the path, "none" = do without
+	MaxSockets       int           // MILLRACE_MAX_SOCKETS, WebSockets of one account on this process
+	MaxStreams       int           // MILLRACE_MAX_STREAMS, event streams of one account on this process
+	RawStatus        bool          // MILLRACE_RAW_STATUS, GET /job/{id}/status uses the raw states that newer clients expect
+	RouteByClient    bool          // MILLRACE_ROUTE_BY_CLIENT, WebSocket messages go to the submitting clientId only
+	RuntimeNames     bool          // MILLRACE_RUNTIME_EXCEPTIONS, exception types have the names of the self-hosted runtime
 
 	Logs      string        // MILLRACE_LOG: debug, info, warn, error
 	LogFormat string        // MILLRACE_LOG_FORMAT: text, json
@@ -99,9 +99,9 @@ type Config struct {
 
 // Exports bound archives.
 type Exports struct {
-	Files int           // MILLRACE_EXPORT_FILES, files of one archive
-	Bytes int64         // MILLRACE_EXPORT_BYTES, total bytes of the files of one archive
-	Keep  time.Duration // MILLRACE_EXPORT_RETENTION, retention of an archive
+	Files     int           // MILLRACE_EXPORT_FILES, files of one archive
+	Bytes     int64         // MILLRACE_EXPORT_BYTES, total bytes of the files of one archive
+	Retention time.Duration // MILLRACE_EXPORT_RETENTION, retention of an archive
 }
 
 // Prices are the prices of runs for accounts that have a ledger, in millionths of a US dollar. If all are zero, runs
@@ -153,7 +153,7 @@ func Default() Config {
 		NodeCache: 4 << 30, CacheAge: 48 * time.Hour, CacheFrom: 50 * time.Millisecond,
 		NodeTimeout: time.Hour,
 		MaxPixels:   256 << 20, MaxBody: 64 << 20, MaxUpload: 100 << 20, DiskReserve: 256 << 20,
-		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Keep: 24 * time.Hour},
+		Exports:      Exports{Files: 2000, Bytes: 10 << 30, Retention: 24 * time.Hour},
 		JobRetention: 30 * 24 * time.Hour, UploadIdle: 30 * time.Second, ScanTimeout: time.Minute, MaxSockets: 2000, MaxStreams: 64,
 		Logs: "info", LogFormat: "text", StopAfter: 10 * time.Second, Router: defaultRouter(), Webhooks: defaultWebhooks(), Servers: defaultServers(),
 	}
@@ -274,7 +274,7 @@ var generalSettings = []setting{
 		}
 		return nil
 	}},
-	duration("MILLRACE_EXPORT_RETENTION", func(c *Config) *time.Duration { return &c.Exports.Keep }),
+	duration("MILLRACE_EXPORT_RETENTION", func(c *Config) *time.Duration { return &c.Exports.Retention }),
 	number("MILLRACE_DISK_RESERVE", func(c *Config) *int64 { return &c.DiskReserve }),
 	number("MILLRACE_MAX_SOCKETS", func(c *Config) *int { return &c.MaxSockets }),
 	number("MILLRACE_MAX_STREAMS", func(c *Config) *int { return &c.MaxStreams }),
@@ -295,7 +295,7 @@ var generalSettings = []setting{
 	text("MILLRACE_FORMER_SECRET_KEYS", func(c *Config) *string { return &c.FormerKeys }),
 	duration("MILLRACE_ASSET_RETENTION", func(c *Config) *time.Duration { return &c.AssetRetention }),
 	duration("MILLRACE_JOB_RETENTION", func(c *Config) *time.Duration { return &c.JobRetention }),
-	duration("MILLRACE_JOB_ARCHIVE_RETENTION", func(c *Config) *time.Duration { return &c.KeepArchives }),
+	duration("MILLRACE_JOB_ARCHIVE_RETENTION", func(c *Config) *time.Duration { return &c.ArchiveRetention }),
 	duration("MILLRACE_UPLOAD_IDLE", func(c *Config) *time.Duration { return &c.UploadIdle }),
 	text("MILLRACE_SCANNER", func(c *Config) *string { return &c.ScanCommand }),
 	text("MILLRACE_FFMPEG", func(c *Config) *string { return &c.FFmpeg }),

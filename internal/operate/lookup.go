@@ -54,11 +54,11 @@ func ParseSince(text string, now time.Time) (time.Time, error) {
 	if text == "" {
 		return time.Unix(0, 0).UTC(), nil
 	}
-	return ParseMoment("--since", text, now)
+	return ParseTime("--since", text, now)
 }
 
-// ParseMoment parses a duration before now or a time. what names the parameter in errors.
-func ParseMoment(what, text string, now time.Time) (time.Time, error) {
+// ParseTime parses a duration before now or a time. what names the parameter in errors.
+func ParseTime(what, text string, now time.Time) (time.Time, error) {
 	if d, err := time.ParseDuration(text); err == nil && d >= 0 {
 		return now.Add(-d), nil
 	}

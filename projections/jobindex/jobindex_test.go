@@ -119,9 +119,9 @@ func TestJobsAreFoundByWhatTheyAre(t *testing.T) {
 	rest, err := r.Find(t.Context(), jobindex.Query{Account: "acme", Limit: 2, Before: first.Next})
 	require.NoError(t, err)
 	require.Equal(t, id(1), rest.Jobs[0].ID)
-	known, err := r.Known(t.Context(), []job.ID{id(1), id(9)})
+	known, err := r.Descriptions(t.Context(), []job.ID{id(1), id(9)})
 	require.NoError(t, err)
-	require.Equal(t, map[job.ID]jobindex.Known{id(1): {
+	require.Equal(t, map[job.ID]jobindex.Description{id(1): {
 		Title: "Foxes", Classes: []string{"CLIPTextEncode", "CheckpointLoaderSimple"}, Models: []string{"sd15.safetensors"}, Servers: []string{},
 	}}, known)
 }

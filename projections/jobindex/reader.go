@@ -40,8 +40,8 @@ type Page struct {
 	Next int64 // Query.Before of the next page; 0 = this is the last
 }
 
-// Known contains the indexed properties of a job.
-type Known struct {
+// Description contains the indexed properties of a job.
+type Description struct {
 	Title                    string
 	Classes, Models, Servers []string
 }
@@ -236,19 +236,19 @@ func prefixes(text string) string {
 	return strings.Join(words[:min(len(words), 10)], " & ")
 }
 
-// Known returns the indexed properties of some jobs, by their ids. Jobs that the view has not folded yet are left
+// Descriptions returns the indexed properties of some jobs, by their ids. Jobs that the view has not folded yet are left
 // out.
-func (r *Reader) Known(ctx context.Context, ids []job.ID) (map[job.ID]Known, error) {
+func (r *Reader) Descriptions(ctx context.Context, ids []job.ID) (map[job.ID]Description, error) {
 	rows, err := r.pool.Query(ctx, `select id, title, classes, models, servers from `+Name+` where id = any($1)`, ids)
 	if err != nil {
 		return nil, postgres.Classify(err, "read the index of jobs")
 	}
-	known := make(map[job.ID]Known, len(ids))
+	known := make(map[job.ID]Description, len(ids))
 	var id job.ID
-	var k Known
+	var k Description
 	_, err = pgx.ForEachRow(rows, []any{&id, &k.Title, &k.Classes, &k.Models, &k.Servers}, func() error {
 		known[id] = k
-		k = Known{}
+		k = Description{}
 		return nil
 	})
 	return known, postgres.Classify(err, "read the index of jobs")

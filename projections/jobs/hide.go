@@ -128,19 +128,19 @@ func idsOf(rows []row) []string {
 	return ids
 }
 
-// Past reads and changes the histories of accounts: the hidden jobs, and the commands that hide jobs.
-type Past struct {
+// History reads and changes the histories of accounts: the hidden jobs, and the commands that hide jobs.
+type History struct {
 	hidden.Service
 	Marks *view.Reader
 	Jobs  *Reader
 }
 
 // Hiding returns the jobs that the account has hidden, or nil.
-func (p Past) Hiding(ctx context.Context, account string) (*view.Hiding, error) {
+func (p History) Hiding(ctx context.Context, account string) (*view.Hiding, error) {
 	return p.Marks.Hiding(ctx, account)
 }
 
 // Hides reports whether a job is hidden by h.
-func (p Past) Hides(ctx context.Context, account string, h *view.Hiding, id job.ID) (bool, error) {
+func (p History) Hides(ctx context.Context, account string, h *view.Hiding, id job.ID) (bool, error) {
 	return p.Jobs.Hides(ctx, account, h, id)
 }

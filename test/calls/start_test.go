@@ -110,7 +110,7 @@ func TestTheEndOfACallIsHeardInItsOwnProcessAtOnce(t *testing.T) {
 	s := newDeployment(t, openTiers)
 	models := s.place.models(s.parts)
 	heard := make(chan eventlog.Recorded, 100)
-	models.Heard = func(events []eventlog.Recorded) {
+	models.OnEnd = func(events []eventlog.Recorded) {
 		for _, rec := range events {
 			heard <- rec
 		}

@@ -61,7 +61,7 @@ func (r *Section) account(c *gin.Context, _ page.Visitor) (console.Page, error) 
 	if shown.Balance, err = r.Accounts.Balance(ctx, id); err != nil {
 		return nil, err
 	}
-	if shown.Kept, err = r.Accounts.Kept(ctx, a); err != nil {
+	if shown.Kept, err = r.Accounts.Storage(ctx, a); err != nil {
 		return nil, err
 	}
 	keys, err := r.Accounts.Keys(ctx, id)

@@ -176,7 +176,7 @@ func (s *Server) serve(c *gin.Context, need Access, handle func(*gin.Context, Vi
 	switch {
 	case err == nil:
 	case known == nil && fault.Is(err, fault.Unauthenticated):
-		s.Ask(c, http.StatusUnauthorized, false)
+		s.ShowSignIn(c, http.StatusUnauthorized, false)
 	default:
 		s.problem(c, err, known)
 	}
@@ -304,7 +304,7 @@ func (s *Server) signIn(c *gin.Context) {
 	if !s.operates(key) {
 		_, err := s.Edge.Auth.Authenticate(c.Request.Context(), key)
 		if fault.Is(err, fault.Unauthenticated) {
-			s.Ask(c, http.StatusUnauthorized, true)
+			s.ShowSignIn(c, http.StatusUnauthorized, true)
 			return
 		}
 		if err != nil {

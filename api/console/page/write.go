@@ -84,8 +84,8 @@ func named(c *gin.Context, v Visitor) string {
 	return ""
 }
 
-// Ask shows the sign-in page; wrong reports that the given key is not valid.
-func (s *Server) Ask(c *gin.Context, status int, wrong bool) {
+// ShowSignIn shows the sign-in page; wrong reports that the given key is not valid.
+func (s *Server) ShowSignIn(c *gin.Context, status int, wrong bool) {
 	s.Write(c, status, &console.SignInPage{Frame: console.Frame{Title: "Sign in"}, Wrong: wrong})
 }
 

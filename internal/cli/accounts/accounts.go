@@ -71,7 +71,7 @@ func listAccountsCommand(s *shell.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kept, err := o.AllKept(ctx)
+			kept, err := o.AllStorage(ctx)
 			if err != nil {
 				return err
 			}

@@ -48,7 +48,7 @@ force within a second, in every process, and is recorded with its actor and reas
 				return err
 			}
 		}
-		kept, err := o.Kept(ctx, a)
+		kept, err := o.Storage(ctx, a)
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func showAccountCommand(s *shell.Shell) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ACCOUNT", Short: "Show an account: tier, subscription, storage, credit, models", Args: cobra.ExactArgs(1),
 		RunE: onAccount(s, func(ctx context.Context, o accounts.Service, a account.Account) error {
-			kept, err := o.Kept(ctx, a)
+			kept, err := o.Storage(ctx, a)
 			if err != nil {
 				return err
 			}

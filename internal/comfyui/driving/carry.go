@@ -216,7 +216,7 @@ func (u *uploads) ensure(ctx context.Context, r *Run, up upload) (string, error)
 	u.mu.Lock()
 	known, ok := u.names[key]
 	u.mu.Unlock()
-	if ok && r.Fresh {
+	if ok && r.NewPrompt {
 		return known, nil
 	}
 	stored, err := r.Server.Put(ctx, comfyui.Upload{Name: name, Subfolder: rootFolder, Size: up.size, Body: up.body})

@@ -35,7 +35,7 @@ type Recorder interface {
 	// Cached records the nodes that the server takes from its own cache.
 	Cached(ctx context.Context, ids []string) error
 	// Settle makes earlier records visible. It is called several times a second.
-	Settle(ctx context.Context) error
+	Flush(ctx context.Context) error
 	// Executed records that a node ended with success.
 	Executed(ctx context.Context, e Executed) error
 	// Recorded reports whether the end of a node was recorded by an earlier attempt.
@@ -58,19 +58,19 @@ type Executed struct {
 
 // Run is one segment to run on one server.
 type Run struct {
-	Server   comfyui.Server
-	Name     string // of the server; remembered facts about the server are stored under this name
-	Prompt   comfyui.PromptID
-	Fresh    bool // no earlier driver can have sent the prompt
-	Segment  *graph.Segment
-	Graph    json.RawMessage       // the submitted graph, for the metadata of saved files; nil = they keep the prompt that was sent
-	Inputs   map[string]node.Value // by SegmentIn.From
-	Classes  *node.Registry
-	Offers   func(class string) bool // reports whether the server has a class; nil = it has ComfyUI's own classes and not the node pack
-	Files    func(nodeID string) NodeFiles
-	Extra    map[string]json.RawMessage // becomes extra_data of the prompt
-	Recorder Recorder
-	Ended    func() // unless nil, called when the prompt has succeeded: its server can run another prompt
+	Server    comfyui.Server
+	Name      string // of the server; remembered facts about the server are stored under this name
+	Prompt    comfyui.PromptID
+	NewPrompt bool // no earlier driver can have sent the prompt
+	Segment   *graph.Segment
+	Graph     json.RawMessage       // the submitted graph, for the metadata of saved files; nil = they keep the prompt that was sent
+	Inputs    map[string]node.Value // by SegmentIn.From
+	Classes   *node.Registry
+	Offers    func(class string) bool // reports whether the server has a class; nil = it has ComfyUI's own classes and not the node pack
+	Files     func(nodeID string) NodeFiles
+	Extra     map[string]json.RawMessage // becomes extra_data of the prompt
+	Recorder  Recorder
+	Ended     func() // unless nil, called when the prompt has succeeded: its server can run another prompt
 }
 
 // Result is the result of a segment.
@@ -92,12 +92,12 @@ func (e *NodeError) Error() string { return e.ExecutionError.Error() }
 
 // Options configure a Driver. The zero value works.
 type Options struct {
-	MaxOutput int64         // bytes of one file of a server; default 4 GiB
-	MaxPixels int64         // pixels of one value
-	Sounds    *ffmpeg.Tool  // reads sounds of servers; nil = sounds are passed on as files
-	LostAfter time.Duration // how long a server may give no answer after its connection broke; default 2 s
-	Poll      time.Duration // between two polls of a prompt without messages; default 2 s
-	Quiet     time.Duration // how long a running prompt may send no message before the socket is opened again; default 10 s
+	MaxOutput    int64         // bytes of one file of a server; default 4 GiB
+	MaxPixels    int64         // pixels of one value
+	Sounds       *ffmpeg.Tool  // reads sounds of servers; nil = sounds are passed on as files
+	LostAfter    time.Duration // how long a server may give no answer after its connection broke; default 2 s
+	Poll         time.Duration // between two polls of a prompt without messages; default 2 s
+	SilenceLimit time.Duration // how long a running prompt may send no message before the socket is opened again; default 10 s
 }
 
 func (o *Options) setDefaults() {
@@ -105,7 +105,7 @@ func (o *Options) setDefaults() {
 	o.MaxPixels = cmp.Or(o.MaxPixels, raster.DefaultMaxPixels)
 	o.LostAfter = cmp.Or(o.LostAfter, 2*time.Second)
 	o.Poll = cmp.Or(o.Poll, 2*time.Second)
-	o.Quiet = cmp.Or(o.Quiet, 10*time.Second)
+	o.SilenceLimit = cmp.Or(o.SilenceLimit, 10*time.Second)
 }
 
 // Driver runs segments.

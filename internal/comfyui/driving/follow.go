@@ -55,7 +55,7 @@ func (f *follower) run(ctx context.Context) (*comfyui.Outcome, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer f.abandonCopy()
 	defer stop()
-	f.attached = f.attach(ctx, f.d.opts.Quiet)
+	f.attached = f.attach(ctx, f.d.opts.SilenceLimit)
 	outcome, err := f.follow(ctx)
 	if errors.Is(context.Cause(ctx), ErrHandedOver) {
 		f.attached.close()
@@ -149,7 +149,7 @@ func (f *follower) follow(ctx context.Context) (*comfyui.Outcome, error) {
 		case c := <-f.copying:
 			ask, err = f.copied(ctx, c)
 		case <-settle.C:
-			err = f.r.Recorder.Settle(ctx)
+			err = f.r.Recorder.Flush(ctx)
 		case <-poll.C:
 			ask = f.copying == nil && (!f.broken.IsZero() || f.mayExist && time.Since(polled) >= f.d.opts.Poll)
 		}
@@ -224,7 +224,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 	switch e := e.(type) {
 	case comfyui.Connected:
 		f.broken = time.Time{}
-		if !e.Again {
+		if !e.Reconnected {
 			return f.submitOrPoll(ctx)
 		}
 		return true, nil
@@ -250,7 +250,7 @@ func (f *follower) handle(ctx context.Context, e comfyui.Event) (bool, error) {
 // submitOrPoll sends a new prompt as soon as the socket receives messages. For a prompt that an earlier driver may have
 // sent, it polls.
 func (f *follower) submitOrPoll(ctx context.Context) (bool, error) {
-	if !f.r.Fresh || f.sent > 0 {
+	if !f.r.NewPrompt || f.sent > 0 {
 		return true, nil
 	}
 	return false, f.send(ctx)

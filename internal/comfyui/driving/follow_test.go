@@ -197,7 +197,7 @@ func TestForgottenSocketIsOpenedAnew(t *testing.T) {
 	r := simulated(t, sim.Options{Step: 10 * time.Millisecond})
 	h := &haunted{Server: r.server, t: t, address: r.machine.URL()}
 	r.server = h
-	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond, Quiet: 200 * time.Millisecond})
+	r.driver = driving.New(driving.Options{Poll: 40 * time.Millisecond, SilenceLimit: 200 * time.Millisecond})
 	require.NoError(t, r.run(sampled(150), "7"))
 	require.GreaterOrEqual(t, h.follows.Load(), int32(2))
 	require.Greater(t, h.next.Load(), h.first.Load(), "the new socket delivers progress")

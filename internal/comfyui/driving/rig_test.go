@@ -173,7 +173,7 @@ func (r *rig) run(g prompt, outputs ...string) error {
 func (r *rig) runUnit(n *graph.PlanNode, inputs map[string]node.Value, submitted json.RawMessage) ([]node.Value, error) {
 	if n.Segment != nil {
 		done, err := r.driver.Drive(r.ctx, driving.Run{
-			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), Fresh: !r.known, Segment: n.Segment, Graph: submitted, Inputs: inputs,
+			Server: r.server, Name: "server", Prompt: comfyui.NewPromptID(uuid.New()), NewPrompt: !r.known, Segment: n.Segment, Graph: submitted, Inputs: inputs,
 			Extra:   map[string]json.RawMessage{"extra_pnginfo": json.RawMessage(`{"workflow":{"id":"w","nodes":[]}}`)},
 			Classes: r.classes, Offers: r.offers, Files: func(string) driving.NodeFiles { return r.files }, Recorder: r.got, Ended: r.ended,
 		})
@@ -223,7 +223,7 @@ func (r *recorder) Started(_ context.Context, id string, _ *job.Expansion) error
 }
 
 func (r *recorder) Cached(context.Context, []string) error { return nil }
-func (r *recorder) Settle(context.Context) error           { return nil }
+func (r *recorder) Flush(context.Context) error            { return nil }
 func (r *recorder) Recorded(string) bool                   { return false }
 func (r *recorder) Preview(string, string, []byte)         {}
 func (r *recorder) Text(string, string)                    {}

@@ -174,8 +174,8 @@ func (p *Pool) removeWaiter(me *waiter) {
 	}
 }
 
-// Leave removes a segment from the queue, and returns the lease that a round has granted to it in the meantime.
-func (p *Pool) Leave(ctx context.Context, w server.Wait) error {
+// EndWait removes a segment from the queue, and returns the lease that a round has granted to it in the meantime.
+func (p *Pool) EndWait(ctx context.Context, w server.Wait) error {
 	p.inRound.Lock() // waits for a round that may still add the segment
 	defer p.inRound.Unlock()
 	w.Holder = p.holder

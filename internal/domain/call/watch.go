@@ -70,8 +70,8 @@ func (w *Watch) recheckAll() {
 	}
 }
 
-// See passes recorded events to the callers that wait for them.
-func (w *Watch) See(events []eventlog.Recorded) {
+// Observe passes recorded events to the callers that wait for them.
+func (w *Watch) Observe(events []eventlog.Recorded) {
 	for _, rec := range events {
 		if !endsCall(rec.Type) {
 			continue
@@ -119,7 +119,7 @@ func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
 	for err == nil {
 		var events []eventlog.Recorded
 		if events, err = tail.Next(ctx, position, 500); err == nil {
-			w.See(events)
+			w.Observe(events)
 			position = events[len(events)-1].Position
 		}
 	}

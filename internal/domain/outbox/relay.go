@@ -40,7 +40,7 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 			due, err := store.Claim(ctx, free, lease)
 			return r.join(due), err
 		},
-		Tried: func(in Intent) int { return in.Attempts },
+		Attempts: func(in Intent) int { return in.Attempts },
 		Attempt: func(ctx context.Context, in Intent) queue.Outcome {
 			if err := starter.Deliver(ctx, in); err != nil {
 				return queue.Outcome{State: queue.Waiting, Err: err}
@@ -48,7 +48,7 @@ func NewRelay(store Store, starter Starter, log *slog.Logger, every time.Duratio
 			return queue.Outcome{}
 		},
 		Finish: r.finish,
-	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Idle: idleEvery, Timeout: deliverTime, Pauses: pauses, Forever: true, Grace: deliverTime})
+	}, log, queue.Options{Name: "outbox", Parallel: 16, Poll: every, Idle: idleEvery, Timeout: deliverTime, Pauses: pauses, RepeatLastPause: true, Grace: deliverTime})
 	return r
 }
 

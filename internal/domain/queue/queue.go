@@ -15,10 +15,10 @@ import (
 
 // Worker stores the items of a queue and attempts them. Its functions may be called concurrently.
 type Worker[T any] struct {
-	Claim   func(ctx context.Context, free int, lease time.Duration) ([]T, error) // leases at most free due items
-	Tried   func(item T) int                                                      // attempts so far, this one included; 0 counts as 1
-	Attempt func(ctx context.Context, item T) Outcome
-	Finish  func(ctx context.Context, item T, o Outcome) error // records an outcome; if it fails, the item is due when its lease ends
+	Claim    func(ctx context.Context, free int, lease time.Duration) ([]T, error) // leases at most free due items
+	Attempts func(item T) int                                                      // attempts so far, this one included; 0 counts as 1
+	Attempt  func(ctx context.Context, item T) Outcome
+	Finish   func(ctx context.Context, item T, o Outcome) error // records an outcome; if it fails, the item is due when its lease ends
 }
 
 // Outcome is the outcome of an attempt.
@@ -44,15 +44,15 @@ var ErrLost = errors.New("the process died at every attempt")
 
 // Options describe a queue.
 type Options struct {
-	Name     string          // in log lines
-	Parallel int             // concurrent attempts
-	Poll     time.Duration   // interval of claiming due items
-	Idle     time.Duration   // interval that looks without an item come to, until Wake or an item's pause ends; default Poll
-	Timeout  time.Duration   // bound of one attempt
-	Pauses   []time.Duration // before the second attempt, the third, …
-	Forever  bool            // the last pause repeats, and no item becomes a dead letter
-	MaxAsked time.Duration   // bounds the pause that an attempt requests
-	Grace    time.Duration   // how long attempts may continue after Run's context ends
+	Name              string          // in log lines
+	Parallel          int             // concurrent attempts
+	Poll              time.Duration   // interval of claiming due items
+	Idle              time.Duration   // interval that looks without an item come to, until Wake or an item's pause ends; default Poll
+	Timeout           time.Duration   // bound of one attempt
+	Pauses            []time.Duration // before the second attempt, the third, …
+	RepeatLastPause   bool            // the last pause repeats, and no item becomes a dead letter
+	MaxRequestedPause time.Duration   // bounds the pause that an attempt requests
+	Grace             time.Duration   // how long attempts may continue after Run's context ends
 }
 
 const (
@@ -205,8 +205,8 @@ func (r *Runner[T]) start(ctx, attempts context.Context, item T, ended func()) {
 }
 
 func (r *Runner[T]) attempt(ctx context.Context, item T) {
-	o, tried := Outcome{State: Dead, Err: ErrLost}, max(r.worker.Tried(item), 1)
-	if r.opts.Forever || tried <= len(r.opts.Pauses)+1 {
+	o, tried := Outcome{State: Dead, Err: ErrLost}, max(r.worker.Attempts(item), 1)
+	if r.opts.RepeatLastPause || tried <= len(r.opts.Pauses)+1 {
 		try, cancel := context.WithTimeout(ctx, r.opts.Timeout)
 		o = r.schedule(r.worker.Attempt(try, item), tried)
 		cancel()
@@ -233,11 +233,11 @@ func (r *Runner[T]) attempt(ctx context.Context, item T) {
 func (r *Runner[T]) schedule(o Outcome, tried int) Outcome {
 	switch {
 	case o.State != Waiting:
-	case tried > len(r.opts.Pauses) && !r.opts.Forever:
+	case tried > len(r.opts.Pauses) && !r.opts.RepeatLastPause:
 		o.State = Dead
 	default:
 		pause := r.opts.Pauses[min(tried, len(r.opts.Pauses))-1]
-		o.Pause = max(pause*4/5+rand.N(pause*2/5+1), min(o.Pause, r.opts.MaxAsked)) // jitter, not a secret
+		o.Pause = max(pause*4/5+rand.N(pause*2/5+1), min(o.Pause, r.opts.MaxRequestedPause)) // jitter, not a secret
 	}
 	return o
 }

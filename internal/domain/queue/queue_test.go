@@ -53,7 +53,7 @@ func (tb *table) runner(opts queue.Options) *queue.Runner[*item] {
 	opts.Poll, opts.Timeout = time.Millisecond, time.Minute
 	opts.Parallel = max(opts.Parallel, 1)
 	return queue.NewRunner(queue.Worker[*item]{
-		Claim: tb.claim, Tried: func(it *item) int { return it.tried }, Attempt: tb.attempt, Finish: tb.finish,
+		Claim: tb.claim, Attempts: func(it *item) int { return it.tried }, Attempt: tb.attempt, Finish: tb.finish,
 	}, slog.New(slog.DiscardHandler), opts)
 }
 
@@ -107,7 +107,7 @@ func TestLastPauseRepeatsForeverIfConfigured(t *testing.T) {
 	t.Parallel()
 	tb := newTable(fails)
 	tb.due <- &item{}
-	stop := start(t, tb.runner(queue.Options{Pauses: []time.Duration{time.Second}, Forever: true}))
+	stop := start(t, tb.runner(queue.Options{Pauses: []time.Duration{time.Second}, RepeatLastPause: true}))
 	seen := map[time.Duration]bool{}
 	for range 50 {
 		o := tb.next(t)
@@ -128,7 +128,7 @@ func TestAnAttemptMayAskForALongerPauseWithinABound(t *testing.T) {
 		return queue.Outcome{State: queue.Waiting, Pause: <-asked, Err: errAway}
 	})
 	tb.due <- &item{}
-	start(t, tb.runner(queue.Options{Pauses: []time.Duration{time.Second, time.Second}, MaxAsked: time.Hour}))
+	start(t, tb.runner(queue.Options{Pauses: []time.Duration{time.Second, time.Second}, MaxRequestedPause: time.Hour}))
 	require.Equal(t, 10*time.Minute, tb.next(t).Pause)
 	require.Equal(t, time.Hour, tb.next(t).Pause)
 }
@@ -237,13 +237,13 @@ func TestAnItemIsFoundWithoutANotification(t *testing.T) {
 				}
 				return []*item{{}}, nil
 			},
-			Tried: func(*item) int { return 1 },
+			Attempts: func(*item) int { return 1 },
 			Attempt: func(context.Context, *item) queue.Outcome {
 				tried = append(tried, time.Now())
 				return queue.Outcome{State: queue.Waiting, Err: errAway}
 			},
 			Finish: func(_ context.Context, _ *item, o queue.Outcome) error { due = time.Now().Add(o.Pause); return nil },
-		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: time.Second, Idle: idle, Timeout: time.Minute, Pauses: []time.Duration{pause}, Forever: true})
+		}, slog.New(slog.DiscardHandler), queue.Options{Parallel: 1, Poll: time.Second, Idle: idle, Timeout: time.Minute, Pauses: []time.Duration{pause}, RepeatLastPause: true})
 		stop := start(t, r)
 		time.Sleep(time.Until(appears.Add(time.Minute))) //nolint:forbidigo // of the bubble's clock
 		stop()

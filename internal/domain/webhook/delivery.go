@@ -74,8 +74,8 @@ type Claimed struct {
 	Disabled bool
 }
 
-// Share bounds concurrent attempts, so that no account or endpoint takes all of them.
-type Share struct {
+// AttemptLimits bounds concurrent attempts, so that no account or endpoint takes all of them.
+type AttemptLimits struct {
 	Total, Account, Endpoint int
 }
 
@@ -91,7 +91,7 @@ type Queue interface {
 	// Claim leases at most free due deliveries to the caller. share bounds the deliveries leased for each account
 	// and endpoint over all processes. Of one subject and endpoint only the oldest is leased. Each lease counts as
 	// an attempt.
-	Claim(ctx context.Context, free int, share Share, lease time.Duration) ([]*Claimed, error)
+	Claim(ctx context.Context, free int, share AttemptLimits, lease time.Duration) ([]*Claimed, error)
 	// Finish records the outcome of an attempt. An outcome whose lease has passed to another process is ignored,
 	// unless it is a success. Finish returns how long all attempts at the endpoint have failed, 0 after a success.
 	Finish(ctx context.Context, c *Claimed, o Outcome) (failing time.Duration, err error)

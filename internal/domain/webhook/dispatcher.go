@@ -37,9 +37,9 @@ func NewDispatcher(deps DispatcherDeps, policy Policy) *Dispatcher {
 		Claim: func(ctx context.Context, free int, lease time.Duration) ([]*Claimed, error) {
 			return d.Queue.Claim(ctx, free, attemptLimits, lease)
 		},
-		Tried: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
+		Attempts: func(c *Claimed) int { return c.Attempts }, Attempt: d.attempt, Finish: d.finish,
 	}, d.Log, queue.Options{
-		Name: "webhooks", Parallel: attemptLimits.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxAsked: maxRetryAfter, Grace: d.Grace,
+		Name: "webhooks", Parallel: attemptLimits.Total, Poll: pollEvery, Idle: idleEvery, Timeout: policy.Timeout, Pauses: policy.Retries, MaxRequestedPause: maxRetryAfter, Grace: d.Grace,
 	})
 	return d
 }

@@ -25,7 +25,7 @@ func DefaultPolicy() Policy {
 
 // attemptLimits bounds concurrent attempts: at most four for an endpoint and eight for an account. The bound for a process is
 // high, because attempts mostly wait.
-var attemptLimits = Share{Total: 256, Account: 8, Endpoint: 4}
+var attemptLimits = AttemptLimits{Total: 256, Account: 8, Endpoint: 4}
 
 // maxRetryAfter bounds the Retry-After of an endpoint.
 const maxRetryAfter = time.Hour

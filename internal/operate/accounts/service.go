@@ -89,9 +89,9 @@ func (a Service) Grant(ctx context.Context, owner string, micros int64, by opera
 	return a.credits.Balance(ctx, owner)
 }
 
-// Kept implements admin.Accounts.
-func (a Service) Kept(ctx context.Context, of account.Account) (account.Storage, error) {
-	return a.storage.KeptBy(ctx, of)
+// Storage implements admin.Accounts.
+func (a Service) Storage(ctx context.Context, of account.Account) (account.Storage, error) {
+	return a.storage.UsageOf(ctx, of)
 }
 
 // Balance implements admin.Accounts.
@@ -107,8 +107,8 @@ func (a Service) Named(ctx context.Context, text string) (account.Account, error
 	return operate.Account(ctx, a.pool, text)
 }
 
-// AllKept returns the stored bytes of every account, by its id.
-func (a Service) AllKept(ctx context.Context) (map[string]account.Storage, error) {
+// AllStorage returns the stored bytes of every account, by its id.
+func (a Service) AllStorage(ctx context.Context) (map[string]account.Storage, error) {
 	return a.storage.All(ctx)
 }
 

@@ -40,7 +40,7 @@ func TestDoctorNamesRulesThatExpireFiles(t *testing.T) {
 				if c.Name != "bucket rules" {
 					continue
 				}
-				f, err := c.Look(t.Context())
+				f, err := c.Examine(t.Context())
 				require.NoError(t, err)
 				require.Equal(t, tc.status, f.Status)
 				require.Contains(t, f.Detail, tc.detail)

@@ -43,9 +43,9 @@ type Examined struct {
 
 // Check examines one part of the deployment. An error counts as a failing check.
 type Check struct {
-	Name   string
-	Remedy string // shown with an error
-	Look   func(ctx context.Context) (Finding, error)
+	Name    string
+	Remedy  string // shown with an error
+	Examine func(ctx context.Context) (Finding, error)
 }
 
 // doctorTimeout bounds each check.
@@ -64,7 +64,7 @@ func RunChecks(ctx context.Context, checks []Check) []Finding {
 	findings := make([]Finding, 0, len(checks))
 	for i, c := range checks {
 		limited, cancel := context.WithTimeout(ctx, doctorTimeout)
-		f, err := c.Look(limited)
+		f, err := c.Examine(limited)
 		cancel()
 		if err != nil {
 			f = Failure(err, c.Remedy)

@@ -16,7 +16,7 @@ import (
 func run(ctx context.Context, looks ...func(context.Context) error) []string {
 	checks := make([]doctor.Check, len(looks))
 	for i, look := range looks {
-		checks[i] = doctor.Check{Name: fmt.Sprint(i), Remedy: "mend it", Look: func(ctx context.Context) (doctor.Finding, error) {
+		checks[i] = doctor.Check{Name: fmt.Sprint(i), Remedy: "mend it", Examine: func(ctx context.Context) (doctor.Finding, error) {
 			return doctor.Finding{Status: doctor.Healthy, Detail: "well"}, look(ctx)
 		}}
 	}

@@ -72,7 +72,7 @@ func (l Service) Parse(ctx context.Context, f Filter) (q eventstore.LogSearch, n
 		if moment.text == "" {
 			continue
 		}
-		if *moment.into, err = operate.ParseMoment(moment.name, moment.text, now); err != nil {
+		if *moment.into, err = operate.ParseTime(moment.name, moment.text, now); err != nil {
 			return q, nil, fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "%s", err.Error())
 		}
 	}

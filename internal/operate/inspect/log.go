@@ -59,9 +59,9 @@ func TypeNamed(registry *eventlog.Registry, name string) EventType {
 	}
 }
 
-// Words summarizes the event in one line, without secrets. An event without a summary of its own is
+// Text summarizes the event in one line, without secrets. An event without a summary of its own is
 // written as its data.
-func (e Entry) Words() string {
+func (e Entry) Text() string {
 	if text := e.Summary(); text != "" {
 		return text
 	}

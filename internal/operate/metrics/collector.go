@@ -24,16 +24,16 @@ type Depth struct {
 
 // Snapshot holds the values that are read at a scrape.
 type Snapshot struct {
-	Depths []Depth          // of the accounts with the most waiting jobs, and of those that run some
-	Head   int64            // position of the log's last event
-	Lags   map[string]int64 // view → events behind
-	Halted map[string]int64 // view → halted streams
-	Outbox int64            // waiting intents
-	Bytes  int64            // of the files of all accounts; equal files count each time
-	Blobs  int64            // of the stored blobs; equal files count once
-	Work   operatestore.Work
-	Kept   []Kept // of the accounts that keep the most; "other" = of all others together
-	Full   int64  // accounts that have reached their storage limit
+	Depths  []Depth          // of the accounts with the most waiting jobs, and of those that run some
+	Head    int64            // position of the log's last event
+	Lags    map[string]int64 // view → events behind
+	Halted  map[string]int64 // view → halted streams
+	Outbox  int64            // waiting intents
+	Bytes   int64            // of the files of all accounts; equal files count each time
+	Blobs   int64            // of the stored blobs; equal files count once
+	Work    operatestore.Work
+	Storage []AccountStorage // of the accounts that keep the most; "other" = of all others together
+	Full    int64            // accounts that have reached their storage limit
 
 	Webhooks Webhooks
 	Servers  []*server.Server // ComfyUI servers, with the segments that run there
@@ -41,8 +41,8 @@ type Snapshot struct {
 	Workers  livestore.Workforce
 }
 
-// Kept holds the bytes that an account stores and its limit; Limit 0 = no limit.
-type Kept struct {
+// AccountStorage holds the bytes that an account stores and its limit; Limit 0 = no limit.
+type AccountStorage struct {
 	Account      string
 	Bytes, Limit int64
 }
@@ -153,7 +153,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	gauge(descBytes, float64(st.Bytes))
 	gauge(descBlobs, float64(st.Blobs))
 	gauge(descFull, float64(st.Full))
-	for _, k := range st.Kept {
+	for _, k := range st.Storage {
 		gauge(descKept, float64(k.Bytes), k.Account)
 		if k.Limit > 0 {
 			gauge(descMayKeep, float64(k.Limit), k.Account)

@@ -79,9 +79,9 @@ func (d *Database) storage(ctx context.Context, st *Snapshot) error {
 		return err
 	}
 	for _, a := range largest {
-		st.Kept = append(st.Kept, Kept(a))
+		st.Storage = append(st.Storage, AccountStorage(a))
 	}
-	st.Kept, st.Full = append(st.Kept, Kept{Account: "other", Bytes: rest}), full
+	st.Storage, st.Full = append(st.Storage, AccountStorage{Account: "other", Bytes: rest}), full
 	return nil
 }
 

@@ -125,9 +125,9 @@ func (m *Metrics) Counters(name, help, label string, read func() map[string]int6
 	}
 }
 
-// See updates the metrics from recorded events. decode returns an event's data; an event that it cannot decode is
+// Observe updates the metrics from recorded events. decode returns an event's data; an event that it cannot decode is
 // only counted.
-func (m *Metrics) See(events []eventlog.Recorded, decode func(eventlog.Recorded) (any, error)) {
+func (m *Metrics) Observe(events []eventlog.Recorded, decode func(eventlog.Recorded) (any, error)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, rec := range events {

@@ -35,7 +35,7 @@ func see(t *testing.T, m *metrics.Metrics, stream string, events ...any) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, event := range events {
 		rec := eventlog.Recorded{Stream: stream, Type: fmt.Sprintf("%T", event), RecordedAt: at.Add(time.Duration(i) * time.Second)}
-		m.See([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) { return event, nil })
+		m.Observe([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) { return event, nil })
 	}
 }
 

@@ -35,7 +35,7 @@ func TestServersHaveSeriesOfTheirOwn(t *testing.T) {
 	m.Read(rack(52), slog.New(slog.DiscardHandler))
 	ended := func(account, url string, millis int64) {
 		rec := eventlog.Recorded{Stream: "job-1", Account: account}
-		m.See([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) {
+		m.Observe([]eventlog.Recorded{rec}, func(eventlog.Recorded) (any, error) {
 			return job.SegmentEndedV1{URL: url, Millis: millis, Outcome: job.SegmentDone}, nil
 		})
 	}

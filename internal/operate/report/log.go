@@ -68,7 +68,7 @@ func (l *LogPrinter) rows(e inspect.Entry) [][]terminal.Cell {
 		{Text: e.At.Format("15:04:05.000")},
 		{Text: terminal.Clip(terminal.Clean(shortStream(e.Stream)), maxColumn)},
 		{Text: terminal.Clip(terminal.Clean(e.Name()), maxColumn), Style: terminal.Bold},
-		{Text: e.Words()},
+		{Text: e.Text()},
 	})
 	if said := "account " + nameOf(e.Account, l.Names) + ", " + e.Provenance(); said != l.lastText {
 		l.lastText = said

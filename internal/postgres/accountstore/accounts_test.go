@@ -135,7 +135,7 @@ func TestReplicasAreListedWhileTheyLive(t *testing.T) {
 	peers, err = replicas.Peers(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []peer.Replica{a}, peers)
-	require.NoError(t, replicas.Leave(t.Context(), a))
+	require.NoError(t, replicas.Deregister(t.Context(), a))
 	peers, err = replicas.Peers(t.Context())
 	require.NoError(t, err)
 	require.Empty(t, peers)

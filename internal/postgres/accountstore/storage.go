@@ -104,8 +104,8 @@ func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error)
 	return kept, err
 }
 
-// KeptBy returns the usage of an account and its limit according to a.
-func (s *Storage) KeptBy(ctx context.Context, a account.Account) (account.Storage, error) {
+// UsageOf returns the usage of an account and its limit according to a.
+func (s *Storage) UsageOf(ctx context.Context, a account.Account) (account.Storage, error) {
 	kept, err := s.kept(ctx, a.ID)
 	kept.Limit = a.StorageLimit(s.standard)
 	return kept, err

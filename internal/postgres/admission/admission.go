@@ -242,7 +242,7 @@ func (a *Admission[U]) Restart(ctx context.Context, pool *pgxpool.Pool, events *
 		if err != nil || len(recorded.Events) == 0 {
 			return err
 		}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{start}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{start}); err != nil {
 			return err
 		}
 		_, err = events.AppendTx(ctx, tx, recorded)

@@ -64,7 +64,7 @@ func (s *Downloads) Create(ctx context.Context, n download.New) (made download.D
 			return err
 		}
 		ref := download.Ref{Download: n.ID, Account: n.Account}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{fetching(ref)}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{fetching(ref)}); err != nil {
 			return err
 		}
 		made, err = s.record(ctx, tx, ref, download.RequestedV1{Request: n.Request.Recorded()}, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
@@ -202,7 +202,7 @@ func (s *Downloads) Restart(ctx context.Context, ref download.Ref, actor, reason
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{fetching(ref)}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{fetching(ref)}); err != nil {
 			return err
 		}
 		_, err = s.record(ctx, tx, ref, download.RequeuedV1{}, eventlog.Meta{Actor: actor, Reason: reason})

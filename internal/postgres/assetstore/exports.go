@@ -70,7 +70,7 @@ func (s *Exports) Create(ctx context.Context, n export.New) (made export.Export,
 			return err
 		}
 		ref := export.Ref{Export: n.ID, Account: n.Account, Bytes: n.Requested.Bytes}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{packing(ref)}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{packing(ref)}); err != nil {
 			return err
 		}
 		made, err = s.record(ctx, tx, ref, n.Requested, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
@@ -254,7 +254,7 @@ func (s *Exports) Restart(ctx context.Context, ref export.Ref, actor, reason str
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{packing(ref)}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{packing(ref)}); err != nil {
 			return err
 		}
 		if _, err = s.record(ctx, tx, ref, export.RequeuedV1{}, eventlog.Meta{Actor: actor, Reason: reason}); err != nil {

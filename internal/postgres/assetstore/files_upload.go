@@ -147,7 +147,7 @@ func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u file
 	if err := f.advance(ctx, tx, u.Account, u.Place, ""); err != nil {
 		return files.Entry{}, err
 	}
-	if _, err := outboxstore.Put(ctx, tx, []outbox.Intent{ingestion(id, u.Account, u.Size)}); err != nil {
+	if _, err := outboxstore.Insert(ctx, tx, []outbox.Intent{ingestion(id, u.Account, u.Size)}); err != nil {
 		return files.Entry{}, err
 	}
 	return one(ctx, tx, `insert into files (asset_id, account, folder, subfolder, filename, named, file_path, hash, size,

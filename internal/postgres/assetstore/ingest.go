@@ -115,7 +115,7 @@ func (s *Store) Reingest(ctx context.Context, ref asset.IngestRef, actor, reason
 		if err != nil || tag.RowsAffected() == 0 {
 			return err
 		}
-		if intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{ingestion(ref.Asset, ref.Account, ref.Size)}); err != nil {
+		if intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{ingestion(ref.Asset, ref.Account, ref.Size)}); err != nil {
 			return err
 		}
 		_, err = s.events.AppendTx(ctx, tx, eventlog.Append{

@@ -178,7 +178,7 @@ func (s *Store) Cancel(ctx context.Context, account string, id call.ID, requestI
 		if err != nil {
 			return err
 		}
-		out.Intents, err = outboxstore.Put(ctx, tx, []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.Cancel}})
+		out.Intents, err = outboxstore.Insert(ctx, tx, []outbox.Intent{{WorkflowID: id.WorkflowID(run), Kind: outbox.Cancel}})
 		if err != nil {
 			return err
 		}

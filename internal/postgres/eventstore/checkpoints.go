@@ -52,9 +52,9 @@ func NewCheckpoints(pool *pgxpool.Pool, dsn string, log *slog.Logger) *Checkpoin
 	return &Checkpoints{pool: pool, dsn: dsn, log: log, silenceTimeout: postgres.Silence, work: make(chan struct{}, 1), locked: map[string]*lockedGroup{}}
 }
 
-// Patience sets how long each end of the session waits for the other before it takes the session for lost,
+// SetSilenceTimeout sets how long each end of the session waits for the other before it takes the session for lost,
 // by default 10 s. The session sends a query every four seconds.
-func (c *Checkpoints) Patience(d time.Duration) { c.silenceTimeout = d }
+func (c *Checkpoints) SetSilenceTimeout(d time.Duration) { c.silenceTimeout = d }
 
 // Run keeps the session that locks the groups, until ctx ends. If the session is lost, the locks are lost too, and
 // the subscriptions lock their groups again over the next session. The server also ends the session of a disconnected

@@ -47,7 +47,7 @@ func TestAGroupOfAHolderThatIsGoneIsFree(t *testing.T) {
 	pool := storetest.OpenPool(t, dsn)
 	quiet := slog.New(slog.DiscardHandler)
 	gone, next := eventstore.NewCheckpoints(pool, proxy.URL(), quiet), eventstore.NewCheckpoints(pool, dsn, quiet)
-	gone.Patience(2 * hearing)
+	gone.SetSilenceTimeout(2 * hearing)
 	background(t, gone.Run)
 	held := within(t, func(ctx context.Context) (eventlog.LockedGroup, error) { return gone.Lock(ctx, "g") })
 	background(t, next.Run)
@@ -93,7 +93,7 @@ func TestWakeNoticesAConnectionThatIsGone(t *testing.T) {
 	pool := storetest.OpenPool(t, dsn)
 	quiet := slog.New(slog.DiscardHandler)
 	ours := eventstore.NewWake(proxy.URL(), quiet)
-	ours.Patience(hearing)
+	ours.SetSilenceTimeout(hearing)
 	l := &tailing{dsn: dsn, pool: pool, tail: eventstore.NewTailer(pool, dsn, ours, eventstore.TailerOptions{Poll: time.Hour})}
 	other := eventstore.NewWake(dsn, quiet)
 	l.store = eventstore.New(pool, eventlogtest.Registry(t), other)

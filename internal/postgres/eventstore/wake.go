@@ -59,8 +59,8 @@ func NewCommandWake(pool *pgxpool.Pool) *Wake {
 // commandNotice bounds how long a command waits for the notification of others.
 const commandNotice = 2 * time.Second
 
-// Patience sets how long the listener waits without a notification before it checks the connection, by default 10 s.
-func (w *Wake) Patience(d time.Duration) { w.silence = d }
+// SetSilenceTimeout sets how long the listener waits without a notification before it checks the connection, by default 10 s.
+func (w *Wake) SetSilenceTimeout(d time.Duration) { w.silence = d }
 
 // Signal notifies readers that events were committed. It blocks in a command only. A nil Wake does nothing.
 func (w *Wake) Signal() {

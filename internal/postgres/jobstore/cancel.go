@@ -69,7 +69,7 @@ func (s *Store) Cancel(ctx context.Context, r job.CancelRequest) (job.Cancellati
 		if len(appends) == 0 {
 			return nil
 		}
-		if out.Intents, err = outboxstore.Put(ctx, tx, out.Intents); err != nil {
+		if out.Intents, err = outboxstore.Insert(ctx, tx, out.Intents); err != nil {
 			return err
 		}
 		released, err := s.releaseReservations(ctx, tx, l, r.Account, waiting)

@@ -46,8 +46,8 @@ func (r *Replicas) Peers(ctx context.Context) ([]peer.Replica, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[peer.Replica])
 }
 
-// Leave implements peer.Directory.
-func (r *Replicas) Leave(ctx context.Context, self peer.Replica) error {
+// Deregister implements peer.Directory.
+func (r *Replicas) Deregister(ctx context.Context, self peer.Replica) error {
 	if _, err := r.pool.Exec(ctx, `delete from replicas where id = $1`, self.ID); err != nil {
 		return fmt.Errorf("remove replica %s from the list: %w", self.ID, err)
 	}

@@ -34,8 +34,8 @@ const insertIntents = `insert into outbox (workflow_id, kind, payload, due_at)
 	select i.workflow, i.kind, i.payload::jsonb, now() + $4::interval
 	from unnest($1::text[], $2::text[], $3::text[]) with ordinality as i (workflow, kind, payload, n) order by i.n returning id`
 
-// Put records intents in tx and returns them with their ids.
-func Put(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
+// Insert records intents in tx and returns them with their ids.
+func Insert(ctx context.Context, tx pgx.Tx, intents []outbox.Intent) ([]outbox.Intent, error) {
 	q := &pgx.Batch{}
 	Queue(q, intents)
 	if err := tx.SendBatch(ctx, q).Close(); err != nil {

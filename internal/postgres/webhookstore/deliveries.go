@@ -47,7 +47,7 @@ const claimDeliveries = `
 	returning d.id, d.account, d.webhook::text, d.subject, d.kind, d.body, d.attempts, d.replays, d.lease, e.sealed, e.disabled`
 
 // Claim implements webhook.Queue.
-func (s *Store) Claim(ctx context.Context, free int, share webhook.Share, lease time.Duration) (claimed []*webhook.Claimed, err error) {
+func (s *Store) Claim(ctx context.Context, free int, share webhook.AttemptLimits, lease time.Duration) (claimed []*webhook.Claimed, err error) {
 	err = pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		var waiting bool
 		err := tx.QueryRow(ctx, `select exists (select from webhook_deliveries where state = 'pending')`).Scan(&waiting)

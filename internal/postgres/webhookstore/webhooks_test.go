@@ -59,7 +59,7 @@ func (h hooks) enqueue(account string, to webhook.ID, subjects ...string) []uuid
 	return ids
 }
 
-func (h hooks) claim(free int, share webhook.Share) []*webhook.Claimed {
+func (h hooks) claim(free int, share webhook.AttemptLimits) []*webhook.Claimed {
 	h.t.Helper()
 	claimed, err := h.Claim(h.t.Context(), free, share, time.Minute)
 	require.NoError(h.t, err)
@@ -74,12 +74,12 @@ func subjects(n int) []string {
 	return all
 }
 
-var anyShare = webhook.Share{Total: 100, Account: 100, Endpoint: 100} // a constant of the tests
+var anyShare = webhook.AttemptLimits{Total: 100, Account: 100, Endpoint: 100} // a constant of the tests
 
 func TestDeliveriesAreSharedAmongAccountsAndEndpoints(t *testing.T) {
 	t.Parallel()
 	h := newHooks(t)
-	share := webhook.Share{Account: 3, Endpoint: 2}
+	share := webhook.AttemptLimits{Account: 3, Endpoint: 2}
 	greedy := []webhook.ID{h.endpoint("greedy"), h.endpoint("greedy")}
 	for _, id := range greedy {
 		h.enqueue("greedy", id, subjects(50)...)
@@ -103,7 +103,7 @@ func TestDeliveriesAreSharedAmongAccountsAndEndpoints(t *testing.T) {
 	require.Equal(t, 3, count(h.claim(100, share))["greedy"], "a lease that has ended is taken over")
 
 	h.enqueue("modest", modest, "job-b")
-	last := h.claim(1, webhook.Share{Account: 100, Endpoint: 100})
+	last := h.claim(1, webhook.AttemptLimits{Account: 100, Endpoint: 100})
 	require.Len(t, last, 1, "no more than there is room for")
 }
 
@@ -249,7 +249,7 @@ func BenchmarkClaimDeliveries(b *testing.B) {
 			require.NoError(b, err)
 			queue := webhookstore.New(pool, nil)
 			for b.Loop() {
-				claimed, err := queue.Claim(b.Context(), 4, webhook.Share{Account: 8, Endpoint: 4}, time.Minute)
+				claimed, err := queue.Claim(b.Context(), 4, webhook.AttemptLimits{Account: 8, Endpoint: 4}, time.Minute)
 				require.NoError(b, err)
 				for _, c := range claimed {
 					require.NoError(b, queue.GiveBack(b.Context(), c))

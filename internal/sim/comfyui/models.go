@@ -90,7 +90,7 @@ func (s *Server) sampler() *node.Class {
 		Inputs: []node.Input{
 			classes.Required("model", classes.Model),
 			{Name: "seed", Type: node.Int, Default: 0, Min: 0, Max: math.MaxInt, Control: true},
-			classes.Whole("steps", 20, 1, 10000),
+			classes.Integer("steps", 20, 1, 10000),
 			{Name: "cfg", Type: node.Float, Default: 8.0, Min: 0.0, Max: 100.0, Step: 0.1, Round: 0.01},
 			{Name: "sampler_name", Type: node.Combo, Options: []string{"euler", "euler_ancestral", "dpmpp_2m"}},
 			{Name: "scheduler", Type: node.Combo, Options: []string{"simple", "normal", "karras"}},

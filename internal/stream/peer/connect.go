@@ -51,7 +51,7 @@ func (b *Bus) deregister(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestTimeout)
 	defer cancel()
-	if err := b.directory.Leave(ctx, b.opts.Self); err != nil {
+	if err := b.directory.Deregister(ctx, b.opts.Self); err != nil {
 		b.opts.Log.Warn("removing this process from the list of peers failed", "error", err)
 	}
 }

@@ -29,7 +29,7 @@ type Directory interface {
 	// Peers returns the processes that announced themselves lately, this one included.
 	Peers(ctx context.Context) ([]Replica, error)
 	// Leave removes this process from the directory.
-	Leave(ctx context.Context, self Replica) error
+	Deregister(ctx context.Context, self Replica) error
 }
 
 // Options tune a Bus. Zero times have defaults.

@@ -43,7 +43,7 @@ func (d *directory) Peers(context.Context) ([]peer.Replica, error) {
 	return all, nil
 }
 
-func (d *directory) Leave(_ context.Context, r peer.Replica) error {
+func (d *directory) Deregister(_ context.Context, r peer.Replica) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.peers, r.ID)

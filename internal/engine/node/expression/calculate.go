@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// Truth returns the truth value of a number or list, as in Python.
-func Truth(value any) bool {
+// IsTrue returns the truth value of a number or list, as in Python.
+func IsTrue(value any) bool {
 	switch v := value.(type) {
 	case bool:
 		return v

@@ -67,7 +67,7 @@ func (p *parser) expression() (term, error) {
 		if err != nil {
 			return nil, err
 		}
-		if Truth(c) {
+		if IsTrue(c) {
 			return yes(env)
 		}
 		return no(env)
@@ -97,7 +97,7 @@ func (p *parser) shortCircuit(word string, settles bool, operand func() (term, e
 		first := left
 		left = func(env environment) (any, error) {
 			value, err := first(env)
-			if err != nil || Truth(value) == settles {
+			if err != nil || IsTrue(value) == settles {
 				return value, err
 			}
 			return right(env)
@@ -120,7 +120,7 @@ func (p *parser) not() (term, error) {
 	}
 	return func(env environment) (any, error) {
 		value, err := operand(env)
-		return !Truth(value), err
+		return !IsTrue(value), err
 	}, nil
 }
 

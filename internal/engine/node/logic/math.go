@@ -52,7 +52,7 @@ func MathExpression() *node.Class {
 			if err != nil {
 				return node.Result{}, err
 			}
-			return numbers(result, expression.Truth(result))
+			return numbers(result, expression.IsTrue(result))
 		},
 	}
 }

@@ -78,8 +78,8 @@ func (l *Samples) at(n, y, x, channel int) float32 {
 // Required is an input that must be linked or given.
 func Required(name string, of node.Type) node.Input { return node.Input{Name: name, Type: of} }
 
-// Whole is an input of whole numbers.
-func Whole(name string, standard, least, most int) node.Input {
+// Integer is an input of whole numbers.
+func Integer(name string, standard, least, most int) node.Input {
 	return node.Input{Name: name, Type: node.Int, Default: standard, Min: least, Max: most}
 }
 
@@ -91,7 +91,7 @@ func Latents() []*node.Class {
 func emptyLatent() *node.Class {
 	return &node.Class{
 		Name: "EmptyLatentImage", DisplayName: "Empty Latent Image", Category: "latent", Module: "nodes",
-		Inputs:  []node.Input{Whole("width", 512, 16, 16384), Whole("height", 512, 16, 16384), Whole("batch_size", 1, 1, 4096)},
+		Inputs:  []node.Input{Integer("width", 512, 16, 16384), Integer("height", 512, 16, 16384), Integer("batch_size", 1, 1, 4096)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()
@@ -273,7 +273,7 @@ func setNoiseMask() *node.Class {
 func repeat() *node.Class {
 	return &node.Class{
 		Name: "RepeatLatentBatch", DisplayName: "Repeat Latent Batch", Category: "latent/batch", Module: "nodes",
-		Inputs:  []node.Input{Required("samples", Latent), Whole("amount", 1, 1, 64)},
+		Inputs:  []node.Input{Required("samples", Latent), Integer("amount", 1, 1, 64)},
 		Outputs: []node.Output{{Type: Latent}},
 		Run: func(_ context.Context, call *node.Call) (node.Result, error) {
 			in := call.Args.Reader()

@@ -24,7 +24,7 @@ type Options struct {
 	Log *slog.Logger // log for damaged blobs; nil = slog.Default()
 	// Trust is how long a file that passed a check is served without another check, unless its size or modification
 	// time changes. 0 = 10 minutes; negative = every read is checked.
-	Trust time.Duration
+	VerifiedTTL time.Duration
 }
 
 // Store stores blobs below one directory. It implements blob.Store.
@@ -46,7 +46,7 @@ func Open(ctx context.Context, root string, opts Options) (*Store, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	s := &Store{root: root, log: opts.Log, verified: newVerifiedFiles(opts.Trust)}
+	s := &Store{root: root, log: opts.Log, verified: newVerifiedFiles(opts.VerifiedTTL)}
 	if s.log == nil {
 		s.log = slog.Default()
 	}
