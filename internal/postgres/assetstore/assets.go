@@ -155,17 +155,19 @@ func (s *Store) HasBytes(ctx context.Context, account string, hash blob.Ref) (bo
 	return q.held, postgres.Classify(err, "look for bytes")
 }
 
+// selectAnswers reads for each of some bytes whether the account holds them.
+const selectAnswers = `select ` + held + ` from unnest($2::bytea[]) with ordinality as u (bytes, n) order by n`
+
 // answerAll answers questions of one account.
 func (s *Store) answerAll(ctx context.Context, account string, all []*question) []error {
 	hashes, failed := make([][]byte, len(all)), make([]error, len(all))
 	for i, q := range all {
 		hashes[i] = q.hash[:]
 	}
-	held, err := postgres.Collect(ctx, s.pool, "look for bytes", pgx.RowTo[bool],
-		`select exists (select`+ofEach+`) from unnest($2::bytea[]) with ordinality as u (bytes, n) order by n`, account, hashes)
+	answers, err := postgres.Collect(ctx, s.pool, "look for bytes", pgx.RowTo[bool], selectAnswers, account, hashes)
 	for i, q := range all {
 		if failed[i] = err; err == nil {
-			q.held = held[i]
+			q.held = answers[i]
 		}
 	}
 	return failed

@@ -20,3 +20,16 @@ const Parallel = parallel
 
 // Joining returns how many new assets of an account wait to be committed together.
 func (s *Store) Joining(account string) int { return s.creations.Waiting(account) }
+
+// Statements are the statements of joint transactions that read files, with arguments of the account acme and two files that are
+// called 77 and 78 and have these as their bytes.
+func Statements() map[string]string {
+	return map[string]string{
+		lockAll:       `array['a', 'b'], array[3, 11]`,
+		selectAnswers: `'acme', array[sha256('77'), sha256('78')]`,
+		selectHeld:    `'acme', array[sha256('77'), sha256('78')], array[true, false]`,
+		selectKnown:   `'acme', array[sha256('77'), sha256('78')], 100`,
+		takeNames:     `'acme', array['input', 'input'], array['', ''], array['77', '78']`,
+		saveFound:     `'acme', array[gen_random_uuid(), gen_random_uuid()], array[false, false], array[null, null]::bytea[], array[0, 0], array[0, 0]`,
+	}
+}

@@ -172,11 +172,14 @@ func (r *assetRows) add(n asset.New, id asset.ID, limit int64, known []any) {
 	}
 }
 
-// takeNames takes names from older assets. Several rows are locked in order of their ids, as everywhere.
+// takeNames takes names from older assets. Several rows are locked in order of their ids, as everywhere. Each name is looked up by
+// itself (offset 0): a join would be planned while the account has few files, and the plan kept while it stores more.
 const takeNames = `update files set named = false where asset_id = any(array(
-		select f.asset_id from unnest($2::text[], $3::text[], $4::text[]) as p (folder, subfolder, filename)
-		join files f using (folder, subfolder, filename) where f.account = $1 and f.named
-		order by f.asset_id for no key update of f))`
+		select asset_id from files where asset_id = any(array(
+			select f.asset_id from unnest($2::text[], $3::text[], $4::text[]) as p (folder, subfolder, filename)
+			cross join lateral (select asset_id from files where account = $1 and named and folder = p.folder
+				and subfolder = p.subfolder and filename = p.filename offset 0) f))
+		order by asset_id for no key update))`
 
 // insertAssets writes rows from one array for each column. Lists are passed as JSON, because an array of arrays must be
 // rectangular.

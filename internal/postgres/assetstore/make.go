@@ -62,9 +62,12 @@ func queueLocks(q *pgx.Batch, all ...*asset.New) {
 
 // selectHeld reads for each of some bytes whether the account holds them. Deadlines are read for new assets that have one, since
 // none in force is later than none.
-const selectHeld = `select u.n, exists (select` + ofEach + `), coalesce(d.never, false), d.latest
+const selectHeld = `select u.n, ` + held + `, coalesce(d.never, false), d.latest
 	from unnest($2::bytea[], $3::boolean[]) with ordinality as u (bytes, timed, n)
 	left join lateral (select bool_or(expires_at is null) as never, max(expires_at) as latest` + ofEach + ` and u.timed) d on true`
+
+// held is whether the account holds the bytes of a row u. It is no "exists", for which all files of the account may be read at once.
+const held = `coalesce((select true` + ofEach + ` limit 1), false)`
 
 // queueHeld reads the deadlines of bytes.
 func queueHeld(q *pgx.Batch, account string, states []*bytesState) {
