@@ -53,7 +53,7 @@ type Accounts interface {
 	RevokeKey(ctx context.Context, account, key string, by operate.Attribution) error
 	Grant(ctx context.Context, account string, micros int64, by operate.Attribution) (credit.Balance, error)
 	Balance(ctx context.Context, account string) (credit.Balance, error)
-	// Kept returns the storage that the account uses and its limit.
+	// Storage returns the storage that the account uses and its limit.
 	Storage(ctx context.Context, a account.Account) (account.Storage, error)
 }
 

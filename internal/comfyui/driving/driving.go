@@ -34,7 +34,7 @@ type Recorder interface {
 	Started(ctx context.Context, id string, within *job.Expansion) error
 	// Cached records the nodes that the server takes from its own cache.
 	Cached(ctx context.Context, ids []string) error
-	// Settle makes earlier records visible. It is called several times a second.
+	// Flush makes earlier records visible. It is called several times a second.
 	Flush(ctx context.Context) error
 	// Executed records that a node ended with success.
 	Executed(ctx context.Context, e Executed) error

@@ -28,7 +28,7 @@ type Directory interface {
 	Announce(ctx context.Context, self Replica) ([]Replica, error)
 	// Peers returns the processes that announced themselves lately, this one included.
 	Peers(ctx context.Context) ([]Replica, error)
-	// Leave removes this process from the directory.
+	// Deregister removes this process from the directory.
 	Deregister(ctx context.Context, self Replica) error
 }
 
