@@ -184,13 +184,13 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 		return nil, err
 	}
 	var open bool
-	var m making
+	var m createdAsset
 	st := bytesState{ref: archive.Hash, timed: archive.Deadline != nil}
 	look := func(q *pgx.Batch) {
 		q.Queue(openExport, string(ref.Export), ref.Account).
 			QueryRow(func(row pgx.Row) error { return ignoreNoRows(row.Scan(&open)) })
 		queueLocks(q, &archive)
-		queueHeld(q, ref.Account, []*bytesState{&st})
+		queueStoredBytes(q, ref.Account, []*bytesState{&st})
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(_ postgres.Tx, q *pgx.Batch) error {
 		if !open {

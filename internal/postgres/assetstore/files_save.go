@@ -85,7 +85,7 @@ func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error
 	var fresh bool
 	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
 		var err error
-		if e, fresh, err = f.allot(ctx, tx, s); err != nil || !fresh {
+		if e, fresh, err = f.insertNumbered(ctx, tx, s); err != nil || !fresh {
 			return err
 		}
 		p := s.Producer
@@ -152,7 +152,7 @@ func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (
 	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not begin with a saved output", id)
 }
 
-func (f *Files) allot(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
+func (f *Files) insertNumbered(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
 	rows, err := tx.Query(ctx, saveFile, s.Account, string(s.Folder), s.Subfolder, s.Prefix, s.Suffix, string(s.Asset),
 		s.Producer.Job, s.Producer.Run, s.Producer.Node, s.Producer.Index, s.Hash[:], s.Size, s.ContentType,
 		s.Width, s.Height, s.ExpiresAt)

@@ -56,7 +56,7 @@ func (f *Files) tryUpload(ctx context.Context, u files.Upload, name naming, limi
 		if err := lockName(ctx, tx, u.Account, u.Place); err != nil {
 			return err
 		}
-		held, filename, err := f.settle(ctx, tx, u)
+		held, filename, err := f.findOrInsert(ctx, tx, u)
 		if err != nil {
 			return err
 		}
@@ -91,14 +91,14 @@ func keyOfName(account string, p asset.Place) string {
 	return account + "\x1f" + p.Folder + "\x1f" + p.Subfolder + "/" + p.Filename
 }
 
-// settle returns the file of that name with the same bytes, or else the first free name.
-func (f *Files) settle(ctx context.Context, tx pgx.Tx, u files.Upload) (*files.Entry, string, error) {
+// findOrInsert returns the file of that name with the same bytes, or else the first free name.
+func (f *Files) findOrInsert(ctx context.Context, tx pgx.Tx, u files.Upload) (*files.Entry, string, error) {
 	for from := 0; ; from += namesAtOnce {
 		candidates := make([]string, namesAtOnce)
 		for i := range candidates {
 			candidates[i] = files.Numbered(u.Place.Filename, from+i)
 		}
-		taken, err := f.taken(ctx, tx, u, candidates)
+		taken, err := f.takenNames(ctx, tx, u, candidates)
 		if err != nil {
 			return nil, "", err
 		}
@@ -116,7 +116,7 @@ func (f *Files) settle(ctx context.Context, tx pgx.Tx, u files.Upload) (*files.E
 	}
 }
 
-func (f *Files) taken(ctx context.Context, tx pgx.Tx, u files.Upload, names []string) (map[string]files.Entry, error) {
+func (f *Files) takenNames(ctx context.Context, tx pgx.Tx, u files.Upload, names []string) (map[string]files.Entry, error) {
 	rows, err := tx.Query(ctx, `select `+fileColumns+` from files
 		where account = $1 and named and folder = $2 and subfolder = $3 and filename = any($4)`,
 		u.Account, u.Place.Folder, u.Place.Subfolder, names)

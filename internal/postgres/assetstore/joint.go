@@ -27,7 +27,7 @@ type newAsset struct {
 	naming
 	limit int64 // storage limit of the account; 0 = no limit
 
-	making
+	createdAsset
 	err error // why this asset alone cannot be made, in the transaction under way
 }
 
@@ -60,7 +60,7 @@ func (s *Store) createJointly(ctx context.Context, account string, all []*newAss
 	found := make(map[blob.Ref]*bytesState, len(all))
 	var states, stored []*bytesState
 	for _, c := range all {
-		c.err, c.making = nil, making{}
+		c.err, c.createdAsset = nil, createdAsset{}
 		st := found[c.Hash]
 		if st == nil {
 			st = &bytesState{ref: c.Hash}
@@ -76,7 +76,7 @@ func (s *Store) createJointly(ctx context.Context, account string, all []*newAss
 			queueTaken(q, c.New, func(err error) { c.err = err })
 		}
 		queueLocks(q, newOf(all)...)
-		queueHeld(q, account, states)
+		queueStoredBytes(q, account, states)
 		queueKnown(q, account, stored)
 	}
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
@@ -107,7 +107,7 @@ func newOf(all []*newAsset) []*asset.New {
 func (s *Store) addUpload(ctx context.Context, db postgres.Tx, rows *assetRows, c *newAsset, st *bytesState) error {
 	n := c.New
 	if c.Fresh || st.like.id == "" {
-		return s.addAsset(rows, n, c.naming, c.limit, st, &c.making)
+		return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset)
 	}
 	known, width, height, err := s.known(ctx, db, st, n.Size)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *Store) addUpload(ctx context.Context, db postgres.Tx, rows *assetRows, 
 	if len(known) > 0 && n.Width == 0 {
 		n.Width, n.Height = width, height
 	}
-	return s.addAsset(rows, n, c.naming, c.limit, st, &c.making, known...)
+	return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset, known...)
 }
 
 // assetRows are the rows of new assets of one account, with their events.
@@ -138,7 +138,7 @@ type assetRows struct {
 	names   map[asset.Place]int // the newest asset of each name
 	intents []outbox.Intent
 	appends []*eventstore.Prepared
-	makings []*making
+	makings []*createdAsset
 }
 
 // add adds the row of an asset. Of several of one name, the last one has it.

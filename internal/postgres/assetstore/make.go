@@ -24,16 +24,16 @@ type bytesState struct {
 	timed  bool // an asset is made of them that has a deadline
 	stored bool // an asset is made of them for which the store had the bytes
 
-	held     bool
-	never    bool       // an asset with these bytes has no deadline
-	deadline *time.Time // the latest deadline of these bytes
+	hadBytes  bool
+	unlimited bool       // an asset with these bytes has no deadline
+	deadline  *time.Time // the latest deadline of these bytes
 
-	same history // the newest live asset with these bytes, path and tags
-	like history // the newest live asset with these bytes
-	size int64   // fields of like
-	kind string
-	wide int
-	high int
+	same   history // the newest live asset with these bytes, path and tags
+	like   history // the newest live asset with these bytes
+	size   int64   // fields of like
+	kind   string
+	width  int
+	height int
 }
 
 // history is an asset ("" = none) with the first page of its events.
@@ -69,8 +69,8 @@ const selectHeld = `select u.n, ` + held + `, coalesce(d.never, false), d.latest
 // held is whether the account holds the bytes of a row u. It is no "exists", for which all files of the account may be read at once.
 const held = `coalesce((select true` + ofEach + ` limit 1), false)`
 
-// queueHeld reads the deadlines of bytes.
-func queueHeld(q *pgx.Batch, account string, states []*bytesState) {
+// queueStoredBytes reads the deadlines of bytes.
+func queueStoredBytes(q *pgx.Batch, account string, states []*bytesState) {
 	hashes, timed := make([][]byte, len(states)), make([]bool, len(states))
 	for i, st := range states {
 		hashes[i], timed[i] = st.ref[:], st.timed
@@ -78,9 +78,9 @@ func queueHeld(q *pgx.Batch, account string, states []*bytesState) {
 	q.Queue(selectHeld, account, hashes, timed).Query(func(rows pgx.Rows) error {
 		var n int64
 		var st bytesState
-		_, err := pgx.ForEachRow(rows, []any{&n, &st.held, &st.never, &st.deadline}, func() error {
+		_, err := pgx.ForEachRow(rows, []any{&n, &st.hadBytes, &st.unlimited, &st.deadline}, func() error {
 			of := states[n-1]
-			of.held, of.never, of.deadline = st.held, st.never, st.deadline
+			of.hadBytes, of.unlimited, of.deadline = st.hadBytes, st.unlimited, st.deadline
 			return nil
 		})
 		return err
@@ -91,9 +91,9 @@ func queueHeld(q *pgx.Batch, account string, states []*bytesState) {
 // = never.
 func (st *bytesState) inForce(deadline *time.Time) *time.Time {
 	switch {
-	case !st.held:
+	case !st.hadBytes:
 		return deadline
-	case st.never:
+	case st.unlimited:
 		return nil
 	default:
 		return asset.LaterDeadline(deadline, st.deadline)
@@ -113,7 +113,7 @@ const (
 
 // made counts a new asset with a deadline that is in force.
 func (st *bytesState) made(deadline *time.Time) {
-	st.held, st.never, st.deadline = true, deadline == nil, deadline
+	st.hadBytes, st.unlimited, st.deadline = true, deadline == nil, deadline
 }
 
 // queueLikes reads the asset that a reference repeats, if any, and the newest asset with the same bytes.
@@ -124,7 +124,7 @@ func queueLikes(q *pgx.Batch, n asset.New, st *bytesState) {
 	q.Queue(eventsOf+ofReference+newest+firstPage+`5`, append(repeated, assetPage)...).Query(st.same.read)
 	q.Queue(`select asset_id::text, size, content_type, width, height`+ofBytes+newest, n.Account, n.Hash[:]).
 		QueryRow(func(row pgx.Row) error {
-			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.wide, &st.high))
+			return ignoreNoRows(row.Scan(&st.like.id, &st.size, &st.kind, &st.width, &st.height))
 		})
 	q.Queue(eventsOf+ofBytes+newest+firstPage+`3`, n.Account, n.Hash[:], assetPage).Query(st.like.read)
 }
@@ -175,7 +175,7 @@ func (s *Store) Create(ctx context.Context, n asset.New) (asset.Stored, error) {
 	case err != nil:
 		return asset.Stored{}, unknown(postgres.Classify(taken(err, n.Chosen), "create an asset"))
 	case recorded:
-		return s.recorded(ctx, name.id, tried[0].held) // a later attempt may have found the asset of the first one
+		return s.recorded(ctx, name.id, tried[0].hadBytes) // a later attempt may have found the asset of the first one
 	}
 	return tried[len(tried)-1].made(s)
 }
@@ -187,7 +187,7 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 		return asset.Stored{}, false, err
 	}
 	name := nameFor(n)
-	var m making
+	var m createdAsset
 	recorded, err := s.events.RetryAmbiguous(ctx, name.first, func(ctx context.Context) (err error) {
 		m, same, err = s.reference(ctx, n, name, limit)
 		return err
@@ -205,17 +205,17 @@ func (s *Store) Reference(ctx context.Context, n asset.New) (made asset.Stored, 
 }
 
 // reference is one attempt at a reference.
-func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit int64) (m making, same bool, err error) {
+func (s *Store) reference(ctx context.Context, n asset.New, name naming, limit int64) (m createdAsset, same bool, err error) {
 	st := bytesState{ref: n.Hash, timed: n.Deadline != nil}
 	look := func(q *pgx.Batch) {
 		queueTaken(q, n, func(error) {})
 		queueLocks(q, &n)
-		queueHeld(q, n.Account, []*bytesState{&st})
+		queueStoredBytes(q, n.Account, []*bytesState{&st})
 		queueLikes(q, n, &st)
 	}
 	err = postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) (err error) {
 		switch {
-		case !st.held || st.like.id == "":
+		case !st.hadBytes || st.like.id == "":
 			return fault.New(fault.NotFound, fault.CodeBlobNotFound, "no content with this hash is stored")
 		case st.same.id != "":
 			m, same, err = s.queueAgain(ctx, db, q, n, st.same)
@@ -255,17 +255,17 @@ func taken(err error, chosen asset.PublicID) error {
 	return err
 }
 
-// making is an asset whose events are queued. Its state is known when the events are placed.
-type making struct {
-	before  asset.Asset
-	append  *eventstore.Prepared // nil = no further events
-	queued  *eventstore.Queued
-	held    bool
-	intents []outbox.Intent
+// createdAsset is an asset whose events are queued. Its state is known when the events are placed.
+type createdAsset struct {
+	before   asset.Asset
+	append   *eventstore.Prepared // nil = no further events
+	queued   *eventstore.Queued
+	hadBytes bool
+	intents  []outbox.Intent
 }
 
 // made folds the placed events into the state.
-func (m making) made(s *Store) (asset.Stored, error) {
+func (m createdAsset) made(s *Store) (asset.Stored, error) {
 	state := m.before
 	if m.append != nil {
 		var err error
@@ -273,14 +273,14 @@ func (m making) made(s *Store) (asset.Stored, error) {
 			return asset.Stored{}, fmt.Errorf("%w: %w", asset.ErrUncertain, err)
 		}
 	}
-	return asset.Stored{Asset: state, HadBytes: m.held, Intents: m.intents}, nil
+	return asset.Stored{Asset: state, HadBytes: m.hadBytes, Intents: m.intents}, nil
 }
 
 // addAsset adds the row of a new asset, its event, and what else its making needs. Its ingestion determines the remaining
 // properties of the bytes, unless they are known.
-func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64, st *bytesState, m *making, known ...any) (err error) {
+func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64, st *bytesState, m *createdAsset, known ...any) (err error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
-	m.held = st.held
+	m.hadBytes = st.hadBytes
 	st.made(n.Deadline)
 	rows.add(n, name.id, limit, known)
 	if len(known) == 0 {
@@ -302,11 +302,11 @@ func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64,
 }
 
 // queueAsset writes the row of one new asset, takes over its name, and appends the event.
-func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState, known ...any) (making, error) {
-	var m making
+func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState, known ...any) (createdAsset, error) {
+	var m createdAsset
 	rows := assetRows{account: n.Account}
 	if err := s.addAsset(&rows, n, name, limit, st, &m, known...); err != nil {
-		return making{}, err
+		return createdAsset{}, err
 	}
 	err := s.queueRows(q, &rows)
 	return m, err
@@ -314,26 +314,26 @@ func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, 
 
 // queueReference completes a reference with the properties of the account's newest asset with these bytes. The scan
 // of the bytes applies to the new asset too.
-func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState) (making, error) {
-	n.Size, n.Width, n.Height = st.size, st.wide, st.high
+func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState) (createdAsset, error) {
+	n.Size, n.Width, n.Height = st.size, st.width, st.height
 	if n.ContentType == "" {
 		n.ContentType = st.kind
 	}
 	known, _, _, err := s.known(ctx, db, st, n.Size)
 	if err != nil {
-		return making{}, err
+		return createdAsset{}, err
 	}
 	return s.queueAsset(q, n, name, limit, st, known...)
 }
 
 // queueAgain extends the deadline of an asset that is referenced again. same is false if the asset does not have all
 // the requested values.
-func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, h history) (m making, same bool, err error) {
+func (s *Store) queueAgain(ctx context.Context, db postgres.Tx, q *pgx.Batch, n asset.New, h history) (m createdAsset, same bool, err error) {
 	state, err := s.foldOn(ctx, db, h)
 	if err != nil || !n.Repeats(state) {
-		return making{}, false, err
+		return createdAsset{}, false, err
 	}
-	m = making{before: state, held: true}
+	m = createdAsset{before: state, hadBytes: true}
 	deadline := asset.LaterDeadline(state.ExpiresAt, n.Deadline)
 	if state.ExpiresAt == nil || deadline != nil && deadline.Equal(*state.ExpiresAt) {
 		return m, true, nil

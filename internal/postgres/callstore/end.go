@@ -109,8 +109,8 @@ const keepBodiesUntil = `with answers as (insert into call_blobs (call_id, ref, 
 		select a.id, a.ref, now() + $2::interval from unnest($3::uuid[], $4::bytea[]) as a (id, ref) on conflict do nothing)
 	update call_blobs set keep_until = now() + $2::interval where call_id = any($1::uuid[])`
 
-// queueLeft queues the statements that update the rows of calls that end.
-func (t *joint) queueLeft(q *pgx.Batch) {
+// queueEnded queues the statements that update the rows of calls that end.
+func (t *joint) queueEnded(q *pgx.Batch) {
 	var ended, free, answered []string
 	var refs [][]byte
 	var charged int64

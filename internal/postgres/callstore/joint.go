@@ -114,7 +114,7 @@ func (t *joint) lockAndRead(q *pgx.Batch) {
 		}
 		t.store.slots.Leave(q, t.account, ids, &t.freed)
 	}
-	t.lookForKeys(q)
+	t.readKeys(q)
 	for _, c := range t.accepts {
 		for _, w := range c.accept.Limits.Windows {
 			if t.windows[w.Name] == nil {
@@ -125,9 +125,9 @@ func (t *joint) lockAndRead(q *pgx.Batch) {
 	}
 }
 
-// lookForKeys queues the statement that reads which keys are in use. Whoever claims or releases a key holds the lock of
+// readKeys queues the statement that reads which keys are in use. Whoever claims or releases a key holds the lock of
 // its account.
-func (t *joint) lookForKeys(q *pgx.Batch) {
+func (t *joint) readKeys(q *pgx.Batch) {
 	var keys []string
 	for _, c := range t.accepts {
 		if c.accept.Key != "" {
@@ -178,7 +178,7 @@ func (t *joint) writeEnds(ctx context.Context, db postgres.Tx, q *pgx.Batch) err
 		t.ledger = append(t.ledger, charged...)
 		t.appends = append(t.appends, c.end.append)
 	}
-	t.queueLeft(q)
+	t.queueEnded(q)
 	last := t.ends[len(t.ends)-1].end
 	admitted, intents, err := t.store.slots.Admit(ctx, db, q, t.account, t.state.waiting(len(t.ends)), t.state.fits(last.Limits))
 	if err != nil {

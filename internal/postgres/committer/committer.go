@@ -87,7 +87,7 @@ func (c *Committer[W]) Do(ctx context.Context, key string, size int, work W) err
 		return c.batch(ctx, key, taken)
 	case <-ctx.Done():
 	}
-	if c.leave(key, own) {
+	if c.abandon(key, own) {
 		return context.Cause(ctx)
 	}
 	select { // a batch has begun with it, or it is to do the next one
@@ -115,8 +115,8 @@ func (c *Committer[W]) enter(key string, own *caller[W]) bool {
 	return false
 }
 
-// leave takes a caller out of the queue that is in no batch.
-func (c *Committer[W]) leave(key string, own *caller[W]) bool {
+// abandon takes a caller out of the queue that is in no batch.
+func (c *Committer[W]) abandon(key string, own *caller[W]) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	of := c.keys[key]

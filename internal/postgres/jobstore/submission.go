@@ -111,7 +111,7 @@ func (n *submission) decide(ctx context.Context, t *joint, db postgres.Tx, count
 	if err != nil {
 		return nil, err
 	}
-	n.Submitted.Number = settleNumber(n.NewJob, counter)
+	n.Submitted.Number = numberOf(n.NewJob, counter)
 	n.admitted = t.state.admits(n.Bounds.Slots)
 	t.state.enter(n.admitted, n.Price.Hold())
 	n.append, err = t.store.events.Prepare(n.begin())
@@ -135,8 +135,8 @@ func (n *submission) outcome() error {
 	return n.unread
 }
 
-// settleNumber picks the queue number: the client's own, else the counter, negative for front.
-func settleNumber(n job.NewJob, counter int64) float64 {
+// numberOf picks the queue number: the client's own, else the counter, negative for front.
+func numberOf(n job.NewJob, counter int64) float64 {
 	switch {
 	case n.Number != nil:
 		return *n.Number
