@@ -44,8 +44,8 @@ type FinishResult struct {
 }
 
 // Finish records the end of a run, frees its slot and admits waiting jobs. It does not change a run that has already
-// ended. If the log has lost events of the run, the run does not succeed; if the log has lost its admission, the run is
-// not ended.
+// ended. If the log, after a failover, lacks events of a run that succeeded, Finish fails with plan_changed and the run is
+// planned again. If the log lacks the admission of the run, Finish does nothing, because the job is queued again.
 func (g *Graph) Finish(ctx context.Context, p FinishParams) (FinishResult, error) {
 	due, err := g.mayFinish(ctx, p)
 	if err != nil || !due {

@@ -8,8 +8,8 @@ import (
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
-// Ahead returns by how many positions a checkpoint is beyond the end of the log, or 0. Such a reader has applied
-// events that a failover lost, and would skip the events that take their positions.
+// Ahead returns by how many positions a checkpoint is beyond the end of the log, or 0. A projection
+// whose checkpoint is ahead has applied events that a failover lost: it would skip the new events at their positions.
 func Ahead(ctx context.Context, pool *pgxpool.Pool, name string) (int64, error) {
 	var ahead int64
 	err := pool.QueryRow(ctx, `select greatest(0, coalesce((select position from checkpoints where name = $1), 0)

@@ -34,12 +34,12 @@ type Projection interface {
 }
 
 // Selective is a projection that ignores most events. Wants reports whether Apply uses an
-// event; the view's checkpoint passes the others within a second, in one commit for many.
+// event; the view's checkpoint moves past the others at least once a second.
 type Selective interface {
 	Wants(e eventlog.Recorded) bool
 }
 
-// Patient is a projection whose view may lag behind. Under load, one batch contains the events of the time Linger.
+// Patient is a projection whose view may lag behind. Linger is how long a batch collects events under load.
 type Patient interface {
 	Linger() time.Duration
 }

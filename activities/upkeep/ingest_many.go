@@ -19,15 +19,15 @@ type VerifyAssetsParams struct {
 
 // VerifiedAssets is the result of VerifyAssets.
 type VerifiedAssets struct {
-	Left []asset.IngestRef `json:",omitempty"` // assets that are to be looked into by themselves
+	Left []asset.IngestRef `json:",omitempty"` // assets that need a workflow of their own
 }
 
-// batchTime bounds how long one attempt reads and scans; what it does not come to is left. It is far above what small
-// files take from a disk, and far below the time that an attempt has.
+// batchTime bounds how long one attempt reads and scans; the assets that remain then are returned in Left. Small files take
+// far less from a disk, and an attempt has far more time.
 const batchTime = 10 * time.Second
 
-// VerifyAssets reads and hashes the stored bytes of several assets, scans them where the scanner is quick, and records all
-// of that together. An asset that cannot be done with at once is left.
+// VerifyAssets reads and hashes the stored bytes of several assets, scans them if the scanner is fast, and records all
+// results in one transaction. Left lists the assets that need a workflow of their own.
 func (i *Ingest) VerifyAssets(ctx context.Context, p VerifyAssetsParams) (VerifiedAssets, error) {
 	left, err := i.verifyBatch(ctx, p)
 	return VerifiedAssets{left}, attempt.Error(err)

@@ -21,8 +21,8 @@ import (
 const operation = "jobs"
 
 // submit records a submission as a job. If the first request with its key got no answer, or an internal failure, and
-// made a job of the same submission, that job is the answer. Every other key in use is refused before an invalid
-// workflow, although the workflow is validated first, because that needs no key.
+// made a job of the same submission, that job is the answer. If the key is in use otherwise and the workflow is invalid too,
+// the refusal names the key.
 func (s *Surface) submit(c *gin.Context, sub job.Submission) (job.Job, error) {
 	done, err := s.Jobs.Submit(c.Request.Context(), sub)
 	if err == nil || sub.IdempotencyKey == "" || s.Keys == nil {

@@ -11,7 +11,7 @@ import (
 
 // WorkOptions bound a kind of work. All are required.
 type WorkOptions struct {
-	What  string        // it is, for the client that is refused, such as "submissions"
+	What  string        // names the work in refusals, such as "submissions"
 	Slots int           // pieces of work at the same time
 	Few   int           // callers that may wait in any case: a slow machine serves them too
 	Many  int           // callers that may wait at most
@@ -36,9 +36,9 @@ func NewWork(opts WorkOptions) *Work {
 // averaged is the weight of the latest piece of work in the average.
 const averaged = 0.1
 
-// Begin waits for a slot. If that would take too long, it fails with Exhausted, rate_limited, and the time after which those who
-// wait now are served. An account of which nobody waits is never refused: it is served in turn, however many requests of
-// other accounts wait. The caller must call end.
+// Begin waits for a slot. If that would take too long, it fails with Exhausted, rate_limited, and as its
+// Retry-After the time in which those who wait now are served. An account with no waiting caller is never refused: it is
+// served in turn, however many requests of other accounts wait. The caller must call end.
 func (w *Work) Begin(ctx context.Context, account string) (end func(), err error) {
 	if waiting := w.slots.Waiting(); waiting >= w.opts.Few && w.slots.WaitingOf(account) > 0 {
 		if wait := w.expected(waiting); waiting >= w.opts.Many || wait > w.opts.Wait {

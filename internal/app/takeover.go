@@ -25,11 +25,11 @@ func (in *Instance) takeOver(ctx context.Context) {
 	if err := in.calls.ForgetWorkers(ctx, mark, in.worker); err != nil && ctx.Err() == nil {
 		in.log.Warn("model calls of the previous process wait until its heartbeat expires", "error", err)
 	}
-	abandoned := sweep.Abandoned{
+	releaser := sweep.ActivityReleaser{
 		Client: in.client, Namespace: in.cfg.TemporalNamespace, Identity: in.worker,
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, mark) && identity != in.worker },
 	}
-	released, err := abandoned.Release(ctx)
+	released, err := releaser.Release(ctx)
 	if err != nil && ctx.Err() == nil {
 		in.log.Warn("activities of the previous process wait for their heartbeat timeout", "error", err)
 	}

@@ -33,10 +33,10 @@ type Starter struct {
 	// Attributes reports whether workflows may be started with search attributes; nil = no.
 	Attributes *namespace.Attributes
 	Eager      bool // a worker in this process shares the client: start without a task round trip
-	// Ended returns the last step of a call that has ended in this process before its workflow starts; nil = of none. The
-	// workflow then ends in its first task without asking for what became of the call.
+	// Ended returns the last step of a call that this process ended before the call's workflow started: the workflow then
+	// ends in its first task and does not read the call. nil = this process ends no calls.
 	Ended func(call.ID) (modelcall.Step, bool)
-	// JoinIngests has small uploads of an account looked into by one workflow, as is right where no scanner is slow.
+	// JoinIngests has one workflow ingest several small uploads of an account. Set it only without a slow scanner.
 	JoinIngests bool
 }
 

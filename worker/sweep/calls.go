@@ -21,7 +21,8 @@ type CallRecords interface {
 	RunningAfter(ctx context.Context, after call.ID, age time.Duration, limit int) ([]call.Run, error)
 	// Restart records that a call continues in a new workflow, together with its start intent.
 	Restart(ctx context.Context, r call.Run, actor, reason string) ([]outbox.Intent, error)
-	// Stray returns runs in flight for at least age whose job's run has ended, oldest first.
+	// Stray returns calls that have been in flight or queued for at least age although the run of their job has ended,
+	// oldest first.
 	Stray(ctx context.Context, age time.Duration, limit int) ([]call.Run, error)
 	// Cancel records a request to cancel a call.
 	Cancel(ctx context.Context, account string, id call.ID, requestID string) (call.Cancellation, error)

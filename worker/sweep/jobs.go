@@ -144,7 +144,7 @@ func (s *JobSweeper) revive(ctx context.Context, ref job.RunRef, state WorkflowS
 	switch {
 	case !state.Known:
 		reason = "Temporal does not have its workflow"
-	case state.Own():
+	case state.EndedByItself():
 		// The workflow recorded the end of the run before it ended, so the log has lost that event, for example
 		// by a failover to a lagging replica.
 		reason = "its workflow has ended, but the log has no end of the run: " + state.String()

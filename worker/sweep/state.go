@@ -26,8 +26,9 @@ func (s WorkflowState) Open() bool {
 	}
 }
 
-// Own reports whether the workflow ended by itself. It ends like its job, after the end is recorded.
-func (s WorkflowState) Own() bool {
+// EndedByItself reports whether the workflow returned: it completed, failed or was canceled, as its job did, after the end
+// of the job was recorded.
+func (s WorkflowState) EndedByItself() bool {
 	switch s.Status {
 	case enums.WORKFLOW_EXECUTION_STATUS_COMPLETED, enums.WORKFLOW_EXECUTION_STATUS_FAILED, enums.WORKFLOW_EXECUTION_STATUS_CANCELED:
 		return s.Known

@@ -68,7 +68,7 @@ type IngestRef struct {
 	Size    int64  `json:"size"` // bytes, from which the work is estimated
 }
 
-// Ingested is what was found out about the bytes of a new asset. Scan is nil for bytes that are damaged.
+// Ingested is the result of verifying and scanning the bytes of a new asset. Scan is nil for bytes that are damaged.
 type Ingested struct {
 	Asset    ID
 	Verified VerifiedV1

@@ -46,7 +46,7 @@ func (s *Service) Worked(ctx context.Context, account string, id ID) (time.Durat
 	return c.EndedAt.Sub(*c.SentAt), nil
 }
 
-// StopJob requests that every call in flight stop for which nodes of a job's run wait, best effort.
+// StopJob asks the calls in flight that nodes of a job's run wait for to stop, best effort.
 func (s *Service) StopJob(ctx context.Context, account string, of JobRun, requestID string) error {
 	calls, err := s.Store.OfJob(ctx, account, of)
 	if err != nil {

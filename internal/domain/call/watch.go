@@ -111,8 +111,8 @@ func (w *Watch) notify(id ID, rec eventlog.Recorded) {
 	}
 }
 
-// Follow feeds the watch from the log until ctx ends. Callers that wait already are made to read their call once: it
-// may have ended before the end of the log was found.
+// Follow feeds the watch from the log until ctx ends. It first has each caller that waits already read its call, which may
+// have ended before Follow found the end of the log.
 func (w *Watch) Follow(ctx context.Context, tail eventlog.Tail) error {
 	position, err := tail.Settled(ctx)
 	w.recheckAll()

@@ -141,7 +141,7 @@ type ErrorRule struct {
 	Subject    Expr   // refusal_subject; "" = none
 	Validation string // JSON pointer to violations in FastAPI's format, which are passed through; "" = none
 	Detail     string // sentence for the end user; "" = the default of the type
-	Retryable  bool   // the provider did nothing, so the same request may be sent again
+	Retryable  bool   // the provider did nothing, so another provider may be asked
 }
 
 // Enabled reports whether every variable that the model needs is set, according to lookup (os.LookupEnv).

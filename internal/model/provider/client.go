@@ -184,7 +184,7 @@ func storable(m *catalog.Model, scope catalog.Scope, handle string) error {
 
 // refused classifies an answer that has a successful status but is not a result.
 func (c *Client) refused(m *catalog.Model, a *response, scope catalog.Scope, s *spool) Outcome {
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.inMemory(), a.retryAfter), Headers: a.headers, Document: scope.Body}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, s.inMemory()), Headers: a.headers, Document: scope.Body}
 }
 
 // ErrCannotCancel reports that a provider has no way to cancel, or refused to cancel.

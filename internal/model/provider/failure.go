@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/millrace-dev/millrace/internal/model/catalog"
@@ -60,12 +59,12 @@ func (a *response) failed(c *Client, m *catalog.Model) Outcome {
 		document = nil
 	}
 	scope := a.scope(catalog.Scope{Settings: c.settings(m)}, document)
-	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, raw, a.retryAfter), Headers: a.headers, Document: document}
+	return Outcome{Phase: Failed, Status: a.status, Failure: c.classify(m, scope, raw), Headers: a.headers, Document: document}
 }
 
 // classify classifies an answer that is not a result by the error types of the router contract: first by the entry's
 // rules, then by the rules that all providers share, and otherwise as provider_error.
-func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte, after time.Duration) *Failure {
+func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte) *Failure {
 	for _, rule := range m.Errors {
 		if !rule.When.Holds(s) {
 			continue
@@ -74,7 +73,7 @@ func (c *Client) classify(m *catalog.Model, s catalog.Scope, raw []byte, after t
 		if rule.Detail != "" {
 			f.Detail = rule.Detail
 		}
-		f.UpstreamStatus, f.Retryable, f.RetryAfter = s.Status, rule.Retryable, after
+		f.UpstreamStatus, f.Retryable = s.Status, rule.Retryable
 		if subject := rule.Subject.Text(s); subjects[subject] {
 			f.RefusalSubject = subject
 		}

@@ -56,8 +56,8 @@ type Failure struct {
 	UpstreamDetail string          `json:"upstream_detail,omitempty"`
 	RefusalSubject string          `json:"refusal_subject,omitempty"`
 	Validation     json.RawMessage `json:"validation,omitempty"` // the provider's validation errors, verbatim, for a 422
-	RetryAfter     time.Duration   `json:"retry_after,omitempty"`
-	// Retryable means that the provider did nothing, as with a 429: the same call may be dispatched again.
+	// Retryable means that the provider did nothing, as with a 429: the idempotency key of the call can be used again, and
+	// another provider may be asked. Nothing sends the request to the same provider again.
 	Retryable bool `json:"retryable,omitempty"`
 	// Charged is whether the provider charges for the failed call.
 	Charged catalog.Charges `json:"charged,omitempty"`

@@ -91,7 +91,7 @@ var (
 	descOutbox  = prometheus.NewDesc("millrace_outbox_intents", "Intents for Temporal that wait.", nil, nil)
 	descBytes   = prometheus.NewDesc("millrace_file_bytes", "Bytes of the files of all accounts.", nil, nil)
 	descPending = prometheus.NewDesc("millrace_webhook_pending", "Deliveries to endpoints that wait for an attempt.", nil, nil)
-	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Abandoned deliveries, which can be replayed.", nil, nil)
+	descDead    = prometheus.NewDesc("millrace_webhook_dead", "Dead deliveries, which can be replayed.", nil, nil)
 	descEnded   = prometheus.NewDesc("millrace_webhook_disabled", "Endpoints that are disabled.", nil, nil)
 	descWaiting = prometheus.NewDesc("millrace_webhook_oldest_pending_seconds", "Age of the oldest waiting delivery.", nil, nil)
 	descBlobs   = prometheus.NewDesc("millrace_blob_bytes", "Bytes stored for the files of all accounts; equal files count once.", nil, nil)

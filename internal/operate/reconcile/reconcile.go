@@ -96,7 +96,7 @@ func (r Reconciler) repairForgotten(ctx context.Context) ([]Repair, error) {
 					if err != nil {
 						return err
 					}
-					_, err = r.Ops.Jobs.Replace(ctx, state, r.By.Actor, r.By.Reason)
+					_, err = r.Ops.Jobs.PlaceAgain(ctx, state, r.By.Actor, r.By.Reason)
 					return err
 				},
 			})

@@ -113,7 +113,7 @@ func (a *Admission[U]) Enter(q *pgx.Batch, account string, units ...U) []outbox.
 	return intents
 }
 
-// Wait queues the statement that adds units of one account to its queue.
+// Wait adds to q the statement that puts units into the queue of their account.
 func (a *Admission[U]) Wait(q *pgx.Batch, account string, units ...Placed[U]) {
 	if len(units) == 0 {
 		return
@@ -136,7 +136,7 @@ func (a *Admission[U]) row(u U) map[string]any {
 	return row
 }
 
-// Leave queues the statement that frees the slots of units of one account. It sets freed to the units that had a slot.
+// Leave adds to q the statement that frees the slots of units of one account. It sets freed to the units that had a slot.
 func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *[]U) {
 	q.Queue(a.leave, account, ids).Query(func(rows pgx.Rows) (err error) {
 		*freed, err = pgx.CollectRows(rows, a.kind.Scan)
@@ -144,7 +144,7 @@ func (a *Admission[U]) Leave(q *pgx.Batch, account string, ids []string, freed *
 	})
 }
 
-// Withdraw queues the statement that removes units from the queue. It sets gone to the units that were removed.
+// Withdraw adds to q the statement that removes units from the queue of their account. It sets gone to the units that were removed.
 func (a *Admission[U]) Withdraw(q *pgx.Batch, account string, ids []string, gone *[]U) {
 	q.Queue(a.withdraw, account, ids).Query(func(rows pgx.Rows) (err error) {
 		*gone, err = pgx.CollectRows(rows, a.kind.Scan)
@@ -201,8 +201,8 @@ func (a *Admission[U]) Fill(ctx context.Context, pool *pgxpool.Pool, events *eve
 	return intents, nil
 }
 
-// Accounts returns at most limit accounts, in order, from the first one after the given account, with units that only
-// wait for a slot.
+// Accounts returns at most limit accounts, in order, from the first one after the given account, with units
+// that wait for nothing but a slot.
 func (a *Admission[U]) Accounts(ctx context.Context, pool *pgxpool.Pool, after string, limit int) ([]string, error) {
 	return postgres.Collect(ctx, pool, "list accounts whose "+a.kind.Name+"s wait", pgx.RowTo[string],
 		a.accounts, after, limit)
@@ -228,17 +228,17 @@ func (a *Admission[U]) Running(ctx context.Context, pool *pgxpool.Pool, id strin
 	return append(found, u)[0], len(found) > 0, err
 }
 
-// Restart starts a unit with a slot again. again may change the slot in tx; it returns the intent to start the unit
+// Restart starts a unit with a slot again. restart may change the slot in tx; it returns the intent to start the unit
 // and the events to record. Without events, the unit is not changed. has reports whether the unit has a slot.
 func (a *Admission[U]) Restart(ctx context.Context, pool *pgxpool.Pool, events *eventstore.Store, id string,
-	again func(tx pgx.Tx, u U) (outbox.Intent, eventlog.Append, error),
+	restart func(tx pgx.Tx, u U) (outbox.Intent, eventlog.Append, error),
 ) (intents []outbox.Intent, has bool, err error) {
 	err = pgx.BeginFunc(ctx, pool, func(tx pgx.Tx) error {
 		found, err := a.rows(ctx, tx, a.find+` for update`, id)
 		if has = len(found) > 0; err != nil || !has {
 			return err
 		}
-		start, recorded, err := again(tx, found[0])
+		start, recorded, err := restart(tx, found[0])
 		if err != nil || len(recorded.Events) == 0 {
 			return err
 		}

@@ -16,11 +16,11 @@ import (
 
 var _ asset.References = (*Store)(nil)
 
-// Expire ends up to limit assets whose deadline has passed, and returns their number. It leaves out the assets in pass,
+// Expire ends up to limit assets whose deadline has passed, and returns their number. It leaves out the assets in except,
 // and those that an unfinished job reads or made. Assets cannot be read from their deadline on; Expire frees their
 // rows. If the log refuses an asset, the others are ended one by one, and the refused assets are returned.
-func (s *Store) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []asset.ID, error) {
-	ended, refused, err := s.expire(ctx, limit, nil, pass)
+func (s *Store) Expire(ctx context.Context, limit int, except []asset.ID) (int, []asset.ID, error) {
+	ended, refused, err := s.expire(ctx, limit, nil, except)
 	if !fault.Is(err, fault.Conflict) && !eventstore.IsRefused(err) {
 		return len(ended), nil, err
 	}
@@ -39,14 +39,14 @@ func (s *Store) Expire(ctx context.Context, limit int, pass []asset.ID) (int, []
 
 // expire is one transaction of Expire. It returns the assets that it tried, even if it fails. only, if not nil,
 // restricts the assets.
-func (s *Store) expire(ctx context.Context, limit int, only, pass []asset.ID) (ended, tried []asset.ID, err error) {
+func (s *Store) expire(ctx context.Context, limit int, only, except []asset.ID) (ended, tried []asset.ID, err error) {
 	err = s.transact(ctx, "expire assets", func(tx pgx.Tx) error {
 		ended, tried = nil, nil
 		rows, err := tx.Query(ctx, `delete from files where asset_id in (
 				select asset_id from files where expires_at <= now() and not `+pinnedByJob+` and not `+ofUnfinishedJob+`
 				and ($2::uuid[] is null or asset_id = any($2)) and not asset_id = any($3::uuid[])
 				order by expires_at limit $1 for update skip locked)
-			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(pass)...))
+			returning asset_id, account`, limit, assetIDs(only), append([]string{}, assetIDs(except)...))
 		if err != nil {
 			return err
 		}

@@ -9,9 +9,9 @@ import (
 )
 
 // Jointly does works in one transaction and returns the outcome of each. do is that transaction, in full: it returns the
-// outcome of each of its works if it commits. Otherwise it returns an error with nothing committed, and for each work its
-// own error if the transaction failed by it. The others are then done without those that failed, and these each alone, so
-// that no outcome depends on what a work was joined with.
+// outcome of each of its works if it commits. Otherwise nothing is committed, and do returns an error and, for each work that
+// caused it, the error of that work. Jointly then does the other works in one transaction, and each work that failed in one
+// of its own, so that the outcome of a work does not depend on the works that it was joined with.
 func Jointly[W any](works []W, do func([]W) (own []error, err error)) []error {
 	own, err := do(works)
 	switch {

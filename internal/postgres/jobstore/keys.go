@@ -60,7 +60,8 @@ const claimWithin = 20 * time.Second
 // undoWithin bounds the revocation of a claim without an answer.
 const undoWithin = 2 * time.Second
 
-// Revoke takes a key from holder, even if the claim of holder has not been recorded yet.
+// Revoke takes a key from holder, also if the claim of holder reaches the database only later. Release frees a key that
+// holder has.
 func (k *Keys) Revoke(ctx context.Context, account, operation, key string, holder uuid.UUID) error {
 	_, err := postgres.Exec(ctx, k.pool, revokeClaim, account, operation, key, holder)
 	return postgres.Classify(err, "revoke the claim of an idempotency key")
@@ -69,8 +70,8 @@ func (k *Keys) Revoke(ctx context.Context, account, operation, key string, holde
 // answerWithin bounds the first answer of a key after its job is recorded: writing it takes milliseconds.
 const answerWithin = 2 * time.Second
 
-// Unanswered returns what a key was claimed for if its first answer was never given. ok is false for a key that was
-// answered. It waits for an answer that is being given.
+// Unanswered returns the id of what was made for a key whose first answer was never stored. ok is false for a key that has
+// an answer. It waits up to two seconds for an answer that is being stored.
 func (k *Keys) Unanswered(ctx context.Context, account, operation, key string) (made uuid.UUID, ok bool, err error) {
 	wait, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()

@@ -150,9 +150,9 @@ func (s *Store) Unplaced(ctx context.Context, after job.ID, limit int) ([]job.Ru
 		order by t.id limit $2`, afterID(after), limit)
 }
 
-// Replace gives an unplaced job a slot and the intent to start it if it was running, or a queue entry if it was
+// PlaceAgain gives an unplaced job a slot and the intent to start it if it was running, or a queue entry if it was
 // waiting. It records the actor and the reason.
-func (s *Store) Replace(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
+func (s *Store) PlaceAgain(ctx context.Context, j job.Job, actor, reason string) ([]outbox.Intent, error) {
 	var intents []outbox.Intent
 	err := pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		if _, err := lockAdmission(ctx, tx, j.Account); err != nil {

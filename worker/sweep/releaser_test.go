@@ -64,11 +64,11 @@ func TestActivitiesOfEndedWorkersRunAgainAtOnce(t *testing.T) {
 
 	second, again := startWorker(t, address, namespace, "two@dir", func(context.Context) (string, error) { return "two", nil })
 	t.Cleanup(again.Stop)
-	abandoned := sweep.Abandoned{
+	releaser := sweep.ActivityReleaser{
 		Client: second, Namespace: namespace, Identity: "two@dir",
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, "@dir") && identity != "two@dir" },
 	}
-	released, err := abandoned.Release(t.Context())
+	released, err := releaser.Release(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, jobs, released)
 	for _, run := range runs {
@@ -91,11 +91,11 @@ func TestActivitiesOfLivingWorkersStayUnchanged(t *testing.T) {
 	run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: uuid.NewString(), TaskQueue: "work"}, "LongWork")
 	require.NoError(t, err)
 	<-begun
-	abandoned := sweep.Abandoned{
+	releaser := sweep.ActivityReleaser{
 		Client: c, Namespace: namespace, Identity: "two@dir",
 		Ended: func(identity string) bool { return strings.HasSuffix(identity, "@dir") },
 	}
-	released, err := abandoned.Release(t.Context())
+	released, err := releaser.Release(t.Context())
 	require.NoError(t, err)
 	require.Zero(t, released)
 	close(end)

@@ -15,9 +15,9 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Abandoned returns the activities of ended workers to Temporal, which runs them again at once. Without it, Temporal
+// ActivityReleaser returns the activities of ended workers to Temporal, which runs them again at once. Without it, Temporal
 // detects a killed worker only when the heartbeats of its activities are missing.
-type Abandoned struct {
+type ActivityReleaser struct {
 	Client    client.Client
 	Namespace string
 	Identity  string                     // of this process's worker
@@ -33,7 +33,7 @@ const (
 )
 
 // Release returns the activities of ended workers in all open workflows to Temporal, and returns their number.
-func (a *Abandoned) Release(ctx context.Context) (int, error) {
+func (a *ActivityReleaser) Release(ctx context.Context) (int, error) {
 	first, err := a.release(ctx)
 	if err != nil {
 		return first, err
@@ -48,7 +48,7 @@ func (a *Abandoned) Release(ctx context.Context) (int, error) {
 }
 
 // release processes the open workflows once.
-func (a *Abandoned) release(ctx context.Context) (released int, err error) {
+func (a *ActivityReleaser) release(ctx context.Context) (released int, err error) {
 	for page := []byte(nil); ; {
 		open, err := a.Client.WorkflowService().ListWorkflowExecutions(ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: a.Namespace, Query: "ExecutionStatus = 'Running'", PageSize: releasePage, NextPageToken: page,
@@ -76,7 +76,7 @@ func (a *Abandoned) release(ctx context.Context) (released int, err error) {
 }
 
 // releaseIn returns the activities of ended workers in one workflow to Temporal.
-func (a *Abandoned) releaseIn(ctx context.Context, id, run string) (released int, err error) {
+func (a *ActivityReleaser) releaseIn(ctx context.Context, id, run string) (released int, err error) {
 	d, err := a.Client.DescribeWorkflowExecution(ctx, id, run)
 	if err != nil {
 		return 0, ignoreAbsent(err)
@@ -94,7 +94,7 @@ func (a *Abandoned) releaseIn(ctx context.Context, id, run string) (released int
 }
 
 // fail ends the attempt of an activity. The retry policy of the activity starts the next attempt.
-func (a *Abandoned) fail(ctx context.Context, id, run string, activity *workflow.PendingActivityInfo) error {
+func (a *ActivityReleaser) fail(ctx context.Context, id, run string, activity *workflow.PendingActivityInfo) error {
 	_, err := a.Client.WorkflowService().RespondActivityTaskFailedById(ctx, &workflowservice.RespondActivityTaskFailedByIdRequest{
 		Namespace: a.Namespace, WorkflowId: id, RunId: run, ActivityId: activity.GetActivityId(), Identity: a.Identity,
 		Failure: &failure.Failure{
