@@ -49,13 +49,13 @@ func claim(ctx context.Context, tx pgx.Tx, account string, id asset.ID, c asset.
 	return hasPreview(ctx, tx, account, *c.Preview)
 }
 
-// sameAsset is the condition that a file of account $1 has the public id $2.
-const sameAsset = ` and asset_id = coalesce((select asset_id from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid)
+// hasPublicID is the condition that a file of account $1 has the public id $2.
+const hasPublicID = ` and asset_id = coalesce((select asset_id from asset_public_ids where account = $1 and public_id = $2::uuid), $2::uuid)
 	and not exists (select from asset_public_ids p where p.asset_id = files.asset_id and p.public_id <> $2::uuid)`
 
 func hasPreview(ctx context.Context, db postgres.Tx, account string, preview asset.PublicID) error {
 	var there bool
-	err := db.QueryRow(ctx, `select exists (select from files where account = $1 and `+alive+sameAsset+`)`, account, string(preview)).Scan(&there)
+	err := db.QueryRow(ctx, `select exists (select from files where account = $1 and `+alive+hasPublicID+`)`, account, string(preview)).Scan(&there)
 	if err == nil && !there {
 		return fault.New(fault.Invalid, fault.CodeInvalidPreview, "preview_id names no file of this account")
 	}
