@@ -53,13 +53,13 @@ func (s *server) createAccount(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "an account has a name and a tier: free, standard, creator, pro or local")
 	}
 	a, err := s.Accounts.Create(r.Context(), body.Name, tier, by)
-	return answer(w, http.StatusCreated, shownAccount(a), err)
+	return respond(w, http.StatusCreated, shownAccount(a), err)
 }
 
 // showAccount serves GET /admin/accounts/{account}.
 func (s *server) showAccount(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	return answer(w, http.StatusOK, shownAccount(a), err)
+	return respond(w, http.StatusOK, shownAccount(a), err)
 }
 
 // changeAccount serves PATCH /admin/accounts/{account}.
@@ -81,7 +81,7 @@ func (s *server) changeAccount(w http.ResponseWriter, r *http.Request) error {
 		Account: r.PathValue("account"), Tier: body.Tier, Active: body.Active, Suspend: body.Suspended,
 		Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	return answer(w, http.StatusOK, shownAccount(a), err)
+	return respond(w, http.StatusOK, shownAccount(a), err)
 }
 
 // balance is the JSON form of a ledger's state, in millionths of a US dollar.
@@ -95,7 +95,7 @@ func balance(b credit.Balance) map[string]any {
 // showCredit serves GET /admin/accounts/{account}/credit.
 func (s *server) showCredit(w http.ResponseWriter, r *http.Request) error {
 	b, err := s.Accounts.Balance(r.Context(), r.PathValue("account"))
-	return answer(w, http.StatusOK, balance(b), err)
+	return respond(w, http.StatusOK, balance(b), err)
 }
 
 // grantCredit serves POST /admin/accounts/{account}/credit.
@@ -113,5 +113,5 @@ func (s *server) grantCredit(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(err, fault.Invalid, fault.CodeInvalidRequest, "usd is an amount such as \"25\" or \"0.05\"")
 	}
 	b, err := s.Accounts.Grant(r.Context(), r.PathValue("account"), micros, by)
-	return answer(w, http.StatusOK, balance(b), err)
+	return respond(w, http.StatusOK, balance(b), err)
 }

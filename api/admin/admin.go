@@ -271,8 +271,8 @@ func write(w http.ResponseWriter, status int, v any) {
 	w.Write(append(raw, '\n'))
 }
 
-// answer writes v, unless there is an error.
-func answer(w http.ResponseWriter, status int, v any, err error) error {
+// respond writes v, unless there is an error.
+func respond(w http.ResponseWriter, status int, v any, err error) error {
 	if err == nil {
 		write(w, status, v)
 	}

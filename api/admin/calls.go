@@ -74,7 +74,7 @@ func (s *server) listCalls(w http.ResponseWriter, r *http.Request) error {
 func (s *server) showUsage(w http.ResponseWriter, r *http.Request) error {
 	query := r.URL.Query()
 	days, err := s.Calls.Usage(r.Context(), query.Get("account"), query.Get("since"))
-	return answer(w, http.StatusOK, map[string]any{"usage": append([]usage.Day{}, days...)}, err)
+	return respond(w, http.StatusOK, map[string]any{"usage": append([]usage.Day{}, days...)}, err)
 }
 
 // reconcileCall serves POST /admin/calls/{id}/reconcile.
@@ -99,7 +99,7 @@ func (s *server) reconcileCall(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	state, err := s.CallHistories.State(r.Context(), string(id), "")
-	return answer(w, http.StatusOK, map[string]any{"call": state}, err)
+	return respond(w, http.StatusOK, map[string]any{"call": state}, err)
 }
 
 // listAssets serves GET /admin/assets.
@@ -111,5 +111,5 @@ func (s *server) listAssets(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := s.Assets.List(r.Context(), f)
-	return answer(w, http.StatusOK, map[string]any{"assets": append([]asset.Asset{}, found...)}, err)
+	return respond(w, http.StatusOK, map[string]any{"assets": append([]asset.Asset{}, found...)}, err)
 }

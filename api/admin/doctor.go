@@ -14,5 +14,5 @@ type Doctor interface {
 // examine serves GET /admin/doctor.
 func (s *server) examine(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Doctor.Examine(r.Context())
-	return answer(w, http.StatusOK, found, err)
+	return respond(w, http.StatusOK, found, err)
 }

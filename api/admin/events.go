@@ -33,7 +33,7 @@ func (s *server) searchEvents(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := s.Events.Search(r.Context(), f)
-	return answer(w, http.StatusOK, page, err)
+	return respond(w, http.StatusOK, page, err)
 }
 
 // showEvent serves GET /admin/events/{position}.
@@ -43,7 +43,7 @@ func (s *server) showEvent(w http.ResponseWriter, r *http.Request) error {
 		return fault.Wrap(err, fault.NotFound, fault.CodeEventNotFound, "%.32q is not a position of the log", r.PathValue("position"))
 	}
 	event, err := s.Events.Event(r.Context(), position)
-	return answer(w, http.StatusOK, event, err)
+	return respond(w, http.StatusOK, event, err)
 }
 
 // listEventTypes serves GET /admin/events/types.
@@ -53,5 +53,5 @@ func (s *server) listEventTypes(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	types, err := s.Events.Types(r.Context(), whole)
-	return answer(w, http.StatusOK, types, err)
+	return respond(w, http.StatusOK, types, err)
 }

@@ -28,7 +28,7 @@ type Histories interface {
 // replayJob serves GET /admin/jobs/{id}/replay.
 func (s *server) replayJob(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Replays.Replay(r.Context(), r.PathValue("id"))
-	return answer(w, http.StatusOK, found, err)
+	return respond(w, http.StatusOK, found, err)
 }
 
 // past serves the histories of one kind.
@@ -54,7 +54,7 @@ func (s *server) historyRoutes() map[string]route {
 // state serves GET /admin/calls/{id} and GET /admin/assets/{id}, now or at a version or a time.
 func (p past) state(w http.ResponseWriter, r *http.Request) error {
 	state, err := p.all.State(r.Context(), r.PathValue("id"), r.URL.Query().Get("at"))
-	return answer(w, http.StatusOK, map[string]any{p.noun: state}, err)
+	return respond(w, http.StatusOK, map[string]any{p.noun: state}, err)
 }
 
 // serveReport serves …/events, …/timeline and …/workflow.
@@ -76,5 +76,5 @@ func (p past) diff(w http.ResponseWriter, r *http.Request) error {
 		return fault.New(fault.Invalid, fault.CodeInvalidRequest, "give the id of the other %s in the query parameter \"with\"", p.noun)
 	}
 	shown, err := p.all.Diff(r.Context(), r.PathValue("id"), with)
-	return answer(w, http.StatusOK, shown, err)
+	return respond(w, http.StatusOK, shown, err)
 }

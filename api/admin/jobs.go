@@ -19,7 +19,7 @@ func (s *server) searchJobs(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	found, err := s.Jobs.Search(r.Context(), f)
-	return answer(w, http.StatusOK, map[string]any{"jobs": found}, err)
+	return respond(w, http.StatusOK, map[string]any{"jobs": found}, err)
 }
 
 // showJob serves GET /admin/jobs/{id}. A state at an earlier version or time does not list the retries of the job.
@@ -32,7 +32,7 @@ func (s *server) showJob(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	state, retries, err := s.Jobs.State(r.Context(), job.ID(id))
-	return answer(w, http.StatusOK, map[string]any{"job": state, "retries": retries}, err)
+	return respond(w, http.StatusOK, map[string]any{"job": state, "retries": retries}, err)
 }
 
 // retryBody holds the changes that a retry of one job may make.
@@ -91,7 +91,7 @@ func (s *server) retryJob(w http.ResponseWriter, r *http.Request, id job.ID) err
 		retry.Set = append(retry.Set, job.Assignment{Target: target, Value: body.Set[target]})
 	}
 	out, err := s.Jobs.Retry(r.Context(), retry)
-	return answer(w, http.StatusCreated, out, err)
+	return respond(w, http.StatusCreated, out, err)
 }
 
 // bulkBody selects jobs by filter. Without confirm, the request is a dry run.
@@ -132,5 +132,5 @@ func (s *server) changeJobs(w http.ResponseWriter, r *http.Request, verb string)
 		return nil
 	}
 	all, err := s.Jobs.Would(r.Context(), verb, ids, by)
-	return answer(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"}, err)
+	return respond(w, http.StatusOK, map[string]any{"outcomes": all, "confirm": "repeat with confirm: true"}, err)
 }

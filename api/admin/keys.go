@@ -51,7 +51,7 @@ func (s *server) issueKey(w http.ResponseWriter, r *http.Request) error {
 		scopes = append(scopes, scope)
 	}
 	secret, key, err := s.Accounts.IssueKey(r.Context(), r.PathValue("account"), scopes, by)
-	return answer(w, http.StatusCreated, keyBody{ID: key.ID, Prefix: key.Prefix, Scopes: key.Scopes, Secret: secret}, err)
+	return respond(w, http.StatusCreated, keyBody{ID: key.ID, Prefix: key.Prefix, Scopes: key.Scopes, Secret: secret}, err)
 }
 
 // revokeKey serves DELETE /admin/accounts/{account}/keys/{key}.

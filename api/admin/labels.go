@@ -17,7 +17,7 @@ type labelsBody struct {
 // showLabels serves GET /admin/accounts/{account}/labels.
 func (s *server) showLabels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	return answer(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
+	return respond(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
 }
 
 // setLabels serves PUT /admin/accounts/{account}/labels.
@@ -37,5 +37,5 @@ func (s *server) setLabels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Labels: &labels, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	return answer(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
+	return respond(w, http.StatusOK, labelsBody{a.ID, a.Labels.Allowed}, err)
 }

@@ -23,7 +23,7 @@ func shownAccess(a account.Account) accessBody {
 // showModels serves GET /admin/accounts/{account}/models.
 func (s *server) showModels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Account(r.Context(), r.PathValue("account"))
-	return answer(w, http.StatusOK, shownAccess(a), err)
+	return respond(w, http.StatusOK, shownAccess(a), err)
 }
 
 // setModels serves PUT /admin/accounts/{account}/models. The body replaces the whole access, so that concurrent
@@ -49,5 +49,5 @@ func (s *server) setModels(w http.ResponseWriter, r *http.Request) error {
 	a, err := s.Accounts.Change(r.Context(), account.Change{
 		Account: r.PathValue("account"), Access: &access, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	return answer(w, http.StatusOK, shownAccess(a), err)
+	return respond(w, http.StatusOK, shownAccess(a), err)
 }

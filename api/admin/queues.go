@@ -9,7 +9,7 @@ import (
 // listQueues serves GET /admin/queues.
 func (s *server) listQueues(w http.ResponseWriter, r *http.Request) error {
 	states, err := s.Queues.States(r.Context())
-	return answer(w, http.StatusOK, map[string]any{"queues": states}, err)
+	return respond(w, http.StatusOK, map[string]any{"queues": states}, err)
 }
 
 // setQueue serves PUT /admin/queues/{account}; "*" means all accounts.
@@ -25,5 +25,5 @@ func (s *server) setQueue(w http.ResponseWriter, r *http.Request) error {
 	st, err := s.Queues.Set(r.Context(), gate.Change{
 		Account: r.PathValue("account"), Mode: body.Mode, Actor: by.Actor, Reason: by.Reason, RequestID: by.RequestID,
 	})
-	return answer(w, http.StatusOK, st, err)
+	return respond(w, http.StatusOK, st, err)
 }

@@ -56,7 +56,7 @@ func (s *server) listServers(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	waiting, err := s.Servers.Waiting(r.Context())
-	return answer(w, http.StatusOK, map[string]any{"servers": all, "waiting": shownWaits(waiting)}, err)
+	return respond(w, http.StatusOK, map[string]any{"servers": all, "waiting": shownWaits(waiting)}, err)
 }
 
 // waitBody is a segment that waits for a server.
@@ -80,7 +80,7 @@ func shownWaits(waiting []registry.Waiting) []waitBody {
 // showServer serves GET /admin/servers/{id}.
 func (s *server) showServer(w http.ResponseWriter, r *http.Request) error {
 	v, err := s.Servers.Show(r.Context(), r.PathValue("id"))
-	return answer(w, http.StatusOK, v, err)
+	return respond(w, http.StatusOK, v, err)
 }
 
 // maxExpiresIn bounds the time after which a registration expires, in seconds: a year.
@@ -139,7 +139,7 @@ func errPrice(err error) error {
 // showServerUsage serves GET /admin/servers/usage.
 func (s *server) showServerUsage(w http.ResponseWriter, r *http.Request) error {
 	days, err := s.Servers.Usage(r.Context(), r.URL.Query().Get("account"), r.URL.Query().Get("since"))
-	return answer(w, http.StatusOK, map[string]any{"usage": append([]serverusage.Day{}, days...)}, err)
+	return respond(w, http.StatusOK, map[string]any{"usage": append([]serverusage.Day{}, days...)}, err)
 }
 
 // registeredBy is by for registrations. A registration token is an actor itself and need not give a reason.
@@ -228,7 +228,7 @@ func (s *server) addToken(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	secret, t, err := s.Servers.AddToken(r.Context(), asked, by)
-	return answer(w, http.StatusCreated, tokenBody{t, secret}, err)
+	return respond(w, http.StatusCreated, tokenBody{t, secret}, err)
 }
 
 // revokeToken serves DELETE /admin/servers/tokens/{id}.
@@ -256,5 +256,5 @@ func (s *server) changeServer(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	v, err := s.Servers.Change(r.Context(), verb, r.PathValue("id"), by)
-	return answer(w, http.StatusOK, v, err)
+	return respond(w, http.StatusOK, v, err)
 }

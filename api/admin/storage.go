@@ -33,7 +33,7 @@ func (s *server) showStorage(w http.ResponseWriter, r *http.Request) error {
 
 func (s *server) writeStorage(w http.ResponseWriter, r *http.Request, a account.Account) error {
 	kept, err := s.Accounts.Storage(r.Context(), a)
-	return answer(w, http.StatusOK, storageBody{a.ID, kept, a.Storage}, err)
+	return respond(w, http.StatusOK, storageBody{a.ID, kept, a.Storage}, err)
 }
 
 // setStorage serves PUT /admin/accounts/{account}/storage.

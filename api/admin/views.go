@@ -9,7 +9,7 @@ import (
 // listViews serves GET /admin/views.
 func (s *server) listViews(w http.ResponseWriter, r *http.Request) error {
 	views, err := s.Views.Views(r.Context())
-	return answer(w, http.StatusOK, map[string]any{"views": views}, err)
+	return respond(w, http.StatusOK, map[string]any{"views": views}, err)
 }
 
 // rebuildView serves POST /admin/views/{view}/rebuild. If the client disconnects before the end, the view stays as it
@@ -20,13 +20,13 @@ func (s *server) rebuildView(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	done, err := s.Views.Rebuild(r.Context(), r.PathValue("view"), by)
-	return answer(w, http.StatusOK, done, err)
+	return respond(w, http.StatusOK, done, err)
 }
 
 // checkView serves GET /admin/views/{view}/check.
 func (s *server) checkView(w http.ResponseWriter, r *http.Request) error {
 	found, err := s.Views.Check(r.Context(), r.PathValue("view"))
-	return answer(w, http.StatusOK, found, err)
+	return respond(w, http.StatusOK, found, err)
 }
 
 // resumeView serves POST /admin/views/{view}/streams/{stream}/resume.

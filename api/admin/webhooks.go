@@ -44,7 +44,7 @@ func (s *server) webhookRoutes() map[string]route {
 // listWebhooks serves GET /admin/webhooks.
 func (s *server) listWebhooks(w http.ResponseWriter, r *http.Request) error {
 	all, err := s.Webhooks.Webhooks(r.Context(), r.URL.Query().Get("account"))
-	return answer(w, http.StatusOK, map[string]any{"webhooks": all}, err)
+	return respond(w, http.StatusOK, map[string]any{"webhooks": all}, err)
 }
 
 // listDeliveries serves GET /admin/webhooks/deliveries.
@@ -159,5 +159,5 @@ func (s *server) replayDelivery(w http.ResponseWriter, r *http.Request) error {
 		return webhook.ErrNoDelivery()
 	}
 	n, err := s.Webhooks.Replay(r.Context(), id, &only, by)
-	return answer(w, http.StatusOK, map[string]any{"webhook": id, "done": "replay", "replayed": n}, err)
+	return respond(w, http.StatusOK, map[string]any{"webhook": id, "done": "replay", "replayed": n}, err)
 }

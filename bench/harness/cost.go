@@ -98,7 +98,7 @@ type usage struct {
 	syncs        float64            // of the log
 }
 
-func (m *Meter) look(ctx context.Context) (usage, error) {
+func (m *Meter) read(ctx context.Context) (usage, error) {
 	u := usage{at: time.Now(), cpu: m.service.cpuByPart()}
 	var err error
 	if u.transactions, err = m.byDatabase(ctx, `select datname, xact_commit + xact_rollback from pg_stat_database where datname is not null`); err != nil {
@@ -182,7 +182,7 @@ func (m *Meter) settled(ctx context.Context) (usage, error) {
 	if err := wait(ctx, statsDelay); err != nil {
 		return usage{}, err
 	}
-	return m.look(ctx)
+	return m.read(ctx)
 }
 
 func wait(ctx context.Context, d time.Duration) error {

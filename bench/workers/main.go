@@ -114,7 +114,7 @@ func (b *bench) on(ctx context.Context, workers int) (f figures, err error) {
 	if err != nil {
 		return f, err
 	}
-	before, err := b.look(ctx)
+	before, err := b.read(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -123,7 +123,7 @@ func (b *bench) on(ctx context.Context, workers int) (f figures, err error) {
 		return f, err
 	}
 	took, used := time.Since(began), harness.CPU()-cpu
-	if f, err = b.look(ctx); err != nil {
+	if f, err = b.read(ctx); err != nil {
 		return f, err
 	}
 	jobs, seconds := float64(b.options.jobs), took.Seconds()
@@ -137,7 +137,7 @@ const idleFor = 3 * time.Second
 
 // idle returns the usage of the processes in an idle second.
 func (b *bench) idle(ctx context.Context) (f figures, err error) {
-	before, err := b.look(ctx)
+	before, err := b.read(ctx)
 	if err != nil {
 		return f, err
 	}
@@ -148,16 +148,16 @@ func (b *bench) idle(ctx context.Context) (f figures, err error) {
 		return f, ctx.Err()
 	}
 	used := harness.CPU() - cpu
-	if f, err = b.look(ctx); err != nil {
+	if f, err = b.read(ctx); err != nil {
 		return f, err
 	}
 	f.cpu, f.transactions = float64(used.Milliseconds())/idleFor.Seconds(), (f.transactions-before.transactions)/idleFor.Seconds()
 	return f, nil
 }
 
-// look reads the counts of PostgreSQL, of Millrace's and of Temporal's databases. Sessions report theirs with a delay of up to
+// read reads the counts of PostgreSQL, of Millrace's and of Temporal's databases. Sessions report theirs with a delay of up to
 // a second.
-func (b *bench) look(ctx context.Context) (f figures, err error) {
+func (b *bench) read(ctx context.Context) (f figures, err error) {
 	err = b.db.QueryRow(ctx, `select (select sum(xact_commit + xact_rollback)::float8 from pg_stat_database), wal_bytes::float8,
 		(select count(*) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()) from pg_stat_wal`).
 		Scan(&f.transactions, &f.wal, &f.connections)

@@ -48,7 +48,7 @@ func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fin
 	for i := range plan.Nodes {
 		n := &plan.Nodes[i]
 		if n.Given != "" {
-			keys[i] = given(scope, n.Digest)
+			keys[i] = passedKey(scope, n.Digest)
 		} else if n.Segment != nil {
 			keys[i] = segmentKey(scope, n, classes, keys, fingerprint)
 		} else if class, ok := classes.Lookup(n.Class); ok {
@@ -58,8 +58,8 @@ func Keys(scope Scope, plan *graph.Plan, classes *node.Registry, fingerprint Fin
 	return keys
 }
 
-// given returns the key of a value passed to an expansion.
-func given(scope Scope, digest string) Key {
+// passedKey returns the key of a value passed to an expansion.
+func passedKey(scope Scope, digest string) Key {
 	if digest == "" {
 		return Key{}
 	}

@@ -14,8 +14,8 @@ type PaceOptions struct {
 	Gap     time.Duration       // between two deliveries while requests press
 }
 
-// heldIntents bounds the intents that a Pace holds back. Those beyond it are left to be claimed.
-const heldIntents = 1024
+// maxDelayed bounds the intents that a Pace holds back. Those beyond it are left to be claimed.
+const maxDelayed = 1024
 
 // Pace hands intents over at once, unless requests of clients press: then one after the other, each account in turn, because
 // the work that a delivery starts can wait, and the client of a request does. An intent that it holds back for
@@ -24,15 +24,15 @@ type Pace struct {
 	opts PaceOptions
 	more chan struct{} // capacity 1: a token if an intent is held back
 
-	mu    sync.Mutex // guards all below
-	held  map[string][]Intent
-	turn  []string // accounts with intents, in turn
-	count int
+	mu      sync.Mutex // guards all below
+	delayed map[string][]Intent
+	turn    []string // accounts with intents, in turn
+	count   int
 }
 
 // NewPace returns a Pace; Run hands over what it holds back.
 func NewPace(opts PaceOptions) *Pace {
-	return &Pace{opts: opts, more: make(chan struct{}, 1), held: map[string][]Intent{}}
+	return &Pace{opts: opts, more: make(chan struct{}, 1), delayed: map[string][]Intent{}}
 }
 
 // Notify has recorded intents delivered, now or soon. It never blocks.
@@ -50,13 +50,13 @@ func (p *Pace) hold(intents []Intent) (now []Intent) {
 			now = append(now, in)
 			continue
 		}
-		if p.count == heldIntents {
+		if p.count == maxDelayed {
 			continue
 		}
-		if len(p.held[account]) == 0 {
+		if len(p.delayed[account]) == 0 {
 			p.turn = append(p.turn, account)
 		}
-		p.held[account] = append(p.held[account], in)
+		p.delayed[account] = append(p.delayed[account], in)
 		p.count++
 	}
 	if p.count > 0 {
@@ -94,12 +94,12 @@ func (p *Pace) next() (next []Intent) {
 	defer p.mu.Unlock()
 	for p.count > 0 && (len(next) == 0 || !pressed) {
 		account := p.turn[0]
-		next = append(next, p.held[account][0])
-		p.turn, p.held[account] = p.turn[1:], p.held[account][1:]
-		if p.count--; len(p.held[account]) > 0 {
+		next = append(next, p.delayed[account][0])
+		p.turn, p.delayed[account] = p.turn[1:], p.delayed[account][1:]
+		if p.count--; len(p.delayed[account]) > 0 {
 			p.turn = append(p.turn, account)
 		} else {
-			delete(p.held, account)
+			delete(p.delayed, account)
 		}
 	}
 	return next

@@ -99,7 +99,7 @@ func (d *Dispatcher) attempt(ctx context.Context, c *Claimed) queue.Outcome {
 	switch {
 	case c.Try.Error == "":
 		return queue.Outcome{}
-	case c.gone():
+	case c.isGone():
 		return queue.Outcome{State: queue.Dead}
 	}
 	return queue.Outcome{State: queue.Waiting, Pause: c.retryAfter}
@@ -124,7 +124,7 @@ func (d *Dispatcher) finish(ctx context.Context, c *Claimed, o queue.Outcome) er
 	d.Counts.add(outcome)
 	d.Log.Debug("webhook attempted", "webhook", c.Webhook, "delivery", c.ID, "state", outcome.State, "status", c.Status, "problem", c.Try.Error)
 	switch {
-	case c.gone():
+	case c.isGone():
 		d.disable(ctx, c, Gone)
 	case c.Try.Error != "" && c.Try.Error != Off && failing >= d.policy.DisableAfter:
 		d.disable(ctx, c, Failing)

@@ -30,7 +30,7 @@ type response struct {
 	retryAfter time.Duration
 }
 
-func (a response) gone() bool { return a.Status == http.StatusGone }
+func (a response) isGone() bool { return a.Status == http.StatusGone }
 
 // send makes one attempt.
 func send(ctx context.Context, wire Wire, allow []string, p endpointSecrets, d Delivery) (response, error) {

@@ -80,7 +80,7 @@ func (s *Storage) Quota(ctx context.Context, id string) (account.Storage, error)
 	if err != nil || limit == 0 {
 		return account.Storage{}, err
 	}
-	kept, err := s.kept(ctx, id)
+	kept, err := s.readUsage(ctx, id)
 	kept.Limit = limit
 	return kept, err
 }
@@ -96,7 +96,7 @@ func (s *Storage) Fits(ctx context.Context, id string, bytes int64) error {
 
 // Usage returns the account's usage and limit.
 func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error) {
-	kept, err := s.kept(ctx, id)
+	kept, err := s.readUsage(ctx, id)
 	if err != nil {
 		return account.Storage{}, err
 	}
@@ -106,13 +106,13 @@ func (s *Storage) Usage(ctx context.Context, id string) (account.Storage, error)
 
 // UsageOf returns the usage of an account and its limit according to a.
 func (s *Storage) UsageOf(ctx context.Context, a account.Account) (account.Storage, error) {
-	kept, err := s.kept(ctx, a.ID)
+	kept, err := s.readUsage(ctx, a.ID)
 	kept.Limit = a.StorageLimit(s.standard)
 	return kept, err
 }
 
-// kept reads a range of the primary key: an account has at most 64 rows.
-func (s *Storage) kept(ctx context.Context, id string) (kept account.Storage, err error) {
+// readUsage reads a range of the primary key: an account has at most 64 rows.
+func (s *Storage) readUsage(ctx context.Context, id string) (kept account.Storage, err error) {
 	err = s.pool.QueryRow(ctx, `select coalesce(sum(bytes), 0)::bigint, coalesce(sum(files), 0)::bigint from account_storage where account = $1`, id).
 		Scan(&kept.Bytes, &kept.Files)
 	return kept, postgres.Classify(err, "look up how much an account keeps")

@@ -34,8 +34,8 @@ type Format struct {
 	Container string
 }
 
-// kept returns the format for a file that is rewritten as a whole.
-func (f Format) kept(d description) Format {
+// copied returns the format for a file that is rewritten as a whole.
+func (f Format) copied(d description) Format {
 	if f.Container == "" || !slices.Contains(strings.Split(d.Format.Name, ","), f.Container) {
 		return f
 	}
@@ -105,7 +105,7 @@ func (t *Tool) Rewrite(ctx context.Context, w io.Writer, r io.Reader, part Part,
 			if err != nil {
 				return err
 			}
-			f = f.kept(d)
+			f = f.copied(d)
 		}
 		args := append(append(part.options(), guarded()...), "-i", "file:"+inputName)
 		tagged, err := tagInput(dir, tags, 1)

@@ -48,7 +48,7 @@ func (t Tensor) String(edge int) string {
 type tensorPrinter struct {
 	Tensor
 	edge       int
-	whole      bool
+	integers   bool
 	scientific bool
 	width      int
 }
@@ -81,14 +81,14 @@ func (p *tensorPrinter) each(dim, offset int, visit func(v float64)) {
 
 // choose sets the width and the format: whole numbers, a fixed number of digits, or exponents.
 func (p *tensorPrinter) choose() {
-	p.whole, p.width = true, 1
+	p.integers, p.width = true, 1
 	low, high := math.Inf(1), 0.0
 	var values []float64
 	p.each(0, 0, func(v float64) {
 		if v != 0 && !math.IsInf(v, 0) && !math.IsNaN(v) {
 			values = append(values, v)
 			low, high = min(low, math.Abs(v)), max(high, math.Abs(v))
-			p.whole = p.whole && v == math.Ceil(v)
+			p.integers = p.integers && v == math.Ceil(v)
 		}
 	})
 	if len(values) == 0 {
@@ -109,7 +109,7 @@ func (p *tensorPrinter) digits(v float64) string {
 		return Float(v)
 	case p.scientific:
 		return fmt.Sprintf("%.*e", tensorDigits, v)
-	case p.whole:
+	case p.integers:
 		return fmt.Sprintf("%.0f.", v)
 	default:
 		return fmt.Sprintf("%.*f", tensorDigits, v)
