@@ -203,6 +203,7 @@ func (s *Store) queueRows(q *pgx.Batch, r *assetRows) error {
 		r.tags, r.deadlines, r.widths, r.heights, r.thumbnails, r.open)
 	accountstore.QueueWithin(q, r.account, r.limit, r.size)
 	outboxstore.Queue(q, r.intents)
+	q.Queue(usualPlans)
 	queued, err := s.events.QueuePrepared(q, r.appends)
 	if err != nil {
 		return err
