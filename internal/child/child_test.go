@@ -234,3 +234,17 @@ func TestLockNamesItsProcessAndEndsWithIt(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, lock.Release())
 }
+
+func TestAReleasedLockIsFreeAlthoughAForkedChildHasItsFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "lock")
+	lock, err := child.Acquire(path)
+	require.NoError(t, err)
+	forked, err := lock.Fork()
+	require.NoError(t, err)
+	defer syscall.Close(forked)
+	require.NoError(t, lock.Release())
+	again, err := child.Acquire(path)
+	require.NoError(t, err)
+	require.NoError(t, again.Release())
+}

@@ -76,5 +76,8 @@ func holder(f *os.File) int {
 	return pid
 }
 
-// Release releases the lock. The file stays: if it were removed, two processes could lock two files of the same name.
-func (l *Lock) Release() error { return l.file.Close() }
+// Release releases the lock, also if a child process that was just forked has the file still open. The file stays: if it
+// were removed, two processes could lock two files of the same name.
+func (l *Lock) Release() error {
+	return errors.Join(flock(l.file, syscall.LOCK_UN), l.file.Close())
+}
