@@ -93,7 +93,7 @@ func (d databaseDoctor) silentJobs(ctx context.Context) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(found) == 0 {
-		return Finding{Status: Healthy, Detail: "every running job has recorded an event within  " + inspect.Span(silentAfter)}, nil
+		return Finding{Status: Healthy, Detail: "every running job has recorded an event within " + inspect.Span(silentAfter)}, nil
 	}
 	first := found[0]
 	last := "no event"
