@@ -2,6 +2,7 @@ package outbox_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -18,7 +19,9 @@ const gap = 40 * time.Millisecond
 type paced struct {
 	*outbox.Pace
 	pressed atomic.Bool
-	handed  []int64
+
+	mu     sync.Mutex // guards handed
+	handed []int64
 }
 
 func startPaced(t *testing.T) *paced {
@@ -26,6 +29,8 @@ func startPaced(t *testing.T) *paced {
 	p := &paced{}
 	p.Pace = outbox.NewPace(outbox.PaceOptions{
 		Notify: func(intents []outbox.Intent) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
 			for _, in := range intents {
 				p.handed = append(p.handed, in.ID)
 			}
@@ -46,6 +51,8 @@ func startPaced(t *testing.T) *paced {
 func (p *paced) since(d time.Duration) []int64 {
 	time.Sleep(d) //nolint:forbidigo // of the bubble's clock
 	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	handed := p.handed
 	p.handed = nil
 	return handed
