@@ -191,7 +191,7 @@ func (e *Entry) judgeCall(ctx context.Context, c *Client, p *Provider) (Verdict,
 		return Lost, "it is answered, and the provider was not asked"
 	case status == 0, status == http.StatusAccepted, status == http.StatusServiceUnavailable:
 		return "", fmt.Sprintf("status %d: %s", status, body)
-	case bytes.Contains(body, []byte("it is not sent again")):
+	case bytes.Contains(body, []byte("does not send it again")):
 		return Uncertain, ""
 	}
 	return Failed, fmt.Sprintf("status %d: %s", status, body)
