@@ -135,7 +135,7 @@ func (e *Entry) judgeJob(ctx context.Context, c *Client) (Verdict, string) {
 	switch {
 	case err != nil:
 		return "", err.Error()
-	case state == "failed" && strings.Contains(failure, "retry the job to order it anew"):
+	case state == "failed" && strings.Contains(failure, "retry the job to send a new request"):
 		return Uncertain, ""
 	case state != "completed":
 		return Failed, state + " " + failure
@@ -191,7 +191,7 @@ func (e *Entry) judgeCall(ctx context.Context, c *Client, p *Provider) (Verdict,
 		return Lost, "it is answered, and the provider was not asked"
 	case status == 0, status == http.StatusAccepted, status == http.StatusServiceUnavailable:
 		return "", fmt.Sprintf("status %d: %s", status, body)
-	case bytes.Contains(body, []byte("does not send it again")):
+	case bytes.Contains(body, []byte("does not send it again")), bytes.Contains(body, []byte("is not sent again")):
 		return Uncertain, ""
 	}
 	return Failed, fmt.Sprintf("status %d: %s", status, body)
