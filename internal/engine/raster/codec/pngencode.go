@@ -19,9 +19,11 @@ import (
 )
 
 const (
-	// stripeBytes is the amount of filtered data that a goroutine compresses at a time: large enough that flushes between
-	// stripes hardly add to the size, small enough to share the work.
-	stripeBytes = 1 << 19
+	// stripeBytes is the amount of filtered data that a goroutine compresses at a time, at most: large enough that flushes
+	// between stripes hardly add to the size, small enough to share the work.
+	stripeBytes = 1 << 18
+	// smallBytes of filtered data are one stripe.
+	smallBytes = 1 << 16
 	// windowBytes is the window of deflate.
 	windowBytes = 1 << 15
 )
@@ -180,7 +182,11 @@ type packer struct {
 
 func newPacker(im *raster.Image, frame, level int) *packer {
 	stride := im.Width() * im.Channels()
-	return &packer{im: im, frame: frame, level: level, stride: stride, rows: max(1, stripeBytes/(stride+1))}
+	stripes, total := 1, im.Height()*(stride+1)
+	if total > smallBytes {
+		stripes = 2 * ((total + 2*stripeBytes - 1) / (2 * stripeBytes)) // as many for each of two cores
+	}
+	return &packer{im: im, frame: frame, level: level, stride: stride, rows: (im.Height() + stripes - 1) / stripes}
 }
 
 // stripes yields one pending stripe after the other; each delivers exactly one value.
@@ -218,11 +224,16 @@ func (p *packer) pack(lo, hi int) stripe {
 	cut := before * (p.stride + 1)
 	dict, body := filtered[max(0, cut-windowBytes):cut], filtered[cut:]
 	out := sink{buf: make([]byte, 0, len(body)/2+64)}
-	zw, err := flate.NewWriterDict(&out, p.level, dict)
-	if err != nil {
-		return stripe{err: fmt.Errorf("compress png: %w", err)}
+	zw, _ := compressors[p.level].Get().(*flate.Writer)
+	if zw == nil {
+		zw, _ = flate.NewWriter(nil, p.level) // the level is one of the ten
 	}
-	_, err = zw.Write(body)
+	zw.ResetDict(&out, dict)
+	defer func() {
+		zw.ResetDict(nil, nil)
+		compressors[p.level].Put(zw)
+	}()
+	_, err := zw.Write(body)
 	if hi == p.im.Height() {
 		err = errors.Join(err, zw.Close())
 	} else {
@@ -230,6 +241,9 @@ func (p *packer) pack(lo, hi int) stripe {
 	}
 	return stripe{out.buf, adler32.Checksum(body), len(body), err}
 }
+
+// compressors are idle compressors by their levels: one has tables of a megabyte.
+var compressors [10]sync.Pool
 
 type sink struct{ buf []byte }
 

@@ -1,5 +1,7 @@
 package codec
 
+import "encoding/binary"
+
 // The filter numbers of PNG rows.
 const (
 	filterNone = iota
@@ -26,21 +28,25 @@ func newFilter(stride, bpp int) *filter {
 	return f
 }
 
-// append adds the best filtering of row, given the row above, to out.
+// append adds the best filtering of row, given the row above, to out. Of equal ones it takes up before Paeth, sub, average and
+// none. Paeth costs most, so it comes last, and no filter is tried after a sum of zero.
 func (f *filter) append(out, row, prev []byte) []byte {
 	best, least := filterUp, f.up(row, prev)
-	if s := f.paeth(row, prev); s < least {
-		best, least = filterPaeth, s
+	if least == 0 {
+		return append(out, f.rows[best]...)
 	}
-	if s := f.sub(row); s < least {
-		best, least = filterSub, s
+	try := func(filter, sum int) {
+		if sum < least {
+			best, least = filter, sum
+		}
 	}
-	if s := f.average(row, prev); s < least {
-		best, least = filterAverage, s
+	try(filterSub, f.sub(row))
+	try(filterAverage, f.average(row, prev))
+	try(filterNone, f.none(row))
+	if best != filterUp {
+		least++ // Paeth wins with the same sum
 	}
-	if s := f.none(row); s < least {
-		best = filterNone
-	}
+	try(filterPaeth, f.paeth(row, prev, least))
 	return append(out, f.rows[best]...)
 }
 
@@ -53,7 +59,11 @@ func magnitude(b uint8) int {
 
 func (f *filter) none(row []byte) (sum int) {
 	copy(f.rows[filterNone][1:], row)
-	for _, v := range row {
+	n := len(row) &^ 7
+	for i := 0; i < n; i += 8 {
+		sum += magnitudes(binary.LittleEndian.Uint64(row[i:]))
+	}
+	for _, v := range row[n:] {
 		sum += magnitude(v)
 	}
 	return sum
@@ -65,20 +75,21 @@ func (f *filter) sub(row []byte) (sum int) {
 		dst[i] = row[i]
 		sum += magnitude(row[i])
 	}
-	left := row[:len(row)-f.bpp]
-	row, dst = row[f.bpp:][:len(left)], dst[f.bpp:][:len(left)]
-	for i, a := range left {
-		d := row[i] - a
-		dst[i] = d
-		sum += magnitude(d)
-	}
-	return sum
+	return sum + subtract(dst[f.bpp:], row[f.bpp:], row)
 }
 
-func (f *filter) up(row, prev []byte) (sum int) {
-	dst, prev := f.rows[filterUp][1:][:len(row)], prev[:len(row)]
-	for i, v := range row {
-		d := v - prev[i]
+func (f *filter) up(row, prev []byte) int { return subtract(f.rows[filterUp][1:], row, prev) }
+
+// subtract sets dst to a - b and returns the sum of its magnitudes. b may be longer than a.
+func subtract(dst, a, b []byte) (sum int) {
+	n := len(a) &^ 7
+	for i := 0; i < n; i += 8 {
+		d := subtract8(binary.LittleEndian.Uint64(a[i:]), binary.LittleEndian.Uint64(b[i:]))
+		binary.LittleEndian.PutUint64(dst[i:], d)
+		sum += magnitudes(d)
+	}
+	for i := n; i < len(a); i++ {
+		d := a[i] - b[i]
 		dst[i] = d
 		sum += magnitude(d)
 	}
@@ -94,15 +105,26 @@ func (f *filter) average(row, prev []byte) (sum int) {
 	}
 	left := row[:len(row)-f.bpp]
 	row, dst, prev = row[f.bpp:][:len(left)], dst[f.bpp:][:len(left)], prev[f.bpp:][:len(left)]
-	for i, a := range left {
-		d := row[i] - uint8((int(a)+int(prev[i]))/2)
+	n := len(left) &^ 7
+	for i := 0; i < n; i += 8 {
+		mean := mean8(binary.LittleEndian.Uint64(left[i:]), binary.LittleEndian.Uint64(prev[i:]))
+		d := subtract8(binary.LittleEndian.Uint64(row[i:]), mean)
+		binary.LittleEndian.PutUint64(dst[i:], d)
+		sum += magnitudes(d)
+	}
+	for i := n; i < len(left); i++ {
+		d := row[i] - uint8((int(left[i])+int(prev[i]))/2)
 		dst[i] = d
 		sum += magnitude(d)
 	}
 	return sum
 }
 
-func (f *filter) paeth(row, prev []byte) (sum int) {
+// paethRun is the number of bytes of a row after which paeth looks at its sum.
+const paethRun = 256
+
+// paeth returns early with a larger sum than limit.
+func (f *filter) paeth(row, prev []byte, limit int) (sum int) {
 	dst, prev := f.rows[filterPaeth][1:][:len(row)], prev[:len(row)]
 	for i := range f.bpp {
 		d := row[i] - prev[i]
@@ -112,8 +134,17 @@ func (f *filter) paeth(row, prev []byte) (sum int) {
 	left := row[:len(row)-f.bpp]
 	corner := prev[:len(left)]
 	row, dst, prev = row[f.bpp:][:len(left)], dst[f.bpp:][:len(left)], prev[f.bpp:][:len(left)]
-	for i, a := range left {
-		d := row[i] - predict(a, prev[i], corner[i])
+	n := len(left) &^ 7
+	for lo := 0; lo < n && sum <= limit; lo += paethRun {
+		for i := lo; i < min(lo+paethRun, n); i += 8 {
+			p := predict8(binary.LittleEndian.Uint64(left[i:]), binary.LittleEndian.Uint64(prev[i:]), binary.LittleEndian.Uint64(corner[i:]))
+			d := subtract8(binary.LittleEndian.Uint64(row[i:]), p)
+			binary.LittleEndian.PutUint64(dst[i:], d)
+			sum += magnitudes(d)
+		}
+	}
+	for i := n; i < len(left); i++ {
+		d := row[i] - predict(left[i], prev[i], corner[i])
 		dst[i] = d
 		sum += magnitude(d)
 	}
