@@ -131,7 +131,7 @@ func FuzzUpload(f *testing.F) {
 	jobs, hub := &apitest.MemoryJobs{Jobs: map[job.ID]job.Job{}}, stream.NewHub(stream.HubOptions{})
 	f.Cleanup(hub.Stop)
 	handler, err := api.New(api.Deps{
-		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &apitest.HubLive{Hub: hub}, Grants: links,
+		Auth: account.Anyone{}, Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &apitest.HubLive{Hub: hub}, Grants: links,
 		Files: files.New(nil, blobs, files.Options{}), Assets: asset.NewService(recordsOnly{}, blobs, asset.Options{}),
 		AssetView: recordsOnly{}, Keys: recordsOnly{}, Readiness: apitest.Parts{}, Logger: slog.New(slog.DiscardHandler),
 	}, api.Options{MaxUpload: 1 << 10})

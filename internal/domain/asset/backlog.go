@@ -20,13 +20,14 @@ type backlog struct {
 	timed   bool      // look will be called
 }
 
+// MaxBatch is how many small uploads one workflow looks into at most. As many intents do not wait for more.
+const MaxBatch = 256
+
 const (
 	// backlogLinger is how long an intent waits for others. Nobody waits for an ingestion.
 	backlogLinger = 100 * time.Millisecond
 	// backlogLongest bounds the wait for uploads that are under way. The relay looks for intents that are older.
 	backlogLongest = 2 * time.Second
-	// backlogFull is how many intents do not wait for more: as many as one workflow takes.
-	backlogFull = 64
 )
 
 func (b *backlog) begin() {
@@ -63,7 +64,7 @@ func (b *backlog) put(intents []outbox.Intent) []outbox.Intent {
 		time.AfterFunc(backlogLinger, b.release)
 	}
 	b.waiting = append(b.waiting, intents...)
-	if len(b.waiting) < backlogFull {
+	if len(b.waiting) < MaxBatch {
 		return nil
 	}
 	return b.take()

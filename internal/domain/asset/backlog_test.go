@@ -85,10 +85,10 @@ func TestFullBatchOfIngestionsStartsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		u, began := newUploads(t), time.Now()
 		held := u.receive("held")
-		for range 64 {
+		for range asset.MaxBatch {
 			u.create(u.receive("quick"))
 		}
-		require.Len(t, <-u.begun, 64)
+		require.Len(t, <-u.begun, asset.MaxBatch)
 		require.Zero(t, time.Since(began))
 		require.NoError(t, held.Drop())
 	})

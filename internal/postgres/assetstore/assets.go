@@ -40,8 +40,8 @@ var _ asset.Store = (*Store)(nil)
 // New returns the asset store on pool that appends through events.
 func New(pool *pgxpool.Pool, events *eventstore.Store) *Store {
 	s := &Store{pool: pool, events: events}
-	s.creations = committer.New(committer.Options{Parallel: parallel}, s.createAll)
-	s.questions = committer.New(committer.Options{Parallel: parallel}, s.answerAll)
+	s.creations = committer.New(committer.Options{}, s.createAll)
+	s.questions = committer.New(committer.Options{}, s.answerAll)
 	return s
 }
 
@@ -58,10 +58,6 @@ func (s *Store) Within(storage *accountstore.Storage) *Store {
 	limited.storage = storage
 	return &limited
 }
-
-// parallel is how many joint transactions of an account are under way at once: one executes while the other one waits for the
-// disk. More of them join less, and with eight clients on two processors take longer.
-const parallel = 2
 
 func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error) error {
 	if err := pgx.BeginFunc(ctx, s.pool, fn); err != nil {

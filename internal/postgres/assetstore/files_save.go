@@ -3,7 +3,6 @@ package assetstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -81,53 +80,68 @@ func violated(err error) string {
 }
 
 func (f *Files) trySave(ctx context.Context, s files.Saving) (files.Entry, error) {
-	var e files.Entry
-	var fresh bool
-	err := pgx.BeginFunc(ctx, f.pool, func(tx pgx.Tx) error {
-		var err error
-		if e, fresh, err = f.insertNumbered(ctx, tx, s); err != nil || !fresh {
+	var saved numbered
+	var may permission
+	look := func(q *pgx.Batch) {
+		saved.queue(q, s)
+		may.queue(q, s)
+	}
+	err := postgres.Pipelined(ctx, f.pool, look, func(_ postgres.Tx, q *pgx.Batch) error {
+		if !saved.fresh {
+			return nil
+		}
+		if err := may.check(s.Producer); err != nil {
 			return err
+		}
+		if sql, args := advancing(saved.Account, saved.Place, s.Prefix); sql != "" {
+			q.Queue(sql, args...)
 		}
 		p := s.Producer
-		if p.Chosen, err = mayProduce(ctx, tx, s); err != nil {
-			return err
-		}
-		if err := f.advance(ctx, tx, e.Account, e.Place, s.Prefix); err != nil {
-			return err
-		}
-		_, err = f.events.AppendTx(ctx, tx, creation(e, asset.Produced, &p, eventlog.Meta{Actor: "job " + p.Job}))
+		p.Chosen = may.chosen
+		_, err := f.events.QueueAppend(q, []eventlog.Append{creation(saved.Entry, asset.Produced, &p, eventlog.Meta{Actor: "job " + p.Job})})
 		return err
 	})
-	if err == nil && fresh {
+	if err != nil {
+		return files.Entry{}, err
+	}
+	if saved.fresh {
 		f.events.Wake()
 	}
-	return e, err
+	return saved.Entry, nil
 }
 
 // errEnded means that an earlier attempt saved the file, and the file was deleted or has expired since.
 var errEnded = errors.New("the file was saved before and has been deleted")
 
-// mayProduce refuses an attempt that outlived its job or its run, because its file would belong to no job. The stream
-// stays locked, so that the job ends before or after the save. It also refuses to restore a file that an earlier
-// attempt saved and that has ended since: the new row is written already, so a stream that exists belongs to a file
-// without a row. It returns the public id that a client chose for the job, if any.
-func mayProduce(ctx context.Context, tx pgx.Tx, s files.Saving) (chosen string, err error) {
-	var over, ended bool
+// permission is whether an attempt may save a file, read with the stream of its job locked, so that the job ends before or
+// after the save.
+type permission struct {
+	over   bool   // the job or the run has ended
+	ended  bool   // the asset exists: the file was saved before and has ended since
+	chosen string // the public id that a client chose for the job, if any
+}
+
+// queue reads the permission. The row of the file is written already, so a stream that exists belongs to a file without a row.
+func (m *permission) queue(q *pgx.Batch, s files.Saving) {
 	p := s.Producer
-	err = tx.QueryRow(ctx, `select coalesce((select s.closed or coalesce(j.run <> $3, false)
+	q.Queue(`select coalesce((select s.closed or coalesce(j.run <> $3, false)
 			from streams s left join job_slots j on j.job_id = $2
 			where s.id = $1 for share of s), false), exists (select from streams where id = $4),
 			coalesce((select public_id::text from job_public_ids where job_id = $2), '')`,
-		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).Scan(&over, &ended, &chosen)
+		job.ID(p.Job).Stream(), p.Job, p.Run, s.Asset.Stream()).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&m.over, &m.ended, &m.chosen) })
+}
+
+// check refuses an attempt that outlived its job or its run, because its file would belong to no job. It also refuses to
+// restore a file that an earlier attempt saved and that has ended since.
+func (m *permission) check(p asset.Producer) error {
 	switch {
-	case err != nil:
-		return "", fmt.Errorf("look whether the job goes on: %w", err)
-	case over:
-		return "", fault.New(fault.Conflict, fault.CodeRunOver, "run %d of job %s has ended", p.Run, p.Job)
-	case ended:
-		return "", errEnded
+	case m.over:
+		return fault.New(fault.Conflict, fault.CodeRunOver, "run %d of job %s has ended", p.Run, p.Job)
+	case m.ended:
+		return errEnded
 	}
-	return chosen, nil
+	return nil
 }
 
 // alreadySaved returns a file as it was recorded, even if it has ended. If a user deletes an output of a running job,
@@ -152,24 +166,22 @@ func (f *Files) alreadySaved(ctx context.Context, account string, id asset.ID) (
 	return files.Entry{}, fault.New(fault.Internal, "", "the stream of asset %s does not begin with a saved output", id)
 }
 
-func (f *Files) insertNumbered(ctx context.Context, tx pgx.Tx, s files.Saving) (files.Entry, bool, error) {
-	rows, err := tx.Query(ctx, saveFile, s.Account, string(s.Folder), s.Subfolder, s.Prefix, s.Suffix, string(s.Asset),
+// numbered is a file with the next number of its prefix.
+type numbered struct {
+	files.Entry
+	fresh bool // no attempt saved it before
+}
+
+func (n *numbered) queue(q *pgx.Batch, s files.Saving) {
+	q.Queue(saveFile, s.Account, string(s.Folder), s.Subfolder, s.Prefix, s.Suffix, string(s.Asset),
 		s.Producer.Job, s.Producer.Run, s.Producer.Node, s.Producer.Index, s.Hash[:], s.Size, s.ContentType,
-		s.Width, s.Height, s.ExpiresAt)
-	if err != nil {
-		return files.Entry{}, false, err
-	}
-	type result struct {
-		files.Entry
-		fresh bool
-	}
-	r, err := pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (result, error) {
-		var r result
-		e, err := scanFile(withLast{row, &r.fresh})
-		r.Entry = e
-		return r, err
+		s.Width, s.Height, s.ExpiresAt).Query(func(rows pgx.Rows) (err error) {
+		*n, err = pgx.CollectExactlyOneRow(rows, func(row pgx.CollectableRow) (r numbered, err error) {
+			r.Entry, err = scanFile(withLast{row, &r.fresh})
+			return r, err
+		})
+		return err
 	})
-	return r.Entry, r.fresh, err
 }
 
 // withLast scans one more column after the requested ones.
@@ -181,18 +193,15 @@ type withLast struct {
 // Scan implements pgx.Row.
 func (w withLast) Scan(dest ...any) error { return w.CollectableRow.Scan(append(dest, w.last)...) }
 
-// advance raises the existing counters of other prefixes to which a new name belongs.
-func (f *Files) advance(ctx context.Context, tx pgx.Tx, account string, p asset.Place, own string) error {
+// advancing returns the statement that raises the existing counters of other prefixes to which a new name belongs, "" if it can
+// belong to none.
+func advancing(account string, p asset.Place, own string) (sql string, args []any) {
 	prefixes, numbers := files.Counters(p.Filename)
 	if p.Folder == string(node.FolderInput) || len(prefixes) == 0 || len(prefixes) == 1 && prefixes[0] == own {
-		return nil // the input folder has no counters
+		return "", nil // the input folder has no counters
 	}
-	_, err := tx.Exec(ctx, `update file_counters c set last = greatest(c.last, n.number)
+	return `update file_counters c set last = greatest(c.last, n.number)
 		from unnest($4::text[], $5::bigint[]) as n (prefix, number)
 		where c.account = $1 and c.folder = $2 and c.subfolder = $3 and c.prefix = n.prefix and c.prefix <> $6`,
-		account, p.Folder, p.Subfolder, prefixes, numbers, own)
-	if err != nil {
-		return fmt.Errorf("advance file counters: %w", err)
-	}
-	return nil
+		[]any{account, p.Folder, p.Subfolder, prefixes, numbers, own}
 }

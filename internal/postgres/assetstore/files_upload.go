@@ -2,6 +2,7 @@ package assetstore
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -144,8 +145,10 @@ func (f *Files) removeName(ctx context.Context, tx pgx.Tx, e files.Entry) error 
 }
 
 func (f *Files) insertUpload(ctx context.Context, tx pgx.Tx, id asset.ID, u files.Upload) (files.Entry, error) {
-	if err := f.advance(ctx, tx, u.Account, u.Place, ""); err != nil {
-		return files.Entry{}, err
+	if sql, args := advancing(u.Account, u.Place, ""); sql != "" {
+		if _, err := tx.Exec(ctx, sql, args...); err != nil {
+			return files.Entry{}, fmt.Errorf("advance file counters: %w", err)
+		}
 	}
 	if _, err := outboxstore.Insert(ctx, tx, []outbox.Intent{ingestion(id, u.Account, u.Size)}); err != nil {
 		return files.Entry{}, err

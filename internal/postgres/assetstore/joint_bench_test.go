@@ -40,19 +40,16 @@ func (*statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.Trace
 }
 func (*statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// BenchmarkUploads records new assets of one account by several clients, joined, joined without parallel transactions, and each alone.
+// BenchmarkUploads records new assets of one account by several clients, joined, and each alone.
 func BenchmarkUploads(b *testing.B) {
 	for _, clients := range []int{1, 8, 64} {
-		for _, c := range []struct {
-			name           string
-			most, parallel int
-		}{{"joined", 0, assetstore.Parallel}, {"one at a time", 0, 1}, {"alone", 1, clients}} {
-			b.Run(c.name+"/clients="+strconv.Itoa(clients), func(b *testing.B) { benchmarkUploads(b, clients, c.most, c.parallel) })
+		for name, alone := range map[string]bool{"joined": false, "alone": true} {
+			b.Run(name+"/clients="+strconv.Itoa(clients), func(b *testing.B) { benchmarkUploads(b, clients, alone) })
 		}
 	}
 }
 
-func benchmarkUploads(b *testing.B, clients, most, parallel int) {
+func benchmarkUploads(b *testing.B, clients int, alone bool) {
 	types, sent := eventlog.NewRegistry(), &statements{}
 	require.NoError(b, asset.Register(types))
 	cfg := storetest.OpenPool(b, storetest.NewDatabase(b)).Config()
@@ -60,9 +57,10 @@ func benchmarkUploads(b *testing.B, clients, most, parallel int) {
 	pool, err := pgxpool.NewWithConfig(b.Context(), cfg)
 	require.NoError(b, err)
 	defer pool.Close()
-	store := assetstore.NewBounded(pool, eventstore.New(pool, types, nil), most, parallel)
+	events := eventstore.New(pool, types, nil)
+	store := assetstore.New(pool, events)
 	var next atomic.Int64
-	one := func() {
+	one := func(store *assetstore.Store) {
 		name := fmt.Sprint(next.Add(1))
 		_, err := store.Create(b.Context(), asset.New{
 			Account: "acme", Origin: asset.Uploaded, Hash: blob.Sum([]byte(name)), Fresh: true, Size: 1, ContentType: "image/png",
@@ -73,7 +71,7 @@ func benchmarkUploads(b *testing.B, clients, most, parallel int) {
 		}
 	}
 	for range 20 {
-		one() // plans
+		one(store) // plans
 	}
 	sent.n.Store(0)
 	sent.commits.Store(0)
@@ -82,9 +80,13 @@ func benchmarkUploads(b *testing.B, clients, most, parallel int) {
 	left.Store(int64(b.N))
 	var group sync.WaitGroup
 	for range clients {
+		store := store
+		if alone { // it joins nothing with the stores of the other clients
+			store = assetstore.New(pool, events)
+		}
 		group.Go(func() {
 			for left.Add(-1) >= 0 {
-				one()
+				one(store)
 			}
 		})
 	}

@@ -53,7 +53,7 @@ func uploadUntilKilled(ctx context.Context, dsn, root string, public []string) e
 	if err != nil {
 		return err
 	}
-	store := assetstore.NewBounded(pool, eventstore.New(pool, types, nil), 0, 1)
+	store := assetstore.New(pool, eventstore.New(pool, types, nil))
 	uploads := asset.NewService(store, blobs, asset.Options{})
 	var running sync.WaitGroup
 	upload := func(id string) {

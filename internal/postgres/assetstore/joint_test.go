@@ -48,7 +48,7 @@ func (b *assetBundle) lockOfName(t *testing.T, name string) (release func()) {
 // joined makes assets so that they are one joint transaction, and returns when each has an outcome. The storage limit may be nil.
 func (b *assetBundle) joined(t *testing.T, limit *accountstore.Storage, all ...*uploading) {
 	t.Helper()
-	store := assetstore.NewBounded(b.pool, b.events, 0, 1).Within(limit)
+	store := assetstore.New(b.pool, b.events).Within(limit)
 	var running sync.WaitGroup
 	make := func(u *uploading) { running.Go(func() { u.got, u.err = store.Create(t.Context(), u.New) }) }
 	release := b.lockOfName(t, "first")

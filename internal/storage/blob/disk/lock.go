@@ -14,16 +14,15 @@ import (
 	"github.com/millrace-dev/millrace/internal/storage/blob"
 )
 
-// Modes of a shard lock: Commit and Touch share it, Remove holds it exclusively.
+// Modes of the lock of a folder: Commit and Touch share it, Remove holds it exclusively.
 const (
 	shared    = unix.LOCK_SH
 	exclusive = unix.LOCK_EX
 )
 
-// locked runs fn with the open shard folder of the blob, locked in the mode against all processes. An absent folder
-// is NotFound; makeShard creates it.
+// locked runs fn with the open folder of the blob, locked in the mode against all processes.
 func (s *Store) locked(ref blob.Ref, mode int, fn func(dir *os.File) error) error {
-	dir, err := os.Open(s.shard(ref))
+	dir, err := os.Open(s.folder(ref))
 	if err != nil {
 		return classify(ref, "lock", err)
 	}
@@ -43,7 +42,7 @@ func flock(f *os.File, mode int) error {
 	}
 }
 
-// makeFolders creates the first level of shard folders, so that a new blob has one folder less to create and to sync.
+// makeFolders creates the folders of blobs.
 func (s *Store) makeFolders() error {
 	for i := range 256 {
 		if err := os.MkdirAll(filepath.Join(s.blobs(), hex.EncodeToString([]byte{byte(i)})), 0o700); err != nil {
@@ -51,30 +50,6 @@ func (s *Store) makeFolders() error {
 		}
 	}
 	return syncDirs(s.blobs())
-}
-
-// makeShard creates the blob's shard folder, unless it exists.
-func (s *Store) makeShard(ref blob.Ref) error {
-	err := os.Mkdir(s.shard(ref), 0o700)
-	if errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	return classify(ref, "create the folder of", err)
-}
-
-// syncShard syncs the name of the blob's shard folder, once in each process, because the process that created the
-// folder may have died before. It is the last step of a commit: earlier syncs have written the journal, so it takes
-// hardly any time. Folders are never removed.
-func (s *Store) syncShard(ref blob.Ref) error {
-	word, bit := &s.syncedShards[uint(ref[0])<<3|uint(ref[1])>>5], uint32(1)<<(ref[1]&31)
-	if word.Load()&bit != 0 {
-		return nil
-	}
-	if err := syncDirs(filepath.Dir(s.shard(ref))); err != nil {
-		return err
-	}
-	word.Or(bit)
-	return nil
 }
 
 func syncDirs(dirs ...string) error {

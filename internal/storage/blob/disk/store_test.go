@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func open(t testing.TB, root string, opts disk.Options) *disk.Store {
 
 func path(root string, ref blob.Ref) string {
 	hex := ref.Hex()
-	return filepath.Join(root, "blobs", hex[:2], hex[2:4], hex)
+	return filepath.Join(root, "blobs", hex[:2], hex)
 }
 
 func damage(t testing.TB, root string, ref blob.Ref) {
@@ -220,4 +221,186 @@ func TestStoresStartedConcurrentlyShareAFolder(t *testing.T) {
 		})
 	}
 	require.NoError(t, group.Wait())
+}
+
+// Earlier versions stored blobs one folder deeper.
+func TestBlobsOfEarlierVersionsAreKept(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	former := func(content string) (ref blob.Ref, path string) {
+		ref = blob.Sum([]byte(content))
+		path = filepath.Join(root, "blobs", ref.Hex()[:2], ref.Hex()[2:4], ref.Hex())
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		return ref, path
+	}
+	ref, at := former("stored before")
+	old := time.Now().Add(-time.Hour)
+
+	require.NoError(t, os.Chtimes(at, old, old))
+	stored, err := blob.Put(t.Context(), s, blob.Durable, strings.NewReader("stored before"))
+	require.NoError(t, err)
+	require.Equal(t, blob.Stored{Ref: ref, Size: 13}, stored, "held already")
+	_, err = os.Stat(path(root, ref))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	size, err := s.Stat(t.Context(), ref)
+	require.NoError(t, err)
+	require.EqualValues(t, 13, size)
+	_, err = blob.Verify(t.Context(), s, ref)
+	require.NoError(t, err)
+	var walked []blob.Ref
+	require.NoError(t, s.Walk(t.Context(), func(e blob.Entry) error {
+		require.Greater(t, e.Touched, old, "the upload touched it")
+		walked = append(walked, e.Ref)
+		return nil
+	}))
+	require.Equal(t, []blob.Ref{ref}, walked)
+
+	require.NoError(t, os.Chtimes(at, old, old))
+	require.NoError(t, s.Touch(t.Context(), ref))
+	gone, err := s.Remove(t.Context(), ref, old.Add(time.Minute))
+	require.NoError(t, err)
+	require.False(t, gone, "it was touched")
+	gone, err = s.Remove(t.Context(), ref, time.Now().Add(time.Minute))
+	require.NoError(t, err)
+	require.True(t, gone)
+	_, err = s.Stat(t.Context(), ref)
+	require.True(t, fault.Is(err, fault.NotFound))
+
+	ref, at = former("damaged since")
+	require.NoError(t, os.WriteFile(at, []byte("damaged sinc!"), 0o600))
+	_, err = blob.Verify(t.Context(), s, ref)
+	require.Error(t, err)
+	_, err = s.Stat(t.Context(), ref)
+	require.True(t, fault.Is(err, fault.NotFound), "out of service")
+}
+
+// A small file has its name when it is synced, so that one sync writes both. Nothing refers to it until then.
+func TestOnlySmallFilesAreNamedBeforeTheyAreSynced(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	for size, named := range map[int]bool{1 << 20: true, 1<<20 + 1: false} {
+		data, seen := bytes.Repeat([]byte{7}, size), 0
+		s.SyncBy(func(*os.File) error {
+			_, err := os.Stat(path(root, blob.Sum(data)))
+			require.Equal(t, named, err == nil, "%d", size)
+			seen++
+			return nil
+		})
+		_, err := blob.PutBytes(t.Context(), s, data)
+		require.NoError(t, err)
+		require.Equal(t, 1, seen)
+	}
+}
+
+func TestAFileWhoseBytesCannotBeSyncedLosesItsName(t *testing.T) {
+	t.Parallel()
+	root, broken := t.TempDir(), errors.New("broken disk")
+	s := open(t, root, disk.Options{})
+	data := []byte("small")
+	s.SyncBy(func(*os.File) error { return broken })
+	_, err := blob.PutBytes(t.Context(), s, data)
+	require.ErrorIs(t, err, broken)
+	_, err = s.Stat(t.Context(), blob.Sum(data))
+	require.True(t, fault.Is(err, fault.NotFound), "%v", err)
+
+	s.SyncBy(func(*os.File) error { // another writer has replaced the file meanwhile
+		other := filepath.Join(root, "other")
+		require.NoError(t, os.WriteFile(other, data, 0o600))
+		require.NoError(t, os.Rename(other, path(root, blob.Sum(data))))
+		return broken
+	})
+	_, err = blob.PutBytes(t.Context(), s, data)
+	require.ErrorIs(t, err, broken)
+	_, err = s.Stat(t.Context(), blob.Sum(data))
+	require.NoError(t, err, "the file of the other writer")
+}
+
+// A crash of the machine may leave a small name without its bytes. An upload uses no file that may be such a one.
+func TestAnUploadReplacesAFileThatMayNotBeWhole(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content string
+		age     time.Duration
+		held    bool
+	}{
+		"old":                  {"the bytes", time.Hour, true},
+		"young":                {"the bytes", 0, false},
+		"old, without bytes":   {"\x00\x00\x00\x00\x00\x00\x00\x00\x00", time.Hour, false},
+		"young, without bytes": {"\x00\x00\x00\x00\x00\x00\x00\x00\x00", 0, false},
+		"empty":                {"", time.Hour, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			root := t.TempDir()
+			s := open(t, root, disk.Options{})
+			ref := blob.Sum([]byte("the bytes"))
+			require.NoError(t, os.WriteFile(path(root, ref), []byte(c.content), 0o600))
+			made := time.Now().Add(-c.age)
+			require.NoError(t, os.Chtimes(path(root, ref), made, made))
+			before, err := os.Stat(path(root, ref))
+			require.NoError(t, err)
+			for range 2 { // the second finds what the first has stored
+				stored, err := blob.Put(t.Context(), s, blob.Durable, strings.NewReader("the bytes"))
+				require.NoError(t, err)
+				after, err := os.Stat(path(root, ref))
+				require.NoError(t, err)
+				require.Equal(t, c.held, os.SameFile(before, after))
+				require.Equal(t, !c.held, stored.Created)
+				before, c.held = after, true
+			}
+			_, err = blob.Verify(t.Context(), s, ref)
+			require.NoError(t, err)
+			require.Zero(t, staged(t, root))
+		})
+	}
+}
+
+// Bytes that need not survive a crash of the machine never take the place of a file that may have to.
+func TestARelaxedBlobReplacesNoFile(t *testing.T) {
+	t.Parallel()
+	root, data := t.TempDir(), "the bytes"
+	_, err := blob.Put(t.Context(), open(t, root, disk.Options{}), blob.Durable, strings.NewReader(data)) // by another process
+	require.NoError(t, err)
+	before, err := os.Stat(path(root, blob.Sum([]byte(data))))
+	require.NoError(t, err)
+	s := open(t, root, disk.Options{})
+	synced := 0
+	s.SyncBy(func(*os.File) error { synced++; return nil })
+	stored, err := blob.Put(t.Context(), s, blob.Relaxed, strings.NewReader(data))
+	require.NoError(t, err)
+	require.False(t, stored.Created)
+	after, err := os.Stat(path(root, blob.Sum([]byte(data))))
+	require.NoError(t, err)
+	require.True(t, os.SameFile(before, after))
+	require.Zero(t, synced)
+
+	other, err := blob.Put(t.Context(), s, blob.Relaxed, strings.NewReader("others"))
+	require.NoError(t, err)
+	stored, err = blob.Put(t.Context(), s, blob.Durable, strings.NewReader("others"))
+	require.NoError(t, err)
+	require.Equal(t, other.Ref, stored.Ref)
+	require.Equal(t, 1, synced, "a durable blob is synced, whoever wrote the file")
+}
+
+// While the store has a file of the blob, new bytes are synced before they have the name.
+func TestAReplacementIsSyncedBeforeItHasTheName(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	s := open(t, root, disk.Options{})
+	ref := blob.Sum([]byte("the bytes"))
+	former := filepath.Join(root, "blobs", ref.Hex()[:2], ref.Hex()[2:4], ref.Hex())
+	require.NoError(t, os.MkdirAll(filepath.Dir(former), 0o700))
+	require.NoError(t, os.WriteFile(former, []byte("the bytes"), 0o600)) // young
+	s.SyncBy(func(*os.File) error {
+		_, err := os.Stat(path(root, ref))
+		require.ErrorIs(t, err, os.ErrNotExist)
+		return nil
+	})
+	stored, err := blob.PutBytes(t.Context(), s, []byte("the bytes"))
+	require.NoError(t, err)
+	require.Equal(t, ref, stored)
+	require.FileExists(t, path(root, ref))
 }
