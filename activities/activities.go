@@ -44,7 +44,7 @@ type Deps struct {
 	Partners  *Partners // nil = classes of partner models cannot run
 	Segments  *Segments // nil = there are no ComfyUI servers
 	Limits    graph.Limits
-	Graphs    *graph.Handover                               // graphs of submissions that this process accepted; nil = it accepts no submissions
+	Graphs    *job.Handover                                 // jobs that this process accepted; nil = it accepts no submissions
 	Files     func(run job.RunRef, nodeID string) NodeFiles // saved files become assets of the job
 	Values    *nodevalue.Store
 	Cache     *nodecache.Cache // results of earlier jobs; nil = every node runs

@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"go.temporal.io/sdk/activity"
 
@@ -50,18 +52,40 @@ func (g *Graph) planned(ctx context.Context, p BeginParams, n int32) (res BeginR
 	return g.begin(ctx, p, n)
 }
 
+// maxHandedAge bounds how long after its submission a run may begin without reading its job. Stops knows the jobs that
+// were canceled since.
+const maxHandedAge = stopRetention / 2
+
+// begin begins a run of a job that this process has just accepted with the events that its submission recorded. If the
+// log has further events by then, such as a cancellation, none of the run's events is recorded, and the run begins again
+// with all events of the log, as one of any other job does at once.
 func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult, error) {
-	state, doc, err := g.readJob(ctx, p.RunRef)
+	parsed, fresh := g.Graphs.Take(string(p.Job))
+	if parsed != nil && n == 1 && !p.Replan && time.Since(fresh.At) < maxHandedAge && fresh.Job.Account == p.Account {
+		res, err := g.beginFrom(ctx, p, n, found{state: fresh.Job, doc: fresh.Document, graph: parsed, unread: true})
+		if !errors.Is(err, job.ErrOvertaken) {
+			return res, err
+		}
+		parsed = nil // the plan has it
+	}
+	j, err := g.readJob(ctx, p.RunRef)
 	if err != nil {
 		return BeginResult{}, err
 	}
+	j.graph = parsed
+	return g.beginFrom(ctx, p, n, j)
+}
+
+// beginFrom is begin for a job with these events.
+func (g *Graph) beginFrom(ctx context.Context, p BeginParams, n int32, j found) (BeginResult, error) {
+	state := j.state
 	if state.State.Final() || state.Run != p.Run || state.Execution != "" && state.Execution != p.Execution {
 		return BeginResult{Skip: true}, nil
 	}
 	if state.State == job.Canceling {
 		return BeginResult{Canceled: true}, nil
 	}
-	plan, err := g.planFrom(ctx, p.RunRef, state, doc)
+	plan, err := g.planFrom(ctx, p.RunRef, j)
 	if err != nil {
 		return BeginResult{}, err
 	}
@@ -70,6 +94,9 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 		return res, nil
 	}
 	events := g.newRecorder(p.RunRef)
+	if j.unread {
+		events.after = state.Version
+	}
 	events.add("", job.TypeStarted, job.StartedV1{Run: p.Run, NodesTotal: plan.Size(), Worker: g.Worker, Execution: p.Execution})
 	answer := g.cachedUnits(ctx, plan, state)
 	g.addCachedEvents(events, plan, answer)
@@ -88,6 +115,9 @@ func (g *Graph) begin(ctx context.Context, p BeginParams, n int32) (BeginResult,
 		}
 		if end, ok := g.Segments.beginFirstSegment(); ok {
 			defer end()
+			if err := g.checkUnread(ctx, p.RunRef, j); err != nil {
+				return BeginResult{}, err
+			}
 			return g.driveFirst(ctx, c, sched, first.ID, res)
 		}
 	}
@@ -134,26 +164,50 @@ func (g *Graph) afterFirst(ctx context.Context, c *chain, sched *graph.Scheduler
 	return res, err
 }
 
+// found is a job as a run finds it.
+type found struct {
+	state  job.Job
+	doc    job.Document
+	graph  *graph.Graph // parsed document, or nil
+	unread bool         // the log may have further events
+}
+
+// checkUnread returns job.ErrOvertaken if the log has further events of a job, before a server is given work for it.
+func (g *Graph) checkUnread(ctx context.Context, ref job.RunRef, j found) error {
+	if !j.unread {
+		return nil
+	}
+	further, err := g.Events.ReadStream(ctx, ref.Job.Stream(), j.state.Version, 1)
+	if err != nil {
+		return fmt.Errorf("read job %s: %w", ref.Job, err)
+	}
+	if len(further) > 0 {
+		return job.ErrOvertaken
+	}
+	return nil
+}
+
 // foldJob folds a job's whole stream. A job of another account is NotFound.
 func (g *Graph) foldJob(ctx context.Context, ref job.RunRef) (job.Job, error) {
-	state, _, err := g.readJob(ctx, ref)
-	return state, err
+	j, err := g.readJob(ctx, ref)
+	return j.state, err
 }
 
 // readJob is foldJob and also returns the location of the submission, which is in the first event.
-func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (state job.Job, doc job.Document, err error) {
+func (g *Graph) readJob(ctx context.Context, ref job.RunRef) (found, error) {
+	var doc job.Document
 	events := eventlog.Read(ctx, g.Events, ref.Job.Stream(), 0)
-	state, err = eventlog.Fold(g.Types, events, state, func(state job.Job, rec eventlog.Recorded, data any) job.Job {
+	state, err := eventlog.Fold(g.Types, events, job.Job{}, func(state job.Job, rec eventlog.Recorded, data any) job.Job {
 		if e, ok := data.(job.SubmittedV1); ok {
 			doc = e.Document
 		}
 		return job.Fold(state, rec, data)
 	})
 	if err != nil {
-		return job.Job{}, doc, fmt.Errorf("read job %s: %w", ref.Job, err)
+		return found{}, fmt.Errorf("read job %s: %w", ref.Job, err)
 	}
 	if state.Version == 0 || state.Account != ref.Account {
-		return job.Job{}, doc, fault.New(fault.NotFound, fault.CodeNotFound, "job %s is not in the log of account %s", ref.Job, ref.Account)
+		return found{}, fault.New(fault.NotFound, fault.CodeNotFound, "job %s is not in the log of account %s", ref.Job, ref.Account)
 	}
-	return state, doc, nil
+	return found{state: state, doc: doc}, nil
 }

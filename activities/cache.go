@@ -60,6 +60,9 @@ func (g *Graph) cachedUnits(ctx context.Context, p *planned, state job.Job) node
 		g.Log.Warn("node cache lookup failed; every node runs", "job_id", state.ID, "error", err)
 		return nodecache.Answer{}
 	}
+	if began {
+		p.addRecorded(hits, state)
+	}
 	a := nodecache.Resolve(p.Plan, hits, func(e nodecache.Entry) bool { return g.Values.Has(ctx, e.Values) })
 	for _, u := range a.Units {
 		e := a.Hits[u]
@@ -71,6 +74,21 @@ func (g *Graph) cachedUnits(ctx context.Context, p *planned, state job.Job) node
 	}
 	g.keepForRetries(ctx, p, state, a)
 	return a
+}
+
+// addRecorded adds the results of brief nodes that an earlier attempt of the run took from the memory of its process: this
+// process may not have them, but the log has.
+func (p *planned) addRecorded(hits map[int]nodecache.Entry, state job.Job) {
+	for u := range p.Nodes {
+		n := &p.Nodes[u]
+		if _, hit := hits[u]; hit || !p.brief(n) || !slices.Contains(state.Cached, n.ID) {
+			continue
+		}
+		i := slices.IndexFunc(state.Outputs, func(o job.NodeOutput) bool { return o.Node == n.ID && o.Within == nil })
+		if i >= 0 {
+			hits[u] = nodecache.Entry{Key: p.searchKeys[u], Class: n.Class, UI: state.Outputs[i].UI}
+		}
+	}
 }
 
 // brief reports whether a node takes less time than a lookup of its result in the database, and leaves nothing but a UI

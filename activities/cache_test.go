@@ -3,6 +3,7 @@ package activities_test
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -113,4 +114,37 @@ func TestAGraphCheaperThanALookupAsksNoStore(t *testing.T) {
 		require.JSONEq(t, `{"text":["x"]}`, shown["2"])
 		require.Equal(t, known, cached["2"])
 	}
+}
+
+// A process that begins a run anew, after another one was lost, takes the results that the log says were taken, although they
+// were in the memory of the lost process.
+func TestARunThatIsBegunAnewTakesTheSameBriefResults(t *testing.T) {
+	t.Parallel()
+	var runs atomic.Int32
+	show, last := step(), step()
+	last.Name, last.OutputNode, last.Uncached = "Last", true, true
+	last.Cost = func(node.Args, int64) time.Duration { return time.Minute }
+	show.Name, show.OutputNode = "Show", true
+	show.Run = func(context.Context, *node.Call) (node.Result, error) {
+		runs.Add(1)
+		return node.Result{Outputs: []node.Value{"x"}, UI: map[string][]any{"text": {"x"}}}, nil
+	}
+	newRun := func() *bench {
+		return newBench(t, `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Show","inputs":{"in":["1",0]}},
+			"3":{"class_type":"Last","inputs":{"in":["1",0]}}}`, []string{"2", "3"}, step(), show, last)
+	}
+	memory := func() *nodecache.Cache {
+		return &nodecache.Cache{Store: noStore{t: t}, Age: time.Hour, Brief: nodecache.NewBrief()}
+	}
+	first, again := newRun(), newRun()
+	first.activities.Cache = memory()
+	first.finished(t)
+	ran := runs.Load()
+	again.activities.Cache = first.activities.Cache
+	taken := again.started(t).Cached
+	require.NotEmpty(t, taken)
+	again.activities.Cache = memory()
+	require.Equal(t, taken, again.started(t).Cached)
+	again.finished(t)
+	require.Equal(t, ran, runs.Load())
 }

@@ -100,11 +100,11 @@ func (g *Graph) end(ctx context.Context, p FinishParams, ending job.Ending, even
 	if ending.Bounds, err = g.Tiers.Bounds(ctx, p.Account); err != nil {
 		return false, err
 	}
-	ending.Before, ending.Lease = events.pending, lease
+	ending.Before, ending.After, ending.Lease = events.pending, events.after, lease
 	ended, err := g.Jobs.End(ctx, ending)
 	if errors.Is(err, job.ErrRecordedInPart) { // another execution recorded them and did not end the run
 		if err = events.flush(ctx); err == nil {
-			ending.Before = nil
+			ending.Before, ending.After = nil, 0
 			ended, err = g.Jobs.End(ctx, ending)
 		}
 	}

@@ -1,6 +1,7 @@
 package activities
 
 import (
+	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -43,23 +44,23 @@ func (g *Graph) plan(ctx context.Context, ref job.RunRef) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
 	}
-	state, doc, err := g.readJob(ctx, ref)
+	j, err := g.readJob(ctx, ref)
 	if err != nil {
 		return nil, err
 	}
-	return g.planFrom(ctx, ref, state, doc)
+	return g.planFrom(ctx, ref, j)
 }
 
 // planFrom is plan for a job that was read before.
-func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, state job.Job, doc job.Document) (*planned, error) {
+func (g *Graph) planFrom(ctx context.Context, ref job.RunRef, j found) (*planned, error) {
 	if p, ok := g.plans.Get(ref.Job); ok {
 		return p, nil
 	}
-	source, err := doc.Load(ctx, g.Sources.Blobs)
+	state, parsed := j.state, j.graph
+	source, err := j.doc.Load(ctx, g.Sources.Blobs)
 	if err != nil {
 		return nil, err
 	}
-	parsed := g.Graphs.Take(string(ref.Job))
 	if parsed == nil { // another process accepted the job, or this one long ago
 		if parsed, err = graph.Parse(source.Prompt, g.Limits); err != nil {
 			return nil, fmt.Errorf("parse the graph of job %s again: %w", ref.Job, err)
@@ -126,11 +127,12 @@ func (g *Graph) filePixels(ctx context.Context, ref job.RunRef) graph.FilePixels
 }
 
 func hashPlan(plan *graph.Plan) (string, error) {
-	h := blake3.New()
-	if err := json.NewEncoder(h).Encode(plan); err != nil {
+	var text bytes.Buffer
+	if err := json.NewEncoder(&text).Encode(plan); err != nil {
 		return "", fmt.Errorf("hash a plan: %w", err)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16]), nil
+	sum := blake3.Sum256(text.Bytes())
+	return hex.EncodeToString(sum[:16]), nil
 }
 
 // maxPlans bounds the plans in memory, above the number of jobs that a worker runs at the same time.

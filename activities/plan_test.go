@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
 )
 
@@ -19,13 +20,13 @@ func TestPlanOfAnAcceptedGraphParsesNothing(t *testing.T) {
 
 	g, err := graph.Parse(json.RawMessage(waitPrompt), graph.Limits{})
 	require.NoError(t, err)
-	b.activities.Graphs = graph.NewHandover()
+	b.activities.Graphs = graph.NewHandover[job.Fresh]()
 	b.activities.Limits = graph.Limits{MaxBytes: 1} // nothing can be parsed
 	env := environment(t.Context())
 	env.RegisterActivity(b.activities.Begin)
 	_, err = env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x", Replan: true})
 	require.ErrorContains(t, err, "larger than 1 bytes")
 
-	b.activities.Graphs.Put(string(b.ref.Job), g)
+	b.activities.Graphs.Put(string(b.ref.Job), g, job.Fresh{})
 	require.Equal(t, elsewhere, b.begin(t))
 }

@@ -22,6 +22,7 @@ type recorder struct {
 	pending []eventlog.Event
 	since   time.Time
 	version int64 // version of the stream after the last append; 0 = no append yet
+	after   int64 // version that the stream must have at the first append; 0 = any
 	// lease, if not nil, appends under the lease of a segment: a driver that has lost the lease records nothing.
 	lease func(ctx context.Context, a eventlog.Append) ([]eventlog.Recorded, error)
 }
@@ -58,9 +59,13 @@ func (r *recorder) flush(ctx context.Context) error {
 		if errors.Is(err, eventlog.ErrDuplicate) { // the first event is new, but a later one is recorded
 			recorded, err = r.append(ctx, r.pending[:1])
 		}
+		if r.after > 0 && (errors.Is(err, eventlog.ErrVersion) || errors.Is(err, eventlog.ErrClosed)) {
+			return job.ErrOvertaken
+		}
 		if err != nil {
 			return fmt.Errorf("record nodes of job %s: %w", r.ref.Job, err)
 		}
+		r.after = 0
 		if len(recorded) == 0 {
 			return fmt.Errorf("record nodes of job %s: the log recorded none of %d events", r.ref.Job, len(r.pending))
 		}
@@ -85,8 +90,12 @@ func (r *recorder) append(ctx context.Context, events []eventlog.Event) ([]event
 }
 
 func (r *recorder) appendOf(events []eventlog.Event) eventlog.Append {
+	expected := eventlog.AnyVersion
+	if r.after > 0 {
+		expected = r.after
+	}
 	return eventlog.Append{
-		Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: eventlog.AnyVersion,
+		Stream: r.ref.Job.Stream(), Account: r.ref.Account, Expected: expected,
 		Events: events, Meta: eventlog.Meta{Actor: r.g.Worker},
 	}
 }

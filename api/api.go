@@ -99,7 +99,7 @@ func assemble(deps Deps, opts Options) (*service, error) {
 	s := &service{edge: e}
 	c := s.addJobs(deps, opts)
 	s.add(live.New(live.Deps{
-		Edge: e, Source: deps.Live, Reader: deps.Reader, Steps: deps.Steps, Links: deps.Links, Features: c.Features,
+		Edge: e, Source: deps.Live, Reader: deps.Reader, Queue: deps.Queue, Steps: deps.Steps, Links: deps.Links, Features: c.Features,
 	}, opts.live()))
 	s.addFiles(deps, opts)
 	s.catalogue = editor.New(editor.Deps{Edge: e, Classes: deps.Classes, NodeFiles: deps.NodeFiles, Userdata: deps.Userdata, Servers: deps.Servers})
@@ -119,13 +119,13 @@ type surface interface{ Routes() []edge.Route }
 func (s *service) add(part surface) { s.routes = append(s.routes, part.Routes()...) }
 
 func (s *service) addJobs(deps Deps, opts Options) *cloud.Surface {
-	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, History: deps.History, Waits: deps.Waits, Devices: deps.Devices}, cloud.Options{
+	c := cloud.New(cloud.Deps{Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Queue: deps.Queue, Sources: deps.Sources, History: deps.History, Waits: deps.Waits, Devices: deps.Devices}, cloud.Options{
 		MaxPrompt: opts.MaxPrompt, MaxUpload: opts.MaxUpload, Assets: deps.Assets != nil,
 		RuntimeNames: opts.RuntimeNames, RawStatus: opts.RawStatus, Version: opts.Version,
 	})
 	s.add(c)
 	s.add(jobs.New(jobs.Deps{
-		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
+		Edge: s.edge, Jobs: deps.Jobs, Reader: deps.Reader, Queue: deps.Queue, Sources: deps.Sources, Steps: deps.Steps, Links: deps.Links,
 		Keys: deps.Keys, Logs: deps.Logs, Names: namesOf(deps.Files), Waits: deps.Waits, Ends: deps.Ends,
 	}, jobs.Options{MaxPrompt: opts.MaxPrompt, JobRetention: opts.JobRetention, MaxWaits: opts.MaxStreams}))
 	return c

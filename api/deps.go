@@ -36,6 +36,7 @@ type Deps struct {
 	Auth      edge.Authenticator
 	Jobs      Commands
 	Reader    JobReader
+	Queue     JobQueue
 	Sources   cloud.Sources
 	Steps     jobio.Steps // nil = polls show progress by whole nodes
 	Links     jobio.Links
@@ -77,6 +78,12 @@ type Commands interface {
 type JobReader interface {
 	cloud.Reader
 	jobs.Reader
+}
+
+// JobQueue reads the queues of accounts; jobstore.Store implements it.
+type JobQueue interface {
+	cloud.Queue
+	jobio.Queue
 }
 
 // Files stores the files of accounts; files.Service implements it.
@@ -127,7 +134,7 @@ type ModelRouter struct {
 
 func (d Deps) validate() error {
 	parts := map[string]bool{
-		"Auth": d.Auth == nil, "Jobs": d.Jobs == nil, "Reader": d.Reader == nil, "Sources": d.Sources == nil,
+		"Auth": d.Auth == nil, "Jobs": d.Jobs == nil, "Reader": d.Reader == nil, "Queue": d.Queue == nil, "Sources": d.Sources == nil,
 		"NodeFiles": d.Classes != nil && d.NodeFiles == nil,
 		"Grants":    d.Files != nil && d.Grants == nil,
 		"Assets":    d.Assets != nil && (d.Files == nil || d.AssetView == nil || d.Keys == nil),

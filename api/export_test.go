@@ -72,7 +72,7 @@ func routesOf(t *testing.T, deps Deps) []edge.Route {
 func whole() Deps {
 	return Deps{
 		Auth: account.Anyone{}, Logger: slog.New(slog.DiscardHandler), Readiness: struct{ about.Readiness }{},
-		Jobs: struct{ Commands }{}, Reader: struct{ JobReader }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
+		Jobs: struct{ Commands }{}, Reader: struct{ JobReader }{}, Queue: struct{ JobQueue }{}, Sources: struct{ cloud.Sources }{}, Links: struct{ jobio.Links }{},
 		Live: struct{ live.Source }{}, Logs: &job.Logs{}, History: struct{ cloud.History }{},
 		NodeFiles: struct{ editor.NodeFiles }{}, Userdata: struct{ editor.Userdata }{},
 		Files: struct{ Files }{}, Grants: &signedurl.Signer{}, Assets: struct{ assets.Assets }{}, AssetView: struct{ assets.AssetReader }{},

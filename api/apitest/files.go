@@ -128,7 +128,7 @@ func startFilesOn(t *testing.T, root string, opts api.Options, wrap func(blob.St
 	view := assets.NewReader(pool, registry, nil)
 	h.Find = view.ByPublicID
 	handler, err := api.New(api.Deps{
-		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
+		Auth: account.NewKeys(twoKeys{}), Jobs: jobs, Reader: jobs, Queue: jobs, Sources: jobs, Links: links, Live: &HubLive{Hub: hub},
 		Files: h.Files, Grants: links, Assets: h.Assets,
 		Downloads: download.Service{Store: h.Downloads, Notify: func([]outbox.Intent) {}},
 		AssetView: view, Keys: jobstore.NewKeys(pool), Internet: &h.Sources, NodeFiles: h.Files, Userdata: userdata.Service{Store: accountstore.NewUserdata(pool), Blobs: blobs}, Readiness: Parts{}, Space: &h.Disk, Storage: &h.Quota, Logger: slog.New(slog.DiscardHandler),

@@ -99,7 +99,7 @@ func StartWith(t testing.TB, opts api.Options, change func(*api.Deps)) *Harness 
 	case account.ModeNone, "":
 	}
 	deps := api.Deps{
-		Auth: auth, Jobs: h.Jobs, Reader: h.Jobs, Sources: h.Jobs, Steps: h.Jobs, Links: plainLinks{}, Live: h.Live,
+		Auth: auth, Jobs: h.Jobs, Reader: h.Jobs, Queue: h.Jobs, Sources: h.Jobs, Steps: h.Jobs, Links: plainLinks{}, Live: h.Live,
 		Readiness: Parts{{Name: "postgresql", OK: true, Required: true}, {Name: "temporal", Detail: "not reachable"}},
 		Logger:    slog.New(slog.NewTextHandler(&lockedWriter{w: h.Logs}, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

@@ -164,9 +164,6 @@ func (m *MemoryJobs) List(ctx context.Context, owner string, q jobs.Query) (jobs
 	if next := q.Before + int64(len(found)); next < total {
 		page.Next = next
 	}
-	if err == nil && q.Positions {
-		page.Positions, err = m.positions(ctx, owner, found)
-	}
 	return page, err
 }
 
@@ -201,35 +198,20 @@ func (m *MemoryJobs) Line(ctx context.Context, owner string, q jobs.Line) (jobs.
 	return page, err
 }
 
-// positions returns how many jobs are before each that waits.
-func (m *MemoryJobs) positions(ctx context.Context, owner string, list []job.Job) (map[job.ID]int64, error) {
-	positions := map[job.ID]int64{}
-	for _, j := range list {
-		ahead, ok, err := m.QueuePosition(ctx, owner, j.ID)
-		if err != nil {
-			return nil, err
+// QueuePositions returns how many jobs are before each that waits.
+func (m *MemoryJobs) QueuePositions(ctx context.Context, owner string, ids []job.ID) (map[job.ID]int64, error) {
+	active, err := m.Active(ctx, owner)
+	positions, ahead := map[job.ID]int64{}, int64(0)
+	for _, j := range active {
+		if j.State != job.Queued {
+			continue
 		}
-		if ok {
+		if slices.Contains(ids, j.ID) {
 			positions[j.ID] = ahead
 		}
+		ahead++
 	}
-	return positions, nil
-}
-
-// QueuePosition returns how many jobs are before one that waits.
-func (m *MemoryJobs) QueuePosition(ctx context.Context, owner string, id job.ID) (int64, bool, error) {
-	active, err := m.Active(ctx, owner)
-	ahead := int64(0)
-	for _, j := range active {
-		switch {
-		case j.State != job.Queued:
-		case j.ID == id:
-			return ahead, true, err
-		default:
-			ahead++
-		}
-	}
-	return 0, false, err
+	return positions, err
 }
 
 // Load returns the same source for every job.

@@ -33,9 +33,18 @@ type Reader interface {
 	jobio.IDs
 	// Line returns the account's unfinished jobs in run order, page by page.
 	Line(ctx context.Context, account string, q jobs.Line) (jobs.LinePage, error)
+	Lists
+}
+
+// Queue counts the jobs that wait or run; jobstore.Store implements it.
+type Queue interface {
 	// Remaining returns how many of the account's jobs have not ended.
 	Remaining(ctx context.Context, account string) (int64, error)
-	// ListAt returns jobs by offset, with the number of all.
+}
+
+// Lists reads jobs by offset.
+type Lists interface {
+	// ListAt returns the jobs that o selects, with the number of all.
 	ListAt(ctx context.Context, account string, o jobs.Order) ([]job.Job, int64, error)
 }
 
@@ -52,7 +61,9 @@ type History interface {
 	Hide(ctx context.Context, account string, ids []string, requestID string) error
 	// Clear takes all finished jobs out.
 	Clear(ctx context.Context, account, requestID string) error
-	// Hiding returns what is hidden, for jobs.Order; nil when nothing ever was.
+	// ListAt leaves out what is hidden.
+	Lists
+	// Hiding returns what is hidden; nil when nothing ever was.
 	Hiding(ctx context.Context, account string) (*hidden.Hiding, error)
 	// Hides reports whether it hides a finished job.
 	Hides(ctx context.Context, account string, h *hidden.Hiding, id job.ID) (bool, error)
@@ -63,6 +74,7 @@ type Deps struct {
 	Edge    *edge.Edge
 	Jobs    Commands
 	Reader  Reader
+	Queue   Queue
 	Sources Sources
 	History History     // nil = nothing is ever hidden
 	Waits   jobio.Waits // nil = no job waits for a ComfyUI server

@@ -104,10 +104,7 @@ func (s *Surface) finished(c *gin.Context) ([]job.Job, error) {
 	if o.Offset, err = request.Offset(c); err != nil {
 		return nil, err
 	}
-	if o.Hide, err = s.hiding(c); err != nil {
-		return nil, err
-	}
-	found, _, err := s.Reader.ListAt(c.Request.Context(), edge.Caller(c).Account, o)
+	found, _, err := s.lists().ListAt(c.Request.Context(), edge.Caller(c).Account, o)
 	return found, err
 }
 

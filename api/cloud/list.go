@@ -35,10 +35,7 @@ func (s *Surface) listJobs(c *gin.Context) error {
 		return err
 	}
 	body := jobsResponse{Jobs: []jobEntry{}, Pagination: pagination{Offset: o.Offset, Limit: o.Limit}}
-	if o.Hide, err = s.hiding(c); err != nil {
-		return err
-	}
-	found, total, err := s.Reader.ListAt(c.Request.Context(), edge.Caller(c).Account, o)
+	found, total, err := s.lists().ListAt(c.Request.Context(), edge.Caller(c).Account, o)
 	if err != nil {
 		return err
 	}
@@ -54,6 +51,14 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	body.Pagination.Total, body.Pagination.HasMore = total, int64(o.Offset+len(found)) < total
 	c.PureJSON(http.StatusOK, body)
 	return nil
+}
+
+// lists returns the lists of jobs without those that are hidden.
+func (s *Surface) lists() Lists {
+	if s.History == nil {
+		return s.Reader
+	}
+	return s.History
 }
 
 func orderOf(c *gin.Context) (o jobs.Order, err error) {

@@ -156,7 +156,7 @@ func nodeErrors(a *graph.Accepted) graph.NodeErrors {
 
 // getPrompt says how many jobs wait or run: GET /prompt.
 func (s *Surface) getPrompt(c *gin.Context) error {
-	remaining, err := s.Reader.Remaining(c.Request.Context(), edge.Caller(c).Account)
+	remaining, err := s.Queue.Remaining(c.Request.Context(), edge.Caller(c).Account)
 	if err != nil {
 		return err
 	}

@@ -40,19 +40,35 @@ func AllStates() []job.State {
 	return []job.State{job.Queued, job.Running, job.Canceling, job.Succeeded, job.Canceled, job.Failed, job.Expired}
 }
 
-// Queue reads the order in which queued jobs run.
+// Queue reads the order in which queued jobs run; jobstore.Store implements it.
 type Queue interface {
-	// QueuePosition returns the number of queued jobs that run before id. ok is false if the job is not queued.
-	QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error)
+	// QueuePositions returns the number of queued jobs that run before each of some jobs. Jobs that are not queued are absent.
+	QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error)
 }
 
 // QueuePosition returns the number of queued jobs that run before j: 0 = j is next, nil = j is not queued.
 func QueuePosition(ctx context.Context, queue Queue, j job.Job) (*int64, error) {
-	ahead, queued, err := queue.QueuePosition(ctx, j.Account, j.ID)
-	if err != nil || !queued {
-		return nil, err
+	positions, err := QueuePositions(ctx, queue, j.Account, []job.Job{j})
+	return positions[j.ID], err
+}
+
+// QueuePositions is QueuePosition for several jobs of an account. Jobs that are not queued are absent.
+func QueuePositions(ctx context.Context, queue Queue, account string, list []job.Job) (map[job.ID]*int64, error) {
+	var ids []job.ID
+	for _, j := range list {
+		if j.State == job.Queued {
+			ids = append(ids, j.ID)
+		}
 	}
-	return &ahead, nil
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	ahead, err := queue.QueuePositions(ctx, account, ids)
+	positions := make(map[job.ID]*int64, len(ahead))
+	for id, n := range ahead {
+		positions[id] = &n
+	}
+	return positions, err
 }
 
 // Steps reads the progress inside running nodes; livestore.Progress implements it.

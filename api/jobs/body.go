@@ -55,8 +55,8 @@ type jobError struct {
 // renderJob returns the v2 object of a job.
 func (s *Surface) renderJob(c *gin.Context, j job.Job) (jobBody, error) {
 	body, err := s.renderPlaced(c, j, nil)
-	if err == nil && j.State == job.Queued {
-		body.QueuePosition, err = jobio.QueuePosition(c.Request.Context(), s.Reader, j)
+	if err == nil {
+		body.QueuePosition, err = jobio.QueuePosition(c.Request.Context(), s.Queue, j)
 	}
 	return body, err
 }

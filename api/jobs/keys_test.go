@@ -34,7 +34,7 @@ func startKeyed(t *testing.T) (*apitest.Harness, *keyedJobs) {
 	k := &keyedJobs{made: map[string]job.ID{}, sources: map[job.ID]job.Source{}, answered: map[string]bool{}}
 	h := apitest.StartWith(t, api.Options{}, func(d *api.Deps) {
 		k.MemoryJobs, _ = d.Jobs.(*apitest.MemoryJobs)
-		d.Jobs, d.Reader, d.Sources, d.Keys = k, k, k, k
+		d.Jobs, d.Reader, d.Queue, d.Sources, d.Keys = k, k, k, k, k
 	})
 	return h, k
 }
@@ -68,14 +68,14 @@ func (k *keyedJobs) Load(_ context.Context, _ string, id job.ID) (job.Source, er
 	return k.sources[id], nil
 }
 
-func (k *keyedJobs) QueuePosition(ctx context.Context, owner string, id job.ID) (int64, bool, error) {
+func (k *keyedJobs) QueuePositions(ctx context.Context, owner string, ids []job.ID) (map[job.ID]int64, error) {
 	k.mu.Lock()
 	away := k.away
 	k.mu.Unlock()
 	if away {
-		return 0, false, fault.New(fault.Unavailable, "", "the database is away")
+		return nil, fault.New(fault.Unavailable, "", "the database is away")
 	}
-	return k.MemoryJobs.QueuePosition(ctx, owner, id)
+	return k.MemoryJobs.QueuePositions(ctx, owner, ids)
 }
 
 func (k *keyedJobs) Check(_ context.Context, _, _, key string) error {

@@ -44,18 +44,17 @@ func (s *Surface) listJobs(c *gin.Context) error {
 	if err != nil {
 		return err
 	}
-	q.Positions = true
 	page, err := s.Reader.List(c.Request.Context(), edge.Caller(c).Account, q)
+	if err != nil {
+		return err
+	}
+	positions, err := jobio.QueuePositions(c.Request.Context(), s.Queue, edge.Caller(c).Account, page.Jobs)
 	if err != nil {
 		return err
 	}
 	body := jobsResponse{Jobs: []listedJob{}}
 	for _, j := range page.Jobs {
-		var position *int64
-		if ahead, queued := page.Positions[j.ID]; queued {
-			position = &ahead
-		}
-		rendered, err := s.renderPlaced(c, j, position)
+		rendered, err := s.renderPlaced(c, j, positions[j.ID])
 		if err != nil {
 			return err
 		}

@@ -27,10 +27,9 @@ type Commands interface {
 // Reader reads jobs. Its results are never older than the log.
 type Reader interface {
 	jobio.Reader
-	jobio.Queue
 	// Job returns a job by its own id.
 	Job(ctx context.Context, account string, id job.ID) (job.Job, error)
-	// List returns jobs, newest first, with their queue positions if the query asks for them.
+	// List returns jobs, newest first.
 	List(ctx context.Context, account string, q jobs.Query) (jobs.Page, error)
 }
 
@@ -60,6 +59,7 @@ type Deps struct {
 	Edge    *edge.Edge
 	Jobs    Commands
 	Reader  Reader
+	Queue   jobio.Queue
 	Sources Sources
 	Steps   jobio.Steps // nil = progress is counted by whole nodes
 	Links   jobio.Links

@@ -11,6 +11,7 @@ import (
 // hijacker lets the upgrade run over a batchConn.
 type hijacker struct {
 	http.ResponseWriter
+	pool *sync.Pool // of the buffers of connections
 	conn *batchConn
 }
 
@@ -20,7 +21,7 @@ func (h *hijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	h.conn = &batchConn{Conn: conn}
+	h.conn = &batchConn{Conn: conn, pool: h.pool}
 	return h.conn, rw, nil
 }
 
@@ -30,10 +31,11 @@ const maxBatch = 64 << 10
 // batchConn combines the frames written between buffer and flush into one write.
 type batchConn struct {
 	net.Conn
+	pool *sync.Pool // of *[]byte, so that an idle connection has no buffer
 
 	mu        sync.Mutex // guards the fields below
 	buffering bool
-	buf       []byte
+	buf       *[]byte // nil = nothing is buffered
 }
 
 // buffer starts to buffer frames.
@@ -58,8 +60,11 @@ func (b *batchConn) Write(p []byte) (int, error) {
 	if !b.buffering {
 		return b.Conn.Write(p)
 	}
-	b.buf = append(b.buf, p...)
-	if len(b.buf) >= maxBatch {
+	if b.buf == nil {
+		b.buf = b.buffers()
+	}
+	*b.buf = append(*b.buf, p...)
+	if len(*b.buf) >= maxBatch {
 		if err := b.drain(); err != nil {
 			return 0, err
 		}
@@ -67,23 +72,35 @@ func (b *batchConn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// drain writes the buffer under a deadline of its own. The caller must hold mu.
+// drain writes the buffer under a deadline of its own and gives it back. The caller must hold mu.
 func (b *batchConn) drain() error {
-	if len(b.buf) == 0 {
+	if b.buf == nil {
 		return nil
 	}
+	defer b.release()
 	if err := b.Conn.SetWriteDeadline(time.Now().Add(socketWrite)); err != nil {
 		return err
 	}
-	_, err := b.Conn.Write(b.buf)
-	if b.buf = b.buf[:0]; cap(b.buf) > maxIdleBatch {
-		b.buf = nil
-	}
+	_, err := b.Conn.Write(*b.buf)
 	return err
 }
 
-// maxIdleBatch is the largest buffer that an idle socket keeps: a thousand sockets cost 4 MiB.
-const maxIdleBatch = 4 << 10
+// buffers returns an empty buffer.
+func (b *batchConn) buffers() *[]byte {
+	if buf, ok := b.pool.Get().(*[]byte); ok {
+		return buf
+	}
+	return new([]byte)
+}
+
+// release gives the buffer back, unless it is a large one.
+func (b *batchConn) release() {
+	if cap(*b.buf) <= 2*maxBatch {
+		*b.buf = (*b.buf)[:0]
+		b.pool.Put(b.buf)
+	}
+	b.buf = nil
+}
 
 // SetWriteDeadline implements net.Conn: the library sets one per frame, drain sets one per write.
 func (b *batchConn) SetWriteDeadline(time.Time) error { return nil }

@@ -19,17 +19,12 @@ type Source interface {
 	Subscribe(ctx context.Context, account string) (*stream.Subscription, stream.Snapshot, error)
 }
 
-// Reader reads jobs. Its results are never older than the log.
-type Reader interface {
-	jobio.Reader
-	jobio.Queue
-}
-
 // Deps are the dependencies of the surface.
 type Deps struct {
 	Edge     *edge.Edge
 	Source   Source
-	Reader   Reader
+	Reader   jobio.Reader
+	Queue    jobio.Queue
 	Steps    jobio.Steps // nil = progress is counted by whole nodes
 	Links    jobio.Links
 	Features func() map[string]any // the feature flags for a client that sends its own
@@ -49,6 +44,7 @@ type Surface struct {
 	sockets *limit.Connections
 	streams *limit.Connections
 	buffers sync.Pool // of the WebSocket library
+	batches sync.Pool // of batchConn
 }
 
 // New returns the surface.

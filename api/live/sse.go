@@ -219,7 +219,7 @@ type statusEvent struct {
 func (e *eventStream) status() error {
 	event := statusEvent{Status: e.job.State}
 	if e.job.State == job.Queued {
-		position, err := jobio.QueuePosition(e.ctx, e.surface.Reader, e.job)
+		position, err := jobio.QueuePosition(e.ctx, e.surface.Queue, e.job)
 		if err != nil {
 			return err
 		}
@@ -269,7 +269,7 @@ func (e *eventStream) flushThrottled() error {
 }
 
 func (e *eventStream) newPosition() error {
-	position, err := jobio.QueuePosition(e.ctx, e.surface.Reader, e.job)
+	position, err := jobio.QueuePosition(e.ctx, e.surface.Queue, e.job)
 	if err != nil || position == nil || (e.position != nil && *position == *e.position) {
 		return err
 	}

@@ -58,7 +58,7 @@ func (s *Surface) getSocket(c *gin.Context) error {
 	if len(client) > jobio.MaxClientID {
 		return httperr.Invalidf("clientId is longer than %d characters", jobio.MaxClientID)
 	}
-	hijack := &hijacker{ResponseWriter: c.Writer}
+	hijack := &hijacker{ResponseWriter: c.Writer, pool: &s.batches}
 	up := websocket.Upgrader{
 		HandshakeTimeout: socketWrite, ReadBufferSize: 1 << 10, WriteBufferPool: &s.buffers,
 		CheckOrigin: func(*http.Request) bool { return true }, // guardHost or RequestSecret has checked the origin
@@ -268,7 +268,7 @@ func (so *socket) send(m *stream.Message) error {
 	if frame == nil {
 		return nil
 	}
-	return so.conn.WritePreparedMessage(frame)
+	return so.conn.WriteMessage(w.kind, frame)
 }
 
 func (so *socket) batch(write func() error) error {

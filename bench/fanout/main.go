@@ -113,6 +113,7 @@ type millrace struct {
 type nothing struct {
 	api.Commands
 	api.JobReader
+	api.JobQueue
 	cloud.Sources
 	jobio.Links
 }
@@ -129,7 +130,7 @@ func newMillrace() *millrace {
 	hub := stream.NewHub(stream.HubOptions{})
 	n := nothing{}
 	handler, err := api.New(api.Deps{
-		Auth: account.Anyone{}, Jobs: n, Reader: n, Sources: n, Links: n, Live: hubLive{hub}, Readiness: n,
+		Auth: account.Anyone{}, Jobs: n, Reader: n, Queue: n, Sources: n, Links: n, Live: hubLive{hub}, Readiness: n,
 		Logger: slog.New(slog.DiscardHandler),
 	}, api.Options{MaxSockets: 1 << 20})
 	if err != nil {

@@ -96,7 +96,7 @@ func (in *Instance) handler(ctx context.Context, group *errgroup.Group) (http.Ha
 		return in.follow(ctx, ends.Observe)
 	})
 	return api.New(api.Deps{
-		Auth: auth, Jobs: service, Reader: reader, Sources: in.sources(), Links: signer, Grants: signer,
+		Auth: auth, Jobs: service, Reader: reader, Queue: in.jobs, Sources: in.sources(), Links: signer, Grants: signer,
 		Live: live, Files: in.files, Classes: in.classes, NodeFiles: in.files, Steps: livestore.NewProgress(in.pool),
 		Assets:    in.assetService(),
 		AssetView: assets.NewReader(in.pool, in.types, nil), Keys: jobstore.NewKeys(in.pool), Internet: outbound.New(outbound.Options{}),
@@ -255,6 +255,6 @@ func (in *Instance) JobService() (*job.Service, error) {
 	return job.NewService(job.Deps{
 		Store: in.jobs, Validator: &graph.Validator{Classes: in.classes}, Limits: in.limits(), Files: in.files,
 		Assets: in.files, Segments: in.servers, Labels: in.tiers, Blobs: in.blobs, Tiers: in.tiers, Sealer: sealer, Credentials: credentials, ForServers: len(in.cfg.Servers.ComfyOrg) > 0, Notify: in.starts.Notify,
-		UnderWay: &in.submitting, Graphs: in.graphs, Price: in.price(), Log: in.log,
+		UnderWay: in.submitting, Graphs: in.graphs, Price: in.price(), Log: in.log,
 	}), nil
 }

@@ -86,11 +86,11 @@ type Instance struct {
 	service  *call.Service         // nil in a process that has neither the role api nor worker
 	sent     webhook.Counts
 	storage  *accountstore.Storage
-	graphs   *graph.Handover // nil unless this process both accepts and runs jobs
+	graphs   *job.Handover // nil unless this process both accepts and runs jobs
 	servers  *placement.Pool
 
 	statements atomic.Int64            // statements that the pool has sent
-	submitting atomic.Int64            // submissions of jobs under way
+	submitting *outbox.Crowd           // submissions of jobs under way
 	payloads   converter.DataConverter // converts the payloads that Temporal stores
 	attributes namespace.Attributes    // whether workflows have search attributes
 }
@@ -131,7 +131,7 @@ func (in *Instance) openLog(ctx context.Context) (err error) {
 	in.jobs = jobstore.New(in.pool, in.events)
 	in.storage = accountstore.NewStorage(in.pool, in.cfg.AccountLimit)
 	if in.has(API) && in.has(Worker) {
-		in.graphs = graph.NewHandover()
+		in.graphs = graph.NewHandover[job.Fresh]()
 	}
 	accounts := accountstore.New(in.pool)
 	in.tiers.Accounts, in.tiers.Payers = accounts.Account, accounts.Payer
@@ -209,19 +209,21 @@ func (in *Instance) openTemporal(ctx context.Context) (err error) {
 	if in.traces != nil {
 		deliver.Traced = in.traced
 	}
+	in.submitting = outbox.NewCrowd(manySubmissions, calm)
 	in.relay = outbox.NewRelay(outboxstore.New(in.pool), deliver, in.log, outboxPoll)
 	in.starts = outbox.NewPace(outbox.PaceOptions{
 		Notify: in.relay.Notify, Account: job.AccountToStart, Gap: startGap / time.Duration(runtime.GOMAXPROCS(0)),
-		Pressed: func() bool { return in.submitting.Load() >= manySubmissions },
+		Pressed: in.submitting.Present,
 	})
 	return nil
 }
 
-// While manySubmissions are under way, half of those that the API works on at once, jobs start at a rate that takes an eighth
-// of the processors: a small one takes about ten milliseconds of one.
+// While manySubmissions are under way, half of those that the API works on at once, and until there were fewer for a moment,
+// jobs start at a rate that takes an eighth of the processors: a small one takes about ten milliseconds of one.
 const (
 	manySubmissions = 24
-	startGap        = 80 * time.Millisecond // between the starts of a process with one processor
+	calm            = 250 * time.Millisecond // several times what the slowest of a batch take to come back
+	startGap        = 80 * time.Millisecond  // between the starts of a process with one processor
 )
 
 // Close releases everything that Open has opened.

@@ -1,6 +1,8 @@
 package eventlog_test
 
 import (
+	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -125,4 +127,50 @@ func TestThePauseBetweenMessagesGrowsWithTheRateOfEvents(t *testing.T) {
 			require.NoError(t, sub.Close())
 		})
 	}
+}
+
+// countedTail counts the reads that returned events.
+type countedTail struct {
+	eventlog.Tail
+	reads atomic.Int64
+}
+
+func (c *countedTail) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
+	events, err := c.Tail.Next(ctx, after, limit)
+	if len(events) > 0 {
+		c.reads.Add(1)
+	}
+	return events, err
+}
+
+// A subscriber does not wake for each of many events that it does not want.
+func TestEventsThatNobodyWantsAreReadInBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := eventlogtest.NewMemory(eventlogtest.Registry(t))
+		tail := &countedTail{Tail: log}
+		sub, err := eventlog.NewSubscriber(tail, eventlog.SubscriberOptions{
+			Batch: 500, Linger: 20 * time.Millisecond, Wants: func(e eventlog.Recorded) bool { return e.Stream == "note-wanted" },
+		})
+		require.NoError(t, err)
+		messages, err := sub.Subscribe(t.Context(), eventlog.TopicAll)
+		require.NoError(t, err)
+		note := func(stream string) {
+			_, err := log.Append(t.Context(), eventlog.Append{
+				Stream: stream, Account: "a", Expected: eventlog.AnyVersion, Events: []eventlog.Event{eventlogtest.Noted("x")},
+			})
+			require.NoError(t, err)
+		}
+		for range 200 {
+			time.Sleep(time.Millisecond) //nolint:forbidigo // of the bubble's clock
+			note("note-unwanted")
+		}
+		require.InDelta(t, 10, tail.reads.Load(), 2)
+		time.Sleep(time.Second) //nolint:forbidigo // of the bubble's clock
+		quiet := time.Now()
+		note("note-wanted")
+		(<-messages).Ack()
+		require.Equal(t, quiet, time.Now(), "the first event after a quiet time does not wait")
+		require.NoError(t, sub.Close())
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -45,7 +46,7 @@ type SubscriberOptions struct {
 	Wants   func(Recorded) bool
 	FromNow bool          // without a group: start at the end of the log instead of its beginning
 	Batch   int           // the most events of one message, default 1
-	Linger  time.Duration // the least time after a message that is not full, so that under load one has many events; default none
+	Linger  time.Duration // the least time after a read that is not full, so that under load a message has many events; default none
 	// MostLinger lets Linger grow with the rate of events, up to this: under load fewer messages have more events. 0 = it does not.
 	MostLinger time.Duration
 	FirstRetry time.Duration // default 10 ms after a Nack, doubled each time
@@ -146,8 +147,8 @@ type subscription struct {
 	values   context.Context //nolint:containedctx // the caller's context; messages have its values
 	out      chan *message.Message
 	position int64     // position of the last event read
-	sent     time.Time // when the last message was acknowledged, zero if it was full
-	count    int       // of events that were read for it
+	read     time.Time // when the last events were read, or their message was acknowledged; zero if they could not be more
+	count    int       // of those events
 	saved    int64     // the group's checkpoint, as last loaded or saved
 	savedAt  time.Time
 	unsaved  []Mark // marks of the events read since the checkpoint
@@ -259,14 +260,14 @@ func (s *subscription) next(ctx context.Context) ([]Recorded, error) {
 	return events, err
 }
 
-// lingerPerEvent is how long an event of the last message delays the next one: Linger grows where more than 250 events come
+// lingerPerEvent is how long an event of the last read delays the next one: Linger grows where more than 250 events come
 // in a second.
 const lingerPerEvent = 4 * time.Millisecond
 
-// waitForBatch waits until the next message may be sent. After a quiet time, and after a full message, that is at once.
+// waitForBatch waits until the next read. After a quiet time, and after as many events as a message may have, that is at once.
 func (s *subscription) waitForBatch(ctx context.Context) error {
 	least := max(s.opts.Linger, min(time.Duration(s.count)*lingerPerEvent, s.opts.MostLinger))
-	left := least - time.Since(s.sent)
+	left := least - time.Since(s.read)
 	if left <= 0 {
 		return nil
 	}
@@ -285,18 +286,28 @@ func (s *subscription) checkpointDue(read int, upTo int64) bool {
 	return s.opts.HandlerSaves && (read == 0 || upTo-s.saved >= saveEvery || time.Since(s.savedAt) >= saveAfter)
 }
 
+// wanted returns the events that belong to the topic and are selected: the given slice if all are.
+func (s *subscription) wanted(events []Recorded) (wanted []Recorded) {
+	first := slices.IndexFunc(events, func(e Recorded) bool { return !s.wants(e) })
+	if first < 0 {
+		return events
+	}
+	wanted = events[:first:first]
+	for _, e := range events[first+1:] {
+		if s.wants(e) {
+			wanted = append(wanted, e)
+		}
+	}
+	return wanted
+}
+
 // step reads once and delivers the wanted events.
 func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry) error {
 	events, err := s.next(ctx)
 	if err != nil {
 		return err
 	}
-	wanted := make([]Recorded, 0, len(events))
-	for _, e := range events {
-		if s.wants(e) {
-			wanted = append(wanted, e)
-		}
-	}
+	wanted := s.wanted(events)
 	upTo := s.position
 	if len(events) > 0 {
 		upTo = events[len(events)-1].Position
@@ -319,10 +330,9 @@ func (s *subscription) step(ctx context.Context, held LockedGroup, retry *retry)
 			return nil
 		}
 		retry.reset()
-		s.count = len(events)
-		if s.sent = time.Now(); len(events) == s.opts.Batch {
-			s.sent = time.Time{} // it could not have more events, and others wait
-		}
+	}
+	if s.count, s.read = len(events), time.Now(); len(events) == 0 || len(events) == s.opts.Batch {
+		s.read = time.Time{} // none came for a while, or others wait
 	}
 	s.position, s.unsaved = upTo, read
 	return s.save(ctx, held, deliver)

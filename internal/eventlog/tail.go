@@ -10,7 +10,8 @@ import (
 // commits, and a missing position belongs to an append that was rolled back.
 type Tail interface {
 	// Next returns 1 to limit consecutive events with positions above after, in order. It blocks until there is an
-	// event, ctx ends (ctx's error) or the tail is closed (Unavailable).
+	// event, ctx ends (ctx's error) or the tail is closed (Unavailable). The events must not be changed: other readers
+	// have them too.
 	Next(ctx context.Context, after int64, limit int) ([]Recorded, error)
 	// Settled returns the position up to which the log is final. Following "from now" starts there.
 	Settled(ctx context.Context) (int64, error)

@@ -33,19 +33,46 @@ type Hiding struct {
 // Hiding returns the hidden jobs of an account, or nil if it never hid any. One query reads the view's row and the
 // stream's version; only a row that lags behind needs a second query.
 func (r *Reader) Hiding(ctx context.Context, account string) (*Hiding, error) {
-	h := Hiding{Table: true}
-	var version int64
-	err := r.pool.QueryRow(ctx, `select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
-		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, hidden.Stream(account)).
-		Scan(&version, &h.Version, &h.Cleared, &h.Kept)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil
-	}
-	if err != nil {
+	var batch pgx.Batch
+	q := r.Queue(&batch, account)
+	if err := r.pool.SendBatch(ctx, &batch).Close(); err != nil {
 		return nil, postgres.Classify(err, "read the hidden jobs")
 	}
-	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(r.pool), hidden.Stream(account), h.Version, version)
-	if h, err = eventlog.Fold(r.registry, unseen, h, foldHiding); err != nil {
+	return q.Hiding(ctx)
+}
+
+// Query reads the hidden jobs of an account as a part of a batch.
+type Query struct {
+	reader  *Reader
+	account string
+	any     bool // the account hid jobs
+	version int64
+	row     Hiding
+}
+
+// Queue queues the query of Hiding. Its result is known when the batch is closed.
+func (r *Reader) Queue(batch *pgx.Batch, account string) *Query {
+	q := &Query{reader: r, account: account, row: Hiding{Table: true}}
+	batch.Queue(`select s.version, coalesce(v.version, 0), coalesce(v.cleared, 0), coalesce(v.kept, '{}')
+		from streams s left join `+Name+` v on v.account = $1 where s.id = $2`, account, hidden.Stream(account)).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&q.version, &q.row.Version, &q.row.Cleared, &q.row.Kept)
+		if errors.Is(err, pgx.ErrNoRows) {
+			return nil
+		}
+		q.any = err == nil
+		return err
+	})
+	return q
+}
+
+// Hiding returns the result. A row that lags behind needs a query of its own.
+func (q *Query) Hiding(ctx context.Context) (*Hiding, error) {
+	if !q.any {
+		return nil, nil
+	}
+	unseen := eventlog.ReadThrough(ctx, eventstore.StreamsOf(q.reader.pool), hidden.Stream(q.account), q.row.Version, q.version)
+	h, err := eventlog.Fold(q.reader.registry, unseen, q.row, foldHiding)
+	if err != nil {
 		return nil, err
 	}
 	return &h, nil

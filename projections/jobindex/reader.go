@@ -86,7 +86,7 @@ func (r *Reader) Find(ctx context.Context, q Query) (Page, error) {
 type restriction struct {
 	newest bool     // only the newest jobs: they fill the page of a query for common words
 	listed bool     // only the jobs in ids
-	ids    []job.ID // set if few
+	ids    []job.ID // set if listed
 }
 
 // find returns a page of the jobs that q selects.

@@ -45,8 +45,29 @@ func (u unfolded) born(id string) (submitted int64, ok bool) {
 // unfolded reads the account's events after the view's checkpoint. Rows must be read afterwards, so that events that the view
 // folds meanwhile are seen twice, not missed.
 func (r *Reader) unfolded(ctx context.Context, account string) (unfolded, error) {
+	return r.unfoldedAnd(ctx, account, nil)
+}
+
+// unfoldedAnd is unfolded with the statements that read queues behind it, in the same round trip: under load, each round trip
+// takes longer than its statements. read may be called twice; the results of the last call count.
+func (r *Reader) unfoldedAnd(ctx context.Context, account string, read func(*pgx.Batch)) (unfolded, error) {
+	for recent := r.recent; ; recent = nil {
+		var q pgx.Batch
+		b := queueBehind(&q, account, recent)
+		if read != nil {
+			read(&q)
+		}
+		if err := r.pool.SendBatch(ctx, &q).Close(); err != nil {
+			return unfolded{}, postgres.Classify(err, "read what the view has not folded")
+		}
+		if events, ok := b.events(recent); ok {
+			return unfoldedOf(events), nil
+		}
+	}
+}
+
+func unfoldedOf(events []eventlog.Recorded) unfolded {
 	u := unfolded{ids: []string{}, events: map[string][]eventlog.Recorded{}}
-	events, err := r.behind(ctx, account)
 	for _, rec := range events {
 		id, ok := job.IDOfStream(rec.Stream)
 		if !ok {
@@ -57,7 +78,7 @@ func (r *Reader) unfolded(ctx context.Context, account string) (unfolded, error)
 		}
 		u.events[string(id)] = append(u.events[string(id)], rec)
 	}
-	return u, err
+	return u
 }
 
 // fresh is the current state of the account's jobs that have events the view may not have folded.
@@ -66,38 +87,57 @@ type fresh struct {
 	rows []row
 }
 
-func (f fresh) find(id job.ID) (row, bool) {
-	i := slices.IndexFunc(f.rows, func(r row) bool { return r.job.ID == id })
-	if i < 0 {
-		return row{}, false
-	}
-	return f.rows[i], true
-}
-
 // fresh folds the account's events that the view may not have folded on top of its rows.
 func (r *Reader) fresh(ctx context.Context, account string) (fresh, error) {
 	u, err := r.unfolded(ctx, account)
 	if err != nil {
 		return fresh{}, err
 	}
-	rows, err := r.foldAll(ctx, account, u, u.ids)
+	return r.freshAnd(ctx, account, u, nil)
+}
+
+// freshAnd is fresh of events that were read before, with the statements that read queues, in the same round trip.
+func (r *Reader) freshAnd(ctx context.Context, account string, u unfolded, read func(*pgx.Batch)) (fresh, error) {
+	var q pgx.Batch
+	known := u.queueOlder(&q, account, u.ids)
+	if read != nil {
+		read(&q)
+	}
+	if err := r.send(ctx, &q); err != nil {
+		return fresh{}, err
+	}
+	rows, err := r.foldAll(ctx, u, u.ids, known)
 	return fresh{ids: u.ids, rows: rows}, err
 }
 
-// foldAll returns the current state of some jobs of u. Jobs that are retired are left out. Rows are read only of jobs whose
-// first events are not among the new ones.
-func (r *Reader) foldAll(ctx context.Context, account string, u unfolded, ids []string) ([]row, error) {
-	known := make(map[string]row, len(ids))
+// send sends the statements of a batch, if there are any.
+func (r *Reader) send(ctx context.Context, q *pgx.Batch) error {
+	if q.Len() == 0 {
+		return nil
+	}
+	return postgres.Classify(r.pool.SendBatch(ctx, q).Close(), "read jobs")
+}
+
+// queueOlder queues the statement that reads the rows of some jobs of u: of those whose first events are not among the new
+// ones. The result is filled when the batch is closed.
+func (u unfolded) queueOlder(q *pgx.Batch, account string, ids []string) map[string]row {
+	known := map[string]row{}
 	older := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { _, born := u.born(id); return born })
 	if len(older) > 0 {
-		rows, err := r.query(ctx, `select submitted, job from `+Name+` where id = any($1) and account = $2`, older, account)
-		if err != nil {
-			return nil, err
-		}
-		for _, found := range rows {
-			known[string(found.job.ID)] = found
-		}
+		q.Queue(`select submitted, job from `+Name+` where id = any($1) and account = $2`, older, account).Query(func(found pgx.Rows) error {
+			rows, err := pgx.CollectRows(found, scanRow)
+			for _, r := range rows {
+				known[string(r.job.ID)] = r
+			}
+			return err
+		})
 	}
+	return known
+}
+
+// foldAll returns the current state of some jobs of u, of which known has the rows of older ones. Jobs that are retired are
+// left out.
+func (r *Reader) foldAll(ctx context.Context, u unfolded, ids []string, known map[string]row) ([]row, error) {
 	folded := make([]row, 0, len(ids))
 	for _, id := range ids {
 		current, err := r.foldNewer(ctx, job.ID(id), known[id], u.events[id])
@@ -126,31 +166,72 @@ func (r *Reader) foldNewer(ctx context.Context, id job.ID, current row, events [
 	return current, nil
 }
 
-// behind returns the account's events of jobs that the view's checkpoint has not passed. Most of them are in the memory of
-// this process; the database is asked for the others.
-func (r *Reader) behind(ctx context.Context, account string) ([]eventlog.Recorded, error) {
-	if r.recent == nil {
-		return r.behindInLog(ctx, account)
+// behind are the account's events that the view's checkpoint has not passed, as one round trip reads them. Most of them are
+// in the memory of this process; the database has the others.
+type behind struct {
+	account          string
+	end              int64 // up to which the memory of this process is used; -1 = it is not
+	checkpoint, head int64
+	newer            []eventlog.Recorded // above end
+}
+
+// queueBehind queues the statements that find what the view has not folded. recent may be nil.
+func queueBehind(q *pgx.Batch, account string, recent Recent) *behind {
+	b := &behind{account: account, end: -1}
+	if recent != nil {
+		if end, ok := recent.End(); ok {
+			b.end = end
+		}
 	}
-	end, ok := r.recent.End()
+	q.Queue(`select coalesce((select position from checkpoints where name = $1), 0), coalesce((select max(position) from events), 0)`, Name).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&b.checkpoint, &b.head) })
+	if b.end >= 0 {
+		q.Queue(eventstore.SelectEvents+` where position > $1 and position <= $1 + $2::bigint and account = $3 and stream like 'job-%' order by position`,
+			b.end, maxBehind, account).Query(b.scan)
+	} else {
+		q.Queue(selectBehind, Name, maxBehind, account).Query(b.scan)
+	}
+	return b
+}
+
+// selectBehind reads all events that the view has not folded. Plan: both ends of the primary key, then its range above the
+// checkpoint: nothing, when the view is current.
+const selectBehind = eventstore.SelectEvents + `
+	where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
+	  and (select coalesce(max(position), 0) from events)
+	      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
+	  and account = $3 and stream like 'job-%' order by position`
+
+// scan reads events until they are too large to be folded for a list.
+func (b *behind) scan(rows pgx.Rows) error {
+	for size := 0; rows.Next() && size <= maxBehindBytes; {
+		rec, err := eventstore.ScanRecorded(rows)
+		if err != nil {
+			return err
+		}
+		b.newer, size = append(b.newer, rec), size+len(rec.Data)
+	}
+	return rows.Err()
+}
+
+// events returns the events in order. ok is false if the memory of this process does not reach back to the checkpoint.
+func (b *behind) events(recent Recent) (events []eventlog.Recorded, ok bool) {
+	if b.end < 0 {
+		return bounded(b.newer), true
+	}
+	if b.head-b.checkpoint > maxBehind {
+		return nil, true
+	}
+	known, ok := recent.Between(b.checkpoint, b.end)
 	if !ok {
-		return r.behindInLog(ctx, account)
+		return nil, false
 	}
-	checkpoint, head, newer, err := r.above(ctx, account, end)
-	if err != nil || head-checkpoint > maxBehind {
-		return nil, err
-	}
-	recent, ok := r.recent.Between(checkpoint, end)
-	if !ok {
-		return r.behindInLog(ctx, account)
-	}
-	events := make([]eventlog.Recorded, 0, len(recent)+len(newer))
-	for _, rec := range recent {
-		if rec.Account == account {
+	for _, rec := range known {
+		if rec.Account == b.account {
 			events = append(events, rec)
 		}
 	}
-	return bounded(append(events, newer...)), nil
+	return bounded(append(events, b.newer...)), true
 }
 
 // bounded returns no events if they are too large to be folded for a list.
@@ -162,47 +243,6 @@ func bounded(events []eventlog.Recorded) []eventlog.Recorded {
 		}
 	}
 	return events
-}
-
-// above reads the view's checkpoint, the end of the log, and the account's events of jobs above a position.
-func (r *Reader) above(ctx context.Context, account string, position int64) (checkpoint, head int64, events []eventlog.Recorded, err error) {
-	var batch pgx.Batch
-	batch.Queue(`select coalesce((select position from checkpoints where name = $1), 0), coalesce((select max(position) from events), 0)`, Name).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&checkpoint, &head) })
-	batch.Queue(eventstore.SelectEvents+` where position > $1 and position <= $1 + $2::bigint and account = $3 and stream like 'job-%' order by position`,
-		position, maxBehind, account).
-		Query(func(rows pgx.Rows) (err error) {
-			events, err = pgx.CollectRows(rows, eventstore.ScanRecorded)
-			return err
-		})
-	err = r.pool.SendBatch(ctx, &batch).Close()
-	return checkpoint, head, events, postgres.Classify(err, "read what the view has not folded")
-}
-
-// behindInLog is behind without the memory of this process.
-// Plan: both ends of the primary key, then its range above the checkpoint: nothing, when the view is current.
-func (r *Reader) behindInLog(ctx context.Context, account string) ([]eventlog.Recorded, error) {
-	rows, err := r.pool.Query(ctx, eventstore.SelectEvents+`
-		where position > (select coalesce(max(position), 0) from checkpoints where name = $1)
-		  and (select coalesce(max(position), 0) from events)
-		      - (select coalesce(max(position), 0) from checkpoints where name = $1) <= $2
-		  and account = $3 and stream like 'job-%' order by position`, Name, maxBehind, account)
-	if err != nil {
-		return nil, postgres.Classify(err, "read what the view has not folded")
-	}
-	defer rows.Close()
-	var events []eventlog.Recorded
-	for size := 0; rows.Next(); {
-		rec, err := eventstore.ScanRecorded(rows)
-		if err != nil {
-			return nil, postgres.Classify(err, "read what the view has not folded")
-		}
-		if size += len(rec.Data); size > maxBehindBytes {
-			return nil, nil
-		}
-		events = append(events, rec)
-	}
-	return events, postgres.Classify(rows.Err(), "read what the view has not folded")
 }
 
 // byRunOrder compares by number, then age.

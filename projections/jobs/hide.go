@@ -140,6 +140,11 @@ func (p History) Hiding(ctx context.Context, account string) (*view.Hiding, erro
 	return p.Marks.Hiding(ctx, account)
 }
 
+// ListAt is Reader.ListAt without the finished jobs that the account has hidden. They are read in the same round trip.
+func (p History) ListAt(ctx context.Context, account string, o Order) ([]job.Job, int64, error) {
+	return p.Jobs.listAt(ctx, account, o, p.Marks)
+}
+
 // Hides reports whether a job is hidden by h.
 func (p History) Hides(ctx context.Context, account string, h *view.Hiding, id job.ID) (bool, error) {
 	return p.Jobs.Hides(ctx, account, h, id)

@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
 )
@@ -16,8 +17,6 @@ type Query struct {
 	Metadata map[string]string // all of these
 	Before   int64             // Page.Next of the page before; 0 = from the newest
 	Limit    int               // default 20, at most 1,000
-
-	Positions bool // also return the queue positions of the jobs
 }
 
 const (
@@ -29,8 +28,6 @@ const (
 type Page struct {
 	Jobs []job.Job
 	Next int64 // Query.Before of the next page; 0 = this is the last
-
-	Positions map[job.ID]int64 // of the queued jobs, with Query.Positions
 }
 
 // List returns the account's jobs that q selects. Following the pages returns each job that existed at the start
@@ -40,11 +37,7 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
 	}
-	u, err := r.unfolded(ctx, account)
-	if err != nil {
-		return Page{}, err
-	}
-	places, err := r.listed(ctx, account, q, u, limit+1)
+	places, err := r.listed(ctx, account, q, limit+1)
 	if err != nil {
 		return Page{}, err
 	}
@@ -60,32 +53,29 @@ func (r *Reader) List(ctx context.Context, account string, q Query) (Page, error
 	case more:
 		page.Next = places[limit-1].submitted
 	}
-	if waiting := queuedIn(rows); q.Positions && len(waiting) > 0 {
-		page.Positions, err = r.positions(ctx, account, u, waiting)
-	}
-	return page, err
+	return page, nil
 }
 
 // listed returns the places of the first jobs that q selects, in order.
-func (r *Reader) listed(ctx context.Context, account string, q Query, u unfolded, limit int) ([]place, error) {
+func (r *Reader) listed(ctx context.Context, account string, q Query, limit int) (places []place, err error) {
 	if len(q.States) == 0 && len(q.Metadata) == 0 {
-		sql, args, err := q.sql(account, nil, limit)
+		rows, err := q.rows(account, nil)
 		if err != nil {
 			return nil, err
 		}
-		places, err := r.places(ctx, sql, args...)
+		u, err := r.unfoldedAnd(ctx, account, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, &places) })
 		return newestFirst(u.merge(places, q.Before), limit), err
 	}
-	fresh, err := r.foldAll(ctx, account, u, u.ids)
+	u, err := r.unfolded(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	sql, args, err := q.sql(account, u.ids, limit)
+	rows, err := q.rows(account, u.ids)
 	if err != nil {
 		return nil, err
 	}
-	places, err := r.places(ctx, sql, args...)
-	for _, f := range fresh {
+	fresh, err := r.freshAnd(ctx, account, u, func(b *pgx.Batch) { rows.queuePlaces(b, span{limit: limit}, &places) })
+	for _, f := range fresh.rows {
 		if q.matches(f) {
 			places = append(places, placeOf(f))
 		}
@@ -98,37 +88,31 @@ func newestFirst(places []place, limit int) []place {
 	return places[:min(limit, len(places))]
 }
 
-// sql returns the query for the matching rows of the view, without those in except. It contains only the requested
-// conditions, so that each form of query keeps the plan of its index.
-func (q Query) sql(account string, except []string, limit int) (string, []any, error) {
-	args := []any{account}
-	bind := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("$%d", len(args))
-	}
-	sql := `select submitted, id from ` + Name + ` where account = $1`
+// rows returns the matching rows of the view, without those in except. It contains only the requested conditions, so that
+// each form of query keeps the plan of its index.
+func (q Query) rows(account string, except []string) (*selection, error) {
+	s := selectionOf(account)
 	if q.Before > 0 {
-		sql += ` and submitted < ` + bind(q.Before)
+		s.and(`submitted < ` + s.bind(q.Before))
 	}
 	switch len(q.States) {
 	case 0:
 	case 1:
-		sql += ` and state = ` + bind(string(q.States[0]))
+		s.and(`state = ` + s.bind(string(q.States[0])))
 	default:
-		sql += ` and state = any(` + bind(q.States) + `)`
+		s.and(`state = any(` + s.bind(q.States) + `)`)
 	}
 	if len(q.Metadata) > 0 {
 		want, err := searchable(q.Metadata)
 		if err != nil {
-			return "", nil, err
+			return nil, err
 		}
-		sql += ` and metadata @> ` + bind(json.RawMessage(want)) + `::jsonb`
+		s.and(`metadata @> ` + s.bind(json.RawMessage(want)) + `::jsonb`)
 	}
 	if len(except) > 0 {
-		sql += ` and id not in (select unnest(` + bind(except) + `::text[]))`
+		s.and(`id not in (select unnest(` + s.bind(except) + `::text[]))`)
 	}
-	sql += ` order by submitted desc limit ` + bind(limit)
-	return sql, args, nil
+	return s, nil
 }
 
 // matches reports whether q selects a job that the view does not have yet.

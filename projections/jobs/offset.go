@@ -3,14 +3,15 @@ package jobs
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/jackc/pgx/v5"
+
 	"github.com/millrace-dev/millrace/internal/domain/job"
 	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
 	"github.com/millrace-dev/millrace/projections/hidden"
 )
 
@@ -33,11 +34,12 @@ const maxScanned = 10_000
 // ListAt returns the account's jobs that o selects and the number of all of them. Unlike List, a page may repeat or
 // miss a job that was submitted meanwhile. A page of very large jobs has fewer jobs than the limit.
 func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []job.Job, total int64, err error) {
-	u, err := r.unfolded(ctx, account)
-	if err != nil {
-		return nil, 0, err
-	}
-	places, total, err := r.placesAt(ctx, account, o, u)
+	return r.listAt(ctx, account, o, nil)
+}
+
+// listAt is ListAt without the jobs that marks says to be hidden; nil = none.
+func (r *Reader) listAt(ctx context.Context, account string, o Order, marks *hidden.Reader) (found []job.Job, total int64, err error) {
+	places, total, err := r.placesAt(ctx, account, o, marks)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -48,19 +50,45 @@ func (r *Reader) ListAt(ctx context.Context, account string, o Order) (found []j
 }
 
 // placesAt returns the places up to the end of the page and the number of all jobs that o selects.
-func (r *Reader) placesAt(ctx context.Context, account string, o Order, u unfolded) ([]place, int64, error) {
-	if o.byAge() {
-		return r.agedAt(ctx, account, o, u)
+func (r *Reader) placesAt(ctx context.Context, account string, o Order, marks *hidden.Reader) (places []place, total int64, err error) {
+	var hiding *hidden.Query
+	var all *aged
+	var base counted
+	if r.recent != nil && o.byAge() {
+		base = r.counts.of(account)
 	}
-	fresh, err := r.foldAll(ctx, account, u, u.ids)
+	u, err := r.unfoldedAnd(ctx, account, func(q *pgx.Batch) {
+		if marks != nil {
+			hiding = marks.Queue(q, account)
+		}
+		if o.byAge() {
+			all = o.queueAged(q, account, base)
+		}
+	})
+	if err == nil && hiding != nil {
+		o.Hide, err = hiding.Hiding(ctx)
+	}
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case o.byAge() && !r.completes(base, all, account): // the number of jobs is not base's and the newer ones
+		r.counts.forget(account)
+		return r.placesAt(ctx, account, o, marks)
+	case o.byAge() && !u.anyRetires():
+		r.counts.keep(account, base, all)
+		places, total = all.with(u)
+		return places, total, nil
+	}
+	return r.foldedAt(ctx, account, o, u)
+}
+
+// foldedAt is placesAt of any listing: the jobs that the view has not folded are folded.
+func (r *Reader) foldedAt(ctx context.Context, account string, o Order, u unfolded) ([]place, int64, error) {
+	fresh, places, total, err := r.viewAt(ctx, account, o, u)
 	if err != nil {
 		return nil, 0, err
 	}
-	places, total, err := r.viewAt(ctx, account, o, u.ids)
-	if err != nil {
-		return nil, 0, err
-	}
-	candidates, err := r.visible(ctx, account, o.Hide, fresh)
+	candidates, err := r.visible(ctx, account, o.Hide, fresh.rows)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -77,61 +105,66 @@ func (o Order) byAge() bool {
 	return len(o.States) == 0 && o.Workflow == "" && o.Media == "" && !o.ByDuration && o.Hide == nil
 }
 
-// agedAt is placesAt of a listing by age: no state of a job is read.
-func (r *Reader) agedAt(ctx context.Context, account string, o Order, u unfolded) ([]place, int64, error) {
-	var born, retired []string
+// aged is what the view has of a listing by age, for which no state of a job is read.
+type aged struct {
+	checkpoint, total int64 // of the same moment
+	places            []place
+}
+
+// queueAged queues the statements that read the view; of all jobs those are counted that base does not have. The result is
+// known when the batch is closed.
+func (o Order) queueAged(q *pgx.Batch, account string, base counted) *aged {
+	a := &aged{}
+	q.Queue(`select coalesce((select position from checkpoints where name = $2), 0),
+		$4::bigint + (select count(*) from `+Name+` where account = $1 and submitted > $3)`, account, Name, base.checkpoint, base.total).
+		QueryRow(func(row pgx.Row) error { return row.Scan(&a.checkpoint, &a.total) })
+	selectionOf(account).queuePlaces(q, o.span(), &a.places)
+	return a
+}
+
+// with returns the places with the jobs that the view does not have, and the number of all jobs. No event of u ends a retention.
+func (a *aged) with(u unfolded) (places []place, total int64) {
+	total = a.total
 	for _, id := range u.ids {
-		if _, isBorn := u.born(id); u.retires(id) {
-			retired = append(retired, id)
-		} else if isBorn {
-			born = append(born, id)
+		if submitted, born := u.born(id); born && submitted > a.checkpoint { // it is not among those that were counted
+			total++
 		}
 	}
-	var total int64
-	err := r.pool.QueryRow(ctx, `select (select count(*) from `+Name+` where account = $1)
-		+ cardinality($2::text[]) - (select count(*) from `+Name+` where account = $1 and id = any($2::text[] || $3::text[]))`,
-		account, list(born), list(retired)).Scan(&total)
-	if err != nil {
-		return nil, 0, postgres.Classify(err, "count jobs")
-	}
-	places, err := r.places(ctx, fmt.Sprintf(`select submitted, id from `+Name+` where account = $1 order by submitted %s limit %d`, o.direction(), o.Offset+o.Limit+len(retired)), account)
-	places = slices.DeleteFunc(u.merge(places, 0), func(p place) bool { return slices.Contains(retired, p.id) })
-	return places, total, err
+	return u.merge(a.places, 0), total
 }
 
-// retires reports whether the events of a job say that its retention has ended.
-func (u unfolded) retires(id string) bool {
-	return slices.ContainsFunc(u.events[id], func(rec eventlog.Recorded) bool { return rec.Type == job.TypeRetired })
+// anyRetires reports whether one of the events ends the retention of a job.
+func (u unfolded) anyRetires() bool {
+	return slices.ContainsFunc(u.ids, func(id string) bool {
+		return slices.ContainsFunc(u.events[id], func(rec eventlog.Recorded) bool { return rec.Type == job.TypeRetired })
+	})
 }
 
-func (o Order) direction() string {
-	if o.Ascending {
-		return "asc"
-	}
-	return "desc"
-}
+func (o Order) span() span { return span{ascending: o.Ascending, offset: o.Offset, limit: o.Limit} }
 
 // viewAt reads the places up to the end of the page, because jobs that the view has not folded may belong anywhere
-// before its beginning. PostgreSQL cannot query the stored state, a json that may contain NUL characters; conditions
-// on it are evaluated here.
-func (r *Reader) viewAt(ctx context.Context, account string, o Order, except []string) (places []place, total int64, err error) {
-	b := &binder{args: []any{account}}
-	where := ` where account = $1 and id not in (select unnest(` + b.bind(except) + `::text[]))`
+// before its beginning, and folds those. PostgreSQL cannot query the stored state, a json that may contain NUL characters;
+// conditions on it are evaluated here.
+func (r *Reader) viewAt(ctx context.Context, account string, o Order, u unfolded) (f fresh, places []place, total int64, err error) {
+	s := selectionOf(account)
+	s.and(`id not in (select unnest(` + s.bind(u.ids) + `::text[]))`)
 	if len(o.States) > 0 {
-		where += ` and state = any(` + b.bind(o.States) + `)`
+		s.and(`state = any(` + s.bind(o.States) + `)`)
 	}
 	if o.Hide != nil {
-		where += ` and (` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", b) + `)`
+		s.and(`(` + isActive + ` or ` + notHidden(o.Hide, "submitted", "id", &s.binder) + `)`)
 	}
 	if o.Media != "" || o.Workflow != "" || o.ByDuration {
-		places, err = r.scan(ctx, o, where, b)
-		return places, int64(len(places)), err
+		if f, err = r.freshAnd(ctx, account, u, nil); err == nil {
+			places, err = r.scan(ctx, o, s)
+		}
+		return f, places, int64(len(places)), err
 	}
-	if err := r.pool.QueryRow(ctx, `select count(*) from `+Name+where, b.args...).Scan(&total); err != nil {
-		return nil, 0, postgres.Classify(err, "count jobs")
-	}
-	places, err = r.places(ctx, fmt.Sprintf(`select submitted, id from `+Name+where+` order by submitted %s limit %d`, o.direction(), o.Offset+o.Limit), b.args...)
-	return places, total, err
+	f, err = r.freshAnd(ctx, account, u, func(q *pgx.Batch) {
+		q.Queue(`select count(*) from `+Name+s.where, s.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&total) })
+		s.queuePlaces(q, o.span(), &places)
+	})
+	return f, places, total, err
 }
 
 func (o Order) matches(j job.Job) bool {
@@ -162,4 +195,66 @@ func duration(j job.Job) time.Duration {
 		return 0
 	}
 	return j.EndedAt.Sub(*j.StartedAt)
+}
+
+// counted is the number of an account's jobs in the view at a checkpoint. The zero value counts none.
+type counted struct{ checkpoint, total int64 }
+
+const (
+	maxCounts = 4096        // accounts in memory
+	countFor  = time.Second // how long later lists count only the jobs that are newer
+)
+
+// counts are the numbers of jobs of accounts that were counted a moment ago: to count a job takes a microsecond.
+type counts struct {
+	recent *lru.Cache[string, countedAt]
+	age    time.Duration // for which one is used
+}
+
+type countedAt struct {
+	counted
+	at time.Time
+}
+
+func newCounts() counts {
+	recent, err := lru.New[string, countedAt](maxCounts)
+	if err != nil {
+		panic(err) // only a size below one fails
+	}
+	return counts{recent, countFor}
+}
+
+// of returns the number of an account's jobs that was counted a moment ago, zero if none was.
+func (c counts) of(account string) counted {
+	if known, ok := c.recent.Get(account); ok && time.Since(known.at) < c.age {
+		return known.counted
+	}
+	return counted{}
+}
+
+// keep keeps a number that was counted from the beginning.
+func (c counts) keep(account string, base counted, a *aged) {
+	if base == (counted{}) {
+		c.recent.Add(account, countedAt{counted{a.checkpoint, a.total}, time.Now()})
+	}
+}
+
+func (c counts) forget(account string) { c.recent.Remove(account) }
+
+// completes reports whether the jobs of base and those submitted after it are all that the view had at the checkpoint of a: it
+// was not rebuilt, and no retention ended in between, as far as this process has the events in memory.
+func (r *Reader) completes(base counted, a *aged, account string) bool {
+	if base == (counted{}) || a.checkpoint == base.checkpoint {
+		return true
+	}
+	if end, ok := r.recent.End(); !ok || end < a.checkpoint || a.checkpoint < base.checkpoint {
+		return false
+	}
+	events, ok := r.recent.Between(base.checkpoint, a.checkpoint)
+	for i := range events {
+		if events[i].Type == job.TypeRetired && events[i].Account == account {
+			return false
+		}
+	}
+	return ok
 }

@@ -30,6 +30,7 @@ type place struct {
 	id        string
 	took      time.Duration // set if the listing is ordered by it
 	fresh     *row          // its state, if that is newer than the view's
+	stored    *sizedRow     // its row of the view, if that was read with its place
 
 	newer []eventlog.Recorded // events that the view may not have folded, unless fresh is set
 }
@@ -54,17 +55,48 @@ func (u unfolded) merge(places []place, before int64) []place {
 	return places
 }
 
-// places reads rows of (submitted, id).
-func (r *Reader) places(ctx context.Context, sql string, args ...any) ([]place, error) {
-	found, err := r.pool.Query(ctx, sql, args...)
-	if err != nil {
-		return nil, postgres.Classify(err, "read the places of jobs")
+// selection selects rows of the view. Its first argument is the account.
+type selection struct {
+	binder
+	where string
+}
+
+func selectionOf(account string) *selection {
+	return &selection{binder: binder{args: []any{account}}, where: ` where account = $1`}
+}
+
+func (s *selection) and(condition string) { s.where += ` and ` + condition }
+
+// span is a part of a listing by age.
+type span struct {
+	ascending     bool // oldest first
+	offset, limit int
+}
+
+// queuePlaces queues the query for the places of the selected rows up to the end of a span, in order, with the states of
+// those that load reads first. The places are known when the batch is closed.
+func (s *selection) queuePlaces(q *pgx.Batch, p span, into *[]place) {
+	b := binder{slices.Clone(s.args)}
+	order := ` order by submitted desc`
+	if p.ascending {
+		order = ` order by submitted`
 	}
-	places, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (p place, err error) {
-		err = found.Scan(&p.submitted, &p.id)
-		return p, err
+	sql := `select submitted, id, case when row_number() over (` + order + `) between ` + b.bind(p.offset+1) + `::bigint and ` + b.bind(p.offset+leastRead) +
+		`::bigint then job end from (select submitted, id, job from ` + Name + s.where + order + ` limit ` + b.bind(p.offset+p.limit) + `) listed` + order
+	q.Queue(sql, b.args...).Query(func(found pgx.Rows) (err error) {
+		*into, err = pgx.CollectRows(found, scanPlace)
+		return err
 	})
-	return places, postgres.Classify(err, "read the places of jobs")
+}
+
+// scanPlace reads a row of (submitted, id, job), of which job may be null.
+func scanPlace(found pgx.CollectableRow) (p place, err error) {
+	var state []byte
+	if err = found.Scan(&p.submitted, &p.id, &state); err != nil || state == nil {
+		return p, err
+	}
+	p.stored = &sizedRow{row: row{submitted: p.submitted}, bytes: len(state)}
+	return p, json.Unmarshal(state, &p.stored.job)
 }
 
 // load reads the states of jobs in the order of their places. If they exceed the size of a page, it stops and whole
@@ -110,21 +142,25 @@ func (r *Reader) states(ctx context.Context, account string, places []place) (ma
 	states := make(map[string]sizedRow, len(places))
 	ids := make([]string, 0, len(places))
 	for _, p := range places {
-		if p.fresh != nil {
+		switch {
+		case p.fresh != nil:
 			states[p.id] = sizedRow{row: *p.fresh}
-			continue
+		case p.stored != nil:
+			states[p.id] = *p.stored
+		case len(p.newer) > 0 && p.newer[0].Version == 1: // every event of the job is known
+			states[p.id] = sizedRow{}
+		default:
+			ids = append(ids, p.id)
 		}
-		ids = append(ids, p.id)
 	}
-	if len(ids) == 0 {
-		return states, nil
-	}
-	found, err := r.sized(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
-	if err != nil {
-		return nil, err
-	}
-	for _, f := range found {
-		states[string(f.job.ID)] = f
+	if len(ids) > 0 {
+		found, err := r.sized(ctx, `select submitted, job from `+Name+` where id = any($2) and account = $1`, account, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			states[string(f.job.ID)] = f
+		}
 	}
 	return states, r.foldPlaces(ctx, places, states)
 }
@@ -164,13 +200,13 @@ func (r *Reader) sized(ctx context.Context, sql string, args ...any) ([]sizedRow
 }
 
 // scan reads the newest rows in portions and returns the places of those that o selects.
-func (r *Reader) scan(ctx context.Context, o Order, where string, b *binder) ([]place, error) {
+func (r *Reader) scan(ctx context.Context, o Order, from *selection) ([]place, error) {
 	var kept []place
 	size, read, last := 0, 0, int64(0)
 	for read < maxScanned && size < scanBytes {
 		part := min(portion(size, read), maxScanned-read)
-		next := &binder{args: slices.Clone(b.args)}
-		cond := where
+		next := &binder{args: slices.Clone(from.args)}
+		cond := from.where
 		if last > 0 {
 			cond += ` and submitted < ` + next.bind(last)
 		}

@@ -8,8 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
-	"github.com/millrace-dev/millrace/internal/eventlog"
-	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
 // Line selects unfinished jobs of an account, in run order.
@@ -39,11 +37,7 @@ func (r *Reader) Line(ctx context.Context, account string, q Line) (LinePage, er
 	if q.Limit > 0 {
 		limit = min(q.Limit, maxLimit)
 	}
-	fresh, err := r.fresh(ctx, account)
-	if err != nil {
-		return LinePage{}, err
-	}
-	line, err := r.line(ctx, account, q, fresh, limit+1)
+	line, err := r.line(ctx, account, q, limit+1)
 	if err != nil {
 		return LinePage{}, err
 	}
@@ -75,18 +69,20 @@ type numbered struct {
 }
 
 // line reads the places of the first jobs that q selects, in order.
-func (r *Reader) line(ctx context.Context, account string, q Line, fresh fresh, limit int) ([]numbered, error) {
-	sql, args := q.sql(account, fresh.ids, limit)
-	found, err := r.pool.Query(ctx, sql, args...)
+func (r *Reader) line(ctx context.Context, account string, q Line, limit int) (line []numbered, err error) {
+	u, err := r.unfolded(ctx, account)
 	if err != nil {
-		return nil, postgres.Classify(err, "read the places of a queue")
+		return nil, err
 	}
-	line, err := pgx.CollectRows(found, func(found pgx.CollectableRow) (n numbered, err error) {
-		err = found.Scan(&n.number, &n.submitted, &n.id)
-		return n, err
+	sql, args := q.sql(account, u.ids, limit)
+	fresh, err := r.freshAnd(ctx, account, u, func(b *pgx.Batch) {
+		b.Queue(sql, args...).Query(func(found pgx.Rows) (err error) {
+			line, err = pgx.CollectRows(found, scanNumbered)
+			return err
+		})
 	})
 	if err != nil {
-		return nil, postgres.Classify(err, "read the places of a queue")
+		return nil, err
 	}
 	for _, f := range fresh.rows {
 		if q.matches(f) {
@@ -97,6 +93,11 @@ func (r *Reader) line(ctx context.Context, account string, q Line, fresh fresh, 
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.submitted, b.submitted))
 	})
 	return line, nil
+}
+
+func scanNumbered(found pgx.CollectableRow) (n numbered, err error) {
+	err = found.Scan(&n.number, &n.submitted, &n.id)
+	return n, err
 }
 
 // sql returns the query for the matching places of the view, without those in except. Waiting jobs are read along the
@@ -125,95 +126,4 @@ func (q Line) matches(r row) bool {
 		return false
 	}
 	return q.After == nil || byRunOrder(r, row{job: job.Job{Number: q.After.Number}, submitted: q.After.Submitted}) > 0
-}
-
-// QueuePositions returns the queue positions of several jobs with one read. Jobs that are not queued are absent.
-func (r *Reader) QueuePositions(ctx context.Context, account string, ids []job.ID) (map[job.ID]int64, error) {
-	u, err := r.unfolded(ctx, account)
-	if err != nil {
-		return nil, err
-	}
-	return r.positions(ctx, account, u, ids)
-}
-
-// positionsSQL counts the queued jobs before each of some jobs: between it and the one before it, and sums up, so that each
-// entry of the index jobs_v1_queued is read once; offset 0 keeps the planner, which may believe that the queue is short, from
-// reading it to find the jobs. Jobs with events that the view may not have folded ($2) are left out; those of
-// them that are queued are given ($3 to $5).
-const positionsSQL = `with newer as materialized (select * from unnest($3::text[], $4::float8[], $5::bigint[]) n (id, number, submitted)),
-	asked as (select q.*, lag(number, 1, '-infinity'::float8) over w as after_number, lag(submitted, 1, 0::bigint) over w as after_submitted
-		from (select v.id, v.number, v.submitted from unnest($6::text[]) a (id)
-				cross join lateral (select * from ` + Name + ` where id = a.id offset 0) v
-				where v.account = $1 and v.state = 'queued' and v.id not in (select unnest($2::text[]))
-			union all select * from newer where id = any($6)) q
-		window w as (order by number, submitted)),
-	counted as (select a.id, a.number, a.submitted,
-		(select count(*) from ` + Name + ` where account = $1 and state = 'queued' and id not in (select unnest($2::text[]))
-			and (number, submitted) >= (a.after_number, a.after_submitted) and (number, submitted) < (a.number, a.submitted))
-		+ (select count(*) from newer where (number, submitted) >= (a.after_number, a.after_submitted) and (number, submitted) < (a.number, a.submitted)) as ahead
-		from asked a)
-	select id, (sum(ahead) over (order by number, submitted))::bigint from counted`
-
-// positions is QueuePositions with the events that the view may not have folded.
-func (r *Reader) positions(ctx context.Context, account string, u unfolded, ids []job.ID) (map[job.ID]int64, error) {
-	newer, err := r.foldAll(ctx, account, u, u.mayWait())
-	if err != nil {
-		return nil, err
-	}
-	var queued struct {
-		ids       []string
-		numbers   []float64
-		submitted []int64
-	}
-	for _, f := range newer {
-		if f.job.State == job.Queued {
-			queued.ids, queued.numbers = append(queued.ids, string(f.job.ID)), append(queued.numbers, f.job.Number)
-			queued.submitted = append(queued.submitted, f.submitted)
-		}
-	}
-	rows, err := r.pool.Query(ctx, positionsSQL, account, u.ids, queued.ids, queued.numbers, queued.submitted, ids)
-	if err != nil {
-		return nil, postgres.Classify(err, "number the queue")
-	}
-	positions := make(map[job.ID]int64, len(ids))
-	var id job.ID
-	var ahead int64
-	_, err = pgx.ForEachRow(rows, []any{&id, &ahead}, func() error { positions[id] = ahead; return nil })
-	if err != nil {
-		return nil, postgres.Classify(err, "number the queue")
-	}
-	return positions, nil
-}
-
-// mayWait returns the jobs that no event says to have left the queue.
-func (u unfolded) mayWait() []string {
-	ids := make([]string, 0, len(u.ids))
-	for _, id := range u.ids {
-		if !leftQueue(u.events[id]) {
-			ids = append(ids, id)
-		}
-	}
-	return ids
-}
-
-// leftQueue reports whether one of the events ends the time of a job in the queue, to which no job returns.
-func leftQueue(events []eventlog.Recorded) bool {
-	for _, rec := range events {
-		switch rec.Type {
-		case job.TypeAdmitted, job.TypeCancelRequested, job.TypeSucceeded, job.TypeFailed, job.TypeCanceled, job.TypeExpired, job.TypeRetired:
-			return true
-		}
-	}
-	return false
-}
-
-// queuedIn returns the ids of the queued jobs among rows.
-func queuedIn(rows []row) []job.ID {
-	var ids []job.ID
-	for _, r := range rows {
-		if r.job.State == job.Queued {
-			ids = append(ids, r.job.ID)
-		}
-	}
-	return ids
 }

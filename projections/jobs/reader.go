@@ -21,12 +21,13 @@ type Reader struct {
 	pool     *pgxpool.Pool
 	registry *eventlog.Registry
 	recent   Recent
+	counts   counts
 }
 
 // NewReader returns a reader of the view in pool's database. recent may be nil: every event that the view has not folded is
 // then read from the database.
 func NewReader(pool *pgxpool.Pool, registry *eventlog.Registry, recent Recent) *Reader {
-	return &Reader{pool: pool, registry: registry, recent: recent}
+	return &Reader{pool: pool, registry: registry, recent: recent, counts: newCounts()}
 }
 
 // Job returns a job of the account. An unknown job and a job of another account are NotFound, job_not_found. One
@@ -82,12 +83,18 @@ func (r *Reader) catchUp(ctx context.Context, id job.ID, current row, version in
 
 // Active returns the account's unfinished jobs in run order: by number, then age.
 func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) {
-	fresh, err := r.fresh(ctx, account)
+	u, err := r.unfolded(ctx, account)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := r.query(ctx, `select submitted, job from `+Name+`
-		where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, fresh.ids)
+	var rows []row
+	fresh, err := r.freshAnd(ctx, account, u, func(q *pgx.Batch) {
+		q.Queue(`select submitted, job from `+Name+`
+			where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, u.ids).Query(func(found pgx.Rows) (err error) {
+			rows, err = pgx.CollectRows(found, scanRow)
+			return err
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -100,59 +107,8 @@ func (r *Reader) Active(ctx context.Context, account string) ([]job.Job, error) 
 	return jobsOf(rows), nil
 }
 
-// Remaining returns the number of the account's unfinished jobs.
-func (r *Reader) Remaining(ctx context.Context, account string) (int64, error) {
-	fresh, err := r.fresh(ctx, account)
-	if err != nil {
-		return 0, err
-	}
-	var n int64
-	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+` where account = $1 and `+isActive+` and id not in (select unnest($2::text[]))`, account, fresh.ids).Scan(&n)
-	if err != nil {
-		return 0, postgres.Classify(err, "count the unfinished jobs")
-	}
-	for _, f := range fresh.rows {
-		if !f.job.State.Final() {
-			n++
-		}
-	}
-	return n, nil
-}
-
 // isActive is the condition of the partial index jobs_v1_active, word for word.
 const isActive = `state in ('queued', 'running', 'canceling')`
-
-// QueuePosition returns the number of the account's queued jobs that run before id: 0 = next. ok is false if the job
-// is not queued.
-func (r *Reader) QueuePosition(ctx context.Context, account string, id job.ID) (ahead int64, ok bool, err error) {
-	fresh, err := r.fresh(ctx, account)
-	if err != nil {
-		return 0, false, err
-	}
-	j, known := fresh.find(id)
-	if !known {
-		rows, err := r.query(ctx, `select submitted, job from `+Name+` where id = $1 and account = $2`, id, account)
-		if err != nil || len(rows) == 0 {
-			return 0, false, err
-		}
-		j = rows[0]
-	}
-	if j.job.State != job.Queued {
-		return 0, false, nil
-	}
-	err = r.pool.QueryRow(ctx, `select count(*) from `+Name+`
-		where account = $1 and state = 'queued' and (number, submitted) < ($2, $3) and id not in (select unnest($4::text[]))`,
-		account, j.job.Number, j.submitted, fresh.ids).Scan(&ahead)
-	if err != nil {
-		return 0, false, postgres.Classify(err, "count the queue")
-	}
-	for _, f := range fresh.rows {
-		if f.job.State == job.Queued && byRunOrder(f, j) < 0 {
-			ahead++
-		}
-	}
-	return ahead, true, nil
-}
 
 // query reads rows of (submitted, job).
 func (r *Reader) query(ctx context.Context, sql string, args ...any) ([]row, error) {

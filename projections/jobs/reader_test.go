@@ -25,6 +25,7 @@ import (
 // log is a log whose view is folded by hand, so that it may be any distance behind.
 type log struct {
 	pool   *pgxpool.Pool
+	types  *eventlog.Registry
 	store  *eventstore.Store
 	view   *jobs.Projection
 	reader *jobs.Reader
@@ -38,7 +39,7 @@ func newLog(t testing.TB) *log {
 func logOn(t testing.TB, pool *pgxpool.Pool) *log {
 	t.Helper()
 	r := registry(t)
-	return &log{pool: pool, store: eventstore.New(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r, nil)}
+	return &log{pool: pool, types: r, store: eventstore.New(pool, r, nil), view: jobs.NewProjection(r), reader: jobs.NewReader(pool, r, nil)}
 }
 
 // foldTo brings the view and its checkpoint to a position.
@@ -67,16 +68,12 @@ func (l *log) active(t testing.TB, account string) []job.ID {
 	t.Helper()
 	active, err := l.reader.Active(t.Context(), account)
 	require.NoError(t, err)
-	remaining, err := l.reader.Remaining(t.Context(), account)
-	require.NoError(t, err)
-	require.Len(t, active, int(remaining))
 	return ids(active)
 }
 
-// lined are the unfinished jobs of an account as Line and QueuePositions tell them.
+// lined are the unfinished jobs of an account as Line tells them.
 type lined struct {
 	waiting, running []job.ID
-	positions        map[job.ID]int64
 }
 
 // lines walks both lines of an account in pages of limit jobs.
@@ -100,13 +97,6 @@ func (l *log) lines(t testing.TB, account string, limit int) (found lined) {
 	}
 	all := append(slices.Clone(found.waiting), found.running...)
 	require.ElementsMatch(t, l.active(t, account), all)
-	positions, err := l.reader.QueuePositions(t.Context(), account, append(all, id(99)))
-	require.NoError(t, err)
-	require.Len(t, positions, len(found.waiting))
-	for ahead, id := range found.waiting {
-		require.Equal(t, int64(ahead), positions[id])
-	}
-	found.positions = positions
 	return found
 }
 
@@ -187,12 +177,6 @@ func requireSameReads(t *testing.T, want, got *log) {
 		b, errB := got.reader.Job(t.Context(), "acme", id(n))
 		require.Equal(t, fault.KindOf(errA), fault.KindOf(errB))
 		require.Equal(t, timeless(t, a), timeless(t, b))
-		positionA, okA, errA := want.reader.QueuePosition(t.Context(), "acme", id(n))
-		positionB, okB, errB := got.reader.QueuePosition(t.Context(), "acme", id(n))
-		require.NoError(t, errA)
-		require.NoError(t, errB)
-		require.Equal(t, okA, okB)
-		require.Equal(t, positionA, positionB)
 	}
 	require.Equal(t, want.lines(t, "acme", 1000), got.lines(t, "acme", 1))
 	for _, q := range []jobs.Query{
@@ -204,14 +188,12 @@ func requireSameReads(t *testing.T, want, got *log) {
 		{Metadata: map[string]string{"team": "blue"}},
 		{Metadata: map[string]string{"team": "red"}},
 	} {
-		q.Positions = true
 		a, err := want.reader.List(t.Context(), "acme", q)
 		require.NoError(t, err)
 		b, err := got.reader.List(t.Context(), "acme", q)
 		require.NoError(t, err)
 		requireSameJobs(t, a.Jobs, b.Jobs)
 		require.Equal(t, a.Next, b.Next)
-		require.Equal(t, a.Positions, b.Positions)
 	}
 	for _, o := range []jobs.Order{{Limit: 20}, {Limit: 1, Offset: 1}, {Limit: 2, Ascending: true}, {Limit: 20, States: []job.State{job.Queued}}, {Limit: 2, ByDuration: true}} {
 		a, totalA, err := want.reader.ListAt(t.Context(), "acme", o)
@@ -256,22 +238,16 @@ func TestReadsAreScopedToTheAccount(t *testing.T) {
 		require.Equal(t, fault.NotFound, fault.KindOf(err))
 		require.Equal(t, fault.CodeJobNotFound, fault.CodeOf(err))
 		require.Empty(t, l.active(t, "other"))
-		positions, err := l.reader.QueuePositions(t.Context(), "other", []job.ID{id(1), id(2)})
-		require.NoError(t, err)
-		require.Empty(t, positions)
 		page, err := l.reader.List(t.Context(), "other", jobs.Query{})
 		require.NoError(t, err)
 		require.Empty(t, page.Jobs)
-		_, ok, err := l.reader.QueuePosition(t.Context(), "other", id(1))
-		require.NoError(t, err)
-		require.False(t, ok)
 		require.Len(t, l.active(t, "acme"), 2)
 	}
 	_, err := l.reader.Job(t.Context(), "acme", id(99))
 	require.Equal(t, fault.NotFound, fault.KindOf(err))
 }
 
-func TestQueueOrderAndPosition(t *testing.T) {
+func TestQueueOrder(t *testing.T) {
 	t.Parallel()
 	l := newLog(t)
 	numbers := map[int]float64{1: 5, 2: 5, 3: -1, 4: 7}
@@ -288,21 +264,9 @@ func TestQueueOrderAndPosition(t *testing.T) {
 		}
 		require.Equal(t, want, l.active(t, "acme"))
 		require.Equal(t, want, l.lines(t, "acme", 3).waiting)
-		for ahead, id := range want {
-			got, ok, err := l.reader.QueuePosition(t.Context(), "acme", id)
-			require.NoError(t, err)
-			require.True(t, ok)
-			require.Equal(t, int64(ahead), got)
-		}
 	}
 	tell(t, l.store, given(3, "acme", job.TypeAdmitted, job.AdmittedV1{Run: 1}))
-	_, ok, err := l.reader.QueuePosition(t.Context(), "acme", id(3))
-	require.NoError(t, err)
-	require.False(t, ok, "it runs")
-	ahead, ok, err := l.reader.QueuePosition(t.Context(), "acme", id(1))
-	require.NoError(t, err)
-	require.True(t, ok)
-	require.Zero(t, ahead)
+	require.Equal(t, want[1:], l.lines(t, "acme", 3).waiting)
 }
 
 func TestListWalksEveryJobOnce(t *testing.T) {

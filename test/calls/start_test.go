@@ -57,7 +57,7 @@ func TestTheWorkflowOfAShortCallIsOneTask(t *testing.T) {
 	}
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_TASK_COMPLETED])
 	require.Equal(t, 1, kinds[enums.EVENT_TYPE_WORKFLOW_EXECUTION_COMPLETED])
-	require.Len(t, events, 5, "it is told what became of the call")
+	require.Len(t, events, 5, "it starts with what became of the call")
 	s.requireReplays(t, "call-ended-before", id)
 }
 

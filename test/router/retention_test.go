@@ -42,7 +42,7 @@ func (c *client) later(ahead time.Duration) *client {
 	require.NoError(c.t, err)
 	offers := router.Offers{Catalog: models, Lookup: func(string) (string, bool) { return "", false }}
 	handler, err := api.New(api.Deps{
-		Auth: account.NewKeys(accountstore.New(pool)), Jobs: struct{ api.Commands }{}, Reader: struct{ api.JobReader }{}, Sources: struct{ cloud.Sources }{},
+		Auth: account.NewKeys(accountstore.New(pool)), Jobs: struct{ api.Commands }{}, Reader: struct{ api.JobReader }{}, Queue: struct{ api.JobQueue }{}, Sources: struct{ cloud.Sources }{},
 		Links: struct{ jobio.Links }{}, Live: struct{ live.Source }{}, Readiness: struct{ about.Readiness }{}, Logger: slog.New(slog.DiscardHandler),
 		Router: &api.ModelRouter{
 			Models: &offers, Cursors: catalog.NewCursors(make([]byte, 32), time.Now),

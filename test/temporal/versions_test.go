@@ -4,6 +4,7 @@ package temporal_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,7 +53,9 @@ func TestJobsStayWithTheVersionThatBeganThem(t *testing.T) {
 
 	d.start(map[string]string{"MILLRACE_BUILD_ID": "two"}, "--roles", "worker")
 	d.changed("ramp", "two", "--percent", "100")
-	require.Contains(t, d.run("deployments", "list"), "two, 100 %")
+	require.Eventually(t, func() bool { // Temporal lists a change a moment later
+		return strings.Contains(d.run("deployments", "list"), "two, 100 %")
+	}, patience, tick)
 	require.Equal(t, "two", d.build(p.paint(2)), "all new jobs go to the version that ramps at 100 %")
 	d.changed("ramp", "two", "--percent", "0")
 	require.Equal(t, "one", d.build(p.paint(3)))

@@ -13,7 +13,6 @@ import (
 const (
 	joinedSize  = 1 << 20  // bytes of one file
 	joinedBytes = 16 << 20 // bytes of all
-	joinedMost  = 64       // files
 )
 
 var _ outbox.Joiner = (*Starter)(nil)
@@ -62,7 +61,7 @@ type joined struct {
 }
 
 func (j *joined) accepts(ref asset.IngestRef) bool {
-	return len(j.refs) < joinedMost && j.bytes+ref.Size <= joinedBytes
+	return len(j.refs) < asset.MaxBatch && j.bytes+ref.Size <= joinedBytes
 }
 
 func (j *joined) add(in outbox.Intent, ref asset.IngestRef) {

@@ -63,6 +63,6 @@ func TestABatchOfUploadsIsBounded(t *testing.T) {
 		}
 		return sizes
 	}
-	require.Equal(t, []int{64, 64, 2}, sizes(130, 1))
+	require.Equal(t, []int{asset.MaxBatch, asset.MaxBatch, 2}, sizes(2*asset.MaxBatch+2, 1))
 	require.Equal(t, []int{16, 4}, sizes(20, 1<<20))
 }

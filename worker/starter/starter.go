@@ -113,7 +113,7 @@ func (c *Starter) runModelParams(r call.Run) workflows.RunModelParams {
 type target struct {
 	queue, account string
 	class, summary string // class: "" = not known yet
-	// again allows an id of an ended workflow to be used again. The events of an ingestion or a run have the same ids
+	// repeated allows an id of an ended workflow to be used again. The events of an ingestion or a run have the same ids
 	// each time, and after a restore the log may lack those that an ended workflow recorded.
 	repeated bool
 }
@@ -127,7 +127,7 @@ func (t target) fairness() temporal.Priority {
 	return temporal.Priority{FairnessKey: t.account[:min(len(t.account), maxFairnessKey)]}
 }
 
-// startOn starts a workflow once. A running id is a success, and so is a used one unless to.again is set.
+// startOn starts a workflow once. A running id is a success, and so is a used one unless to.repeated is set.
 func (c *Starter) startOn(ctx context.Context, to target, id, workflow string, params any) error {
 	reuse := enums.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE
 	if to.repeated {

@@ -5,6 +5,7 @@
 package files
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"io"
@@ -299,7 +300,11 @@ func (f *NodeFiles) store(ctx context.Context, write func(io.Writer) error) (blo
 		return blob.Stored{}, fmt.Errorf("store a file of node %s: %w", f.node, err)
 	}
 	defer w.Abort()
-	if err := write(w); err != nil {
+	buffer := bufio.NewWriterSize(w, 64<<10) // encoders write many small parts
+	if err := write(buffer); err != nil {
+		return blob.Stored{}, err
+	}
+	if err := buffer.Flush(); err != nil {
 		return blob.Stored{}, err
 	}
 	stored, err := w.Commit(ctx)

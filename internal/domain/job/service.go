@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"slices"
-	"sync/atomic"
+	"time"
 
 	"github.com/millrace-dev/millrace/internal/domain/outbox"
 	"github.com/millrace-dev/millrace/internal/engine/graph"
@@ -96,10 +96,20 @@ type Deps struct {
 	Credentials Credentials           // nil = there are no accounts, and partner nodes need no credential
 	ForServers  bool                  // store credentials of Comfy.org for the servers that the operator chose
 	Notify      func([]outbox.Intent) // wakes the relay for intents that are due now
-	UnderWay    *atomic.Int64         // counts the submissions under way; nil = nobody asks
-	Graphs      *graph.Handover       // passes graphs to the runs that this process plans; nil = it plans no runs
+	UnderWay    *outbox.Crowd         // counts the submissions under way; nil = nobody asks
+	Graphs      *Handover             // passes accepted jobs to the runs that this process begins; nil = it begins no runs
 	Price       Price                 // of a run of a metered account; zero = free
 	Log         *slog.Logger
+}
+
+// Handover passes accepted jobs with their parsed graphs to the runs of the same process.
+type Handover = graph.Handover[Fresh]
+
+// Fresh is a job as its submission recorded it. It may have further events since.
+type Fresh struct {
+	Job      Job
+	Document Document
+	At       time.Time // of this process's clock
 }
 
 // Service accepts commands on jobs. Every method acts on the jobs of the given account only.
@@ -112,10 +122,8 @@ func NewService(deps Deps) *Service { return &Service{Deps: deps} }
 // without a valid output is a *graph.PromptError; other refusals are fault errors with the codes
 // queue_full, insufficient_credits, idempotency_key_reuse, duplicate_job, missing_asset, credential_required, label_not_allowed and unknown_label.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error) {
-	if s.UnderWay != nil {
-		s.UnderWay.Add(1)
-		defer s.UnderWay.Add(-1)
-	}
+	s.UnderWay.Enter()
+	defer s.UnderWay.Leave()
 	files := s.Files.ForAccount(sub.Account)
 	accepted, err := s.accept(ctx, sub, files)
 	if err != nil {
@@ -133,7 +141,7 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Submitted, error)
 		return Submitted{}, err
 	}
 	if len(admission.Intents) > 0 { // the job starts now
-		s.Graphs.Put(string(n.ID), accepted.Graph)
+		s.Graphs.Put(string(n.ID), accepted.Graph, Fresh{Job: admission.Job, Document: n.Submitted.Document, At: time.Now()})
 	}
 	s.Notify(admission.Intents)
 	return Submitted{Job: admission.Job, Accepted: accepted}, nil

@@ -37,7 +37,7 @@ func (surroundings) ForAccount(string) node.Files                               
 func (surroundings) ResolveAssets(context.Context, string, *graph.Graph) error     { return nil }
 func (surroundings) Bounds(context.Context, string) (bounds job.Bounds, err error) { return }
 
-func newService(t *testing.T, s store, graphs *graph.Handover, notify func([]outbox.Intent)) *job.Service {
+func newService(t *testing.T, s store, graphs *job.Handover, notify func([]outbox.Intent)) *job.Service {
 	t.Helper()
 	classes, err := node.NewRegistry(&node.Class{
 		Name: "Wait", Module: "nodes", OutputNode: true, Cost: func(node.Args, int64) time.Duration { return time.Minute },
@@ -52,15 +52,20 @@ func newService(t *testing.T, s store, graphs *graph.Handover, notify func([]out
 
 func TestAcceptedGraphIsHandedOverBeforeItsRunStarts(t *testing.T) {
 	t.Parallel()
-	graphs := graph.NewHandover()
+	graphs := graph.NewHandover[job.Fresh]()
 	var notified bool
 	sub := job.Submission{Account: "a", Prompt: json.RawMessage(`{"1":{"class_type":"Wait","inputs":{}}}`)}
 	made, err := newService(t, store{}, graphs, func([]outbox.Intent) { notified = true }).Submit(t.Context(), sub)
 	require.NoError(t, err)
 	require.True(t, notified)
-	require.Same(t, made.Accepted.Graph, graphs.Take(string(made.Job.ID)))
+	g, fresh := graphs.Take(string(made.Job.ID))
+	require.Same(t, made.Accepted.Graph, g)
+	require.Equal(t, made.Job, fresh.Job)
+	require.JSONEq(t, `{"prompt":`+string(sub.Prompt)+`}`, fresh.Document.Inline)
+	require.WithinDuration(t, time.Now(), fresh.At, time.Minute)
 
 	made, err = newService(t, store{queues: true}, graphs, func([]outbox.Intent) {}).Submit(t.Context(), sub)
 	require.NoError(t, err)
-	require.Nil(t, graphs.Take(string(made.Job.ID)), "a job that waits needs no plan yet")
+	g, _ = graphs.Take(string(made.Job.ID))
+	require.Nil(t, g, "a job that waits needs no plan yet")
 }

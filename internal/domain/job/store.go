@@ -71,6 +71,7 @@ type Ending struct {
 	Type    string // TypeSucceeded, TypeFailed or TypeCanceled
 	Data    any
 	Before  []eventlog.Event // events of the run to append before its end, in one transaction
+	After   int64            // version of the job's stream that the appended events must follow; 0 = any
 	Lease   *LeaseEnd        // of the segment with which the run ends, ended in the same transaction; nil = no segment
 	Bounds  Bounds
 	Actor   string
@@ -88,6 +89,9 @@ type LeaseEnd struct {
 // ErrRecordedInPart refuses an Ending if the log has some of its Before events but not its end. The caller must
 // append the Before events separately first.
 var ErrRecordedInPart = errors.New("some of the events are recorded already")
+
+// ErrOvertaken refuses an Ending whose job has other events after the version Ending.After.
+var ErrOvertaken = errors.New("the job has events that the run did not read")
 
 // Ended is the result of End.
 type Ended struct {
@@ -116,7 +120,7 @@ type Store interface {
 	// Submit records the job as admitted or queued. Fault codes: queue_full, insufficient_credits (Exhausted),
 	// idempotency_key_reuse (Conflict), duplicate_job (Conflict: the account has a job with that public id).
 	Submit(ctx context.Context, n NewJob) (Admission, error)
-	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart.
+	// End records the end of a run, frees its slot and admits waiting jobs. It may return ErrRecordedInPart or ErrOvertaken.
 	End(ctx context.Context, e Ending) (Ended, error)
 	// Cancel cancels waiting jobs at once and asks running ones to stop.
 	Cancel(ctx context.Context, r CancelRequest) (Cancellation, error)

@@ -6,7 +6,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 )
 
-// Bounds of a Brief: a few megabytes.
+// Bounds of a Brief: about ten megabytes when it is full.
 const (
 	briefEntries = 8192
 	briefBytes   = 1 << 10 // of the UI output of an entry; a larger one is not kept

@@ -3,11 +3,11 @@
 package nodecache
 
 import (
+	"bytes"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"hash"
 	"maps"
 	"slices"
 
@@ -63,9 +63,9 @@ func passedKey(scope Scope, digest string) Key {
 	if digest == "" {
 		return Key{}
 	}
-	h := blake3.New()
+	h := &bytes.Buffer{}
 	write(h, "given", fmt.Sprint(generation), scope.Account, scope.Surface, digest)
-	return Key(h.Sum(nil))
+	return Key(blake3.Sum256(h.Bytes()))
 }
 
 // Digest identifies the content of a value across jobs. It is "" for a value that only refers to its content by a
@@ -99,7 +99,7 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 	if err != nil {
 		return Key{} // the node will fail with the reason
 	}
-	h := blake3.New()
+	h := &bytes.Buffer{}
 	write(h, "node", fmt.Sprint(generation), scope.Account, scope.Surface, n.Class, fmt.Sprint(class.Version), print)
 	if class.NotIdempotent || AsksForID(class) {
 		write(h, "id", n.ID)
@@ -119,7 +119,7 @@ func keyOf(scope Scope, n *graph.PlanNode, class *node.Class, keys []Key, finger
 		}
 		write(h, "link", name, string(keys[link.Unit][:]), fmt.Sprint(link.Slot))
 	}
-	return Key(h.Sum(nil))
+	return Key(blake3.Sum256(h.Bytes()))
 }
 
 // segmentKey returns the key of a segment: a hash of its nodes with their ids, its inputs, and the outputs that are
@@ -128,7 +128,7 @@ func segmentKey(scope Scope, n *graph.PlanNode, classes *node.Registry, keys []K
 	if scope.Job == "" {
 		return Key{}
 	}
-	h := blake3.New()
+	h := &bytes.Buffer{}
 	write(h, "segment", fmt.Sprint(generation), scope.Account, scope.Surface, scope.Job)
 	for i := range n.Segment.Nodes {
 		in := &n.Segment.Nodes[i]
@@ -156,16 +156,16 @@ func segmentKey(scope Scope, n *graph.PlanNode, classes *node.Registry, keys []K
 	for _, out := range n.Segment.Outputs {
 		write(h, "output", fmt.Sprint(out.Node), fmt.Sprint(out.Slot), string(out.Type))
 	}
-	return Key(h.Sum(nil))
+	return Key(blake3.Sum256(h.Bytes()))
 }
 
-// write hashes parts, each prefixed with its length so that different lists never collide.
-func write(h hash.Hash, parts ...string) {
+// write writes the parts of what is hashed, each prefixed with its length so that different lists never collide.
+func write(h *bytes.Buffer, parts ...string) {
 	var length [8]byte
 	for _, part := range parts {
 		binary.BigEndian.PutUint64(length[:], uint64(len(part)))
-		h.Write(length[:]) // a hash never fails to write
-		h.Write([]byte(part))
+		h.Write(length[:])
+		h.WriteString(part)
 	}
 }
 

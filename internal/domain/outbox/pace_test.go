@@ -18,13 +18,12 @@ const gap = 40 * time.Millisecond
 // paced is a Pace in a bubble, with the ids of what it handed over.
 type paced struct {
 	*outbox.Pace
-	pressed atomic.Bool
 
 	mu     sync.Mutex // guards handed
 	handed []int64
 }
 
-func startPaced(t *testing.T) *paced {
+func startPaced(t *testing.T, pressed func() bool) *paced {
 	t.Helper()
 	p := &paced{}
 	p.Pace = outbox.NewPace(outbox.PaceOptions{
@@ -36,7 +35,7 @@ func startPaced(t *testing.T) *paced {
 			}
 		},
 		Account: func(in outbox.Intent) string { return in.WorkflowID },
-		Pressed: p.pressed.Load, Gap: gap,
+		Pressed: pressed, Gap: gap,
 	})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -68,19 +67,45 @@ func intents(account string, ids ...int64) (all []outbox.Intent) {
 func TestStartsGiveWayToRequests(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPaced(t)
+		var pressed atomic.Bool
+		p := startPaced(t, pressed.Load)
 		p.Notify(intents("a", 1, 2, 3))
 		require.Equal(t, []int64{1, 2, 3}, p.since(0), "nobody waits")
-		p.pressed.Store(true)
+		pressed.Store(true)
 		p.Notify(intents("a", 4, 5, 6, 7))
 		p.Notify(intents("", 8))
 		require.Equal(t, []int64{8, 4}, p.since(gap/2), "what may not wait, and the first")
 		p.Notify(intents("b", 9))
 		require.Equal(t, []int64{5, 9}, p.since(2*gap), "one in each gap, the accounts in turn")
-		p.pressed.Store(false)
+		pressed.Store(false)
 		require.Equal(t, []int64{6, 7}, p.since(gap), "the rest together")
 		p.Notify(intents("a", 10))
 		require.Equal(t, []int64{10}, p.since(0))
+	})
+}
+
+// Requests that are committed together are answered together: between two batches of a burst nobody waits, and starts still
+// give way.
+func TestStartsGiveWayBetweenTheBatchesOfABurst(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const clients, batches, calm = 64, 10, 5 * gap
+		crowd := outbox.NewCrowd(24, calm)
+		p := startPaced(t, crowd.Present)
+		for batch := range batches {
+			for range clients {
+				crowd.Enter()
+			}
+			if batch == 0 {
+				p.Notify(intents("a", make([]int64, 100)...))
+			}
+			require.LessOrEqual(t, len(p.since(gap)), 2, "in a batch")
+			for range clients {
+				crowd.Leave()
+			}
+			require.LessOrEqual(t, len(p.since(2*gap)), 2, "before the next one")
+		}
+		require.Greater(t, len(p.since(calm+2*gap)), 100-4*batches, "the burst is over")
 	})
 }
 
@@ -88,12 +113,13 @@ func TestStartsGiveWayToRequests(t *testing.T) {
 func TestAPaceHoldsABoundedNumberBack(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := startPaced(t)
-		p.pressed.Store(true)
+		var pressed atomic.Bool
+		p := startPaced(t, pressed.Load)
+		pressed.Store(true)
 		for id := range int64(3000) {
 			p.Notify(intents("a", id))
 		}
-		p.pressed.Store(false)
+		pressed.Store(false)
 		require.InDelta(t, 1024, len(p.since(2*gap)), 2)
 	})
 }

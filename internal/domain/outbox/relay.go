@@ -89,7 +89,7 @@ func (r *Relay) finish(ctx context.Context, in Intent, o queue.Outcome) error {
 
 // linger is how long delivered intents are gathered before one statement deletes them. The deletion is not urgent,
 // and a batch saves a transaction per job under load.
-const linger = 20 * time.Millisecond
+const linger = 100 * time.Millisecond
 
 // forget deletes delivered intents in batches. An intent whose deletion fails is delivered again, which is harmless.
 func (r *Relay) forget() {

@@ -21,37 +21,46 @@ func sized(t *testing.T, bytes int) *graph.Graph {
 
 func TestHandoverGivesEachGraphOnce(t *testing.T) {
 	t.Parallel()
-	h, g := graph.NewHandover(), sized(t, 10)
-	h.Put("a", g)
-	require.Nil(t, h.Take("b"))
-	require.Same(t, g, h.Take("a"))
-	require.Nil(t, h.Take("a"))
+	h, g := graph.NewHandover[int](), sized(t, 10)
+	h.Put("a", g, 7)
+	require.Nil(t, taken(h, "b"))
+	got, with := h.Take("a")
+	require.Same(t, g, got)
+	require.Equal(t, 7, with)
+	got, with = h.Take("a")
+	require.Nil(t, got)
+	require.Zero(t, with)
 
-	var none *graph.Handover
-	none.Put("a", g)
-	require.Nil(t, none.Take("a"))
+	var none *graph.Handover[int]
+	none.Put("a", g, 7)
+	require.Nil(t, taken(none, "a"))
+}
+
+func taken(h *graph.Handover[int], job string) *graph.Graph {
+	g, _ := h.Take(job)
+	return g
 }
 
 func TestHandoverKeepsTheLatestWithinItsSpace(t *testing.T) {
 	t.Parallel()
-	h := graph.NewHandover()
+	h := graph.NewHandover[int]()
 	for i := range 100 {
-		h.Put(fmt.Sprint(i), sized(t, 100<<10))
+		h.Put(fmt.Sprint(i), sized(t, 100<<10), 0)
 	}
-	require.Nil(t, h.Take("0"))
-	require.NotNil(t, h.Take("99"))
+	require.Nil(t, taken(h, "0"))
+	require.NotNil(t, taken(h, "99"))
 	kept := 0
 	for i := range 99 {
-		if h.Take(fmt.Sprint(i)) != nil {
+		if taken(h, fmt.Sprint(i)) != nil {
 			kept++
 		}
 	}
 	require.InDelta(t, 39, kept, 2, "4 MiB")
-	h.Put("large", sized(t, 2<<20))
-	require.Nil(t, h.Take("large"), "one graph does not take the space of all")
+	h.Put("large", sized(t, 2<<20), 0)
+	require.Nil(t, taken(h, "large"), "one graph does not take the space of all")
 	for i := range 10_000 { // graphs that were taken leave nothing behind
-		h.Put(fmt.Sprint(i), sized(t, 10))
-		require.NotNil(t, h.Take(fmt.Sprint(i)))
+		h.Put(fmt.Sprint(i), sized(t, 10), 0)
+		require.NotNil(t, taken(h, fmt.Sprint(i)))
 	}
 }
 
@@ -60,7 +69,7 @@ func TestHandoverKeepsNoGraphWhoseAssetsWereResolved(t *testing.T) {
 	g, err := graph.Parse(json.RawMessage(`{"1":{"class_type":"LoadImage","inputs":{"image":{"__type":"core/ASSET","info":{"id":"x"}}}}}`), graph.Limits{})
 	require.NoError(t, err)
 	require.NoError(t, g.ReplaceAsset(g.AssetRefs()[0], "name.png"))
-	h := graph.NewHandover()
-	h.Put("a", g)
-	require.Nil(t, h.Take("a"), "the run looks at the assets anew")
+	h := graph.NewHandover[int]()
+	h.Put("a", g, 0)
+	require.Nil(t, taken(h, "a"), "the run looks at the assets anew")
 }

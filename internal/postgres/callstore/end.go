@@ -26,7 +26,7 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 	if err != nil {
 		return call.Ended{}, err
 	}
-	last := &ending{Ending: e, append: prepared}
+	last := &ending{Ending: e, withSlot: prepared}
 	err = s.changes.Do(ctx, e.Account, prepared.Size(), &change{end: last})
 	switch {
 	case eventstore.IsRefused(err):
@@ -40,14 +40,15 @@ func (s *Store) End(ctx context.Context, e call.Ending) (call.Ended, error) {
 // ending is one attempt to end a call, as a part of a joint transaction.
 type ending struct {
 	call.Ending
-	append   *eventstore.Prepared
-	intents  []outbox.Intent // of calls that were admitted in its place
+	withSlot *eventstore.Prepared // if the call has its slot until then
+	append   *eventstore.Prepared // in the transaction under way
+	intents  []outbox.Intent      // of calls that were admitted in its place
 	recorded []eventlog.Recorded
 }
 
 // write counts the end in the state of the account. It returns what is appended to the ledger of a metered account.
 func (e *ending) write(ctx context.Context, db postgres.Tx, t *joint) (charged []eventlog.Append, err error) {
-	e.intents = nil
+	e.intents, e.append = nil, e.withSlot
 	if held := slices.IndexFunc(t.freed, func(u unit) bool { return u.id == e.Call }); held >= 0 {
 		t.state.leave(t.freed[held])
 	} else if e.append, err = t.store.events.Prepare(callEnding(e.Ending, true)); err != nil {

@@ -99,7 +99,7 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 	if err != nil {
 		return err
 	}
-	s.events.Wake()
+	s.events.Announce(t.queued.Recorded())
 	t.settle()
 	return nil
 }

@@ -19,9 +19,6 @@ type Options struct {
 	Count   int           // default 64: the most callers of a batch
 	Bytes   int           // default 1 MiB: the most that the work of a batch writes; a larger one is a batch of its own
 	Timeout time.Duration // default 30 s: the longest that a batch may take, whatever its callers would wait
-	// Parallel is how many batches of a key may be under way at once, default 1: more where they do not lock one another out,
-	// so that one executes while another one waits for the disk.
-	Parallel int
 }
 
 func (o Options) withDefaults() Options {
@@ -34,14 +31,11 @@ func (o Options) withDefaults() Options {
 	if o.Timeout <= 0 {
 		o.Timeout = 30 * time.Second
 	}
-	if o.Parallel <= 0 {
-		o.Parallel = 1
-	}
 	return o
 }
 
-// Committer does work of type W in batches. Options.Parallel batches of a key are under way at a time; those of different keys
-// do not wait for each other. It has no goroutines of its own: the caller that has waited longest does the next batch.
+// Committer does work of type W in batches. One batch of a key is under way at a time; those of different keys do not wait for
+// each other. It has no goroutines of its own: the caller that has waited longest does the next batch.
 type Committer[W any] struct {
 	opts Options
 	do   func(ctx context.Context, key string, batch []W) []error
@@ -52,7 +46,6 @@ type Committer[W any] struct {
 
 // callers are the calls of Do with one key.
 type callers[W any] struct {
-	running int // batches, one at least
 	waiting []*caller[W]
 }
 
@@ -104,11 +97,7 @@ func (c *Committer[W]) enter(key string, own *caller[W]) bool {
 	defer c.mu.Unlock()
 	of := c.keys[key]
 	if of == nil {
-		of = &callers[W]{}
-		c.keys[key] = of
-	}
-	if of.running < c.opts.Parallel {
-		of.running++
+		c.keys[key] = &callers[W]{}
 		return true
 	}
 	of.waiting = append(of.waiting, own)
@@ -169,9 +158,7 @@ func (c *Committer[W]) next(key string) {
 		taken[0].lead <- taken
 		return
 	}
-	if of.running--; of.running == 0 {
-		delete(c.keys, key)
-	}
+	delete(c.keys, key)
 }
 
 // take takes the next batch from the queue.

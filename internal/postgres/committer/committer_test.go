@@ -163,20 +163,3 @@ func TestAPanicReachesItsCallerAndFailsTheOthers(t *testing.T) {
 		require.NoError(t, c.Do(t.Context(), "a", 1, "4"), "the next one works")
 	})
 }
-
-func TestBatchesOfAKeyRunInParallelWhereTheyMay(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(committer.Options{Parallel: 2})
-		began := time.Now()
-		first := b.calls(t.Context(), 1, "1")
-		<-time.After(took / 2)
-		second := b.calls(t.Context(), 1, "2")
-		others := b.calls(t.Context(), 1, "3", "4")
-		require.Equal(t, 2, b.Waiting("a"))
-		require.Equal(t, slices.Repeat([]error{nil}, 4), slices.Concat(first(), second(), others()))
-		require.Equal(t, [][]string{{"a", "1"}, {"a", "2"}, {"a", "3", "4"}}, b.batches)
-		require.Equal(t, 2*took, time.Since(began))
-		require.Zero(t, b.Waiting("a"))
-	})
-}

@@ -22,7 +22,8 @@ func IsRefused(err error) bool {
 // Queued is an append that was queued in a batch. Its result is known when the batch is closed.
 type Queued struct {
 	batch
-	placed map[uuid.UUID]eventlog.Recorded
+	placed   map[uuid.UUID]eventlog.Recorded
+	recorded []eventlog.Recorded // of all appends, once they were asked for
 }
 
 // QueueAppend queues an append that fails the batch unless it is placed as a whole.
@@ -58,7 +59,21 @@ func (b batch) queue(q *pgx.Batch) *Queued {
 }
 
 // Recorded returns the events as they are in the log.
-func (a *Queued) Recorded() []eventlog.Recorded { return a.collect(a.placed, nil) }
+func (a *Queued) Recorded() []eventlog.Recorded {
+	if a.recorded == nil {
+		a.recorded = a.collect(a.placed, nil)
+	}
+	return a.recorded
+}
 
 // RecordedOf returns those of one of the appends.
-func (a *Queued) RecordedOf(p *Prepared) []eventlog.Recorded { return batch{p}.collect(a.placed, nil) }
+func (a *Queued) RecordedOf(p *Prepared) []eventlog.Recorded {
+	all := a.Recorded()
+	for _, other := range a.batch {
+		if other == p {
+			return all[:len(p.Events)]
+		}
+		all = all[len(other.Events):]
+	}
+	return nil
+}

@@ -1,6 +1,7 @@
 package eventstore
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/millrace-dev/millrace/internal/eventlog"
@@ -37,23 +38,28 @@ func (r *ring) push(events []eventlog.Recorded) {
 		r.floor = r.events[drop].Position
 		drop++
 	}
-	clear(r.events[:drop]) // release the data; append moves the rest when the slice grows
-	r.events = r.events[drop:]
+	r.events = r.events[drop:] // readers may have the dropped ones; append moves the rest when the slice grows
 }
 
-// after returns up to limit events above position, which must not be below floor.
+// has reports whether the ring has the event, or had it before it removed the older ones. The event's position must not be
+// above end.
+func (r *ring) has(rec eventlog.Recorded) bool {
+	i, found := r.search(rec.Position)
+	return rec.Position <= r.floor || found && r.events[i].ID == rec.ID
+}
+
+// search returns the index of the event at a position, or of the next one.
+func (r *ring) search(position int64) (int, bool) {
+	return slices.BinarySearchFunc(r.events, position, func(e eventlog.Recorded, p int64) int { return cmp.Compare(e.Position, p) })
+}
+
+// after returns up to limit events above position, which must not be below floor. The events are shared with other
+// readers.
 func (r *ring) after(position int64, limit int) []eventlog.Recorded {
-	i, found := slices.BinarySearchFunc(r.events, position, func(e eventlog.Recorded, p int64) int {
-		switch {
-		case e.Position < p:
-			return -1
-		case e.Position > p:
-			return 1
-		}
-		return 0
-	})
+	i, found := r.search(position)
 	if found {
 		i++
 	}
-	return slices.Clone(r.events[i:min(i+limit, len(r.events))])
+	end := min(i+limit, len(r.events))
+	return r.events[i:end:end]
 }

@@ -41,6 +41,9 @@ func New(pool *pgxpool.Pool, registry *eventlog.Registry, wake *Wake) *Store {
 // AppendAll call it after their commit; Append calls it itself.
 func (s *Store) Wake() { s.wake.Signal() }
 
+// Announce is Wake for a caller that knows the events that it has committed: readers in this process get them from it.
+func (s *Store) Announce(committed []eventlog.Recorded) { s.wake.Announce(committed) }
+
 // Decode returns the data of a recorded event as the struct of its registered type.
 func (s *Store) Decode(rec eventlog.Recorded) (any, error) {
 	return s.registry.Decode(rec.Type, rec.Data)
@@ -58,7 +61,7 @@ func (s *Store) Append(ctx context.Context, a eventlog.Append) ([]eventlog.Recor
 	if err != nil {
 		return nil, err
 	}
-	s.Wake()
+	s.Announce(recorded)
 	return recorded, nil
 }
 

@@ -70,6 +70,7 @@ type Tailer struct {
 
 	safe int64         // positions up to this one are final, even if gaps remain; used by Run only
 	last eventlog.Mark // the newest event that was read; used by Run only
+	read time.Time     // when the log was last read; used by Run only
 
 	recheck chan struct{} // makes Run open a new connection
 
@@ -163,14 +164,17 @@ func (t *Tailer) follow(ctx context.Context) error {
 			return err
 		}
 	}
+	t.read = time.Time{}
 	for {
 		before := t.ring.pushed
-		more, err := t.advance(ctx, conn)
+		whole, err := t.takeCommitted()
 		if err != nil {
 			return err
 		}
-		if more {
-			continue
+		for more := !whole || time.Since(t.read) >= min(readEvery, t.opts.Poll); more; {
+			if more, err = t.advance(ctx, conn); err != nil {
+				return err
+			}
 		}
 		if err := postgres.Pause(ctx, gather(t.ring.pushed-before)); err != nil {
 			return err
@@ -205,21 +209,22 @@ func (t *Tailer) findEnd(ctx context.Context, conn *pgx.Conn) error {
 	}
 	t.safe, t.last = end.Position, end
 	t.change(func() { t.ready, t.ring.floor = true, end.Position })
+	if t.wake != nil {
+		t.wake.committed.want()
+	}
 	return nil
 }
 
 // advance reads once and delivers the settled events. It reports whether to read again at once.
 func (t *Tailer) advance(ctx context.Context, conn *pgx.Conn) (more bool, err error) {
 	last := t.ring.end() // only this goroutine changes the ring
+	t.read = time.Now()
 	events, err := ReadLog(ctx, conn, last, maxPosition, readLimit)
 	if err != nil || len(events) == 0 {
 		return false, err
 	}
 	settled := contiguousRun(events, last, t.safe)
-	if settled > 0 {
-		t.last = eventlog.MarksOf(events[settled-1 : settled])[0]
-		t.change(func() { t.ring.push(events[:settled]) })
-	}
+	t.deliver(events[:settled])
 	if settled == len(events) {
 		return settled == readLimit, nil
 	}
@@ -283,7 +288,7 @@ func (t *Tailer) Settled(ctx context.Context) (int64, error) {
 	}
 }
 
-// Next implements eventlog.Tail. The data of the events is shared with other readers.
+// Next implements eventlog.Tail. The events are shared with other readers.
 func (t *Tailer) Next(ctx context.Context, after int64, limit int) ([]eventlog.Recorded, error) {
 	for {
 		t.mu.Lock()
@@ -317,7 +322,7 @@ func (t *Tailer) End() (position int64, ok bool) {
 }
 
 // Between returns the events of the ring above after, up to upTo. ok is false if the ring does not reach back to after. The
-// data of the events is shared with other readers.
+// events are shared with other readers.
 func (t *Tailer) Between(after, upTo int64) (events []eventlog.Recorded, ok bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -284,7 +284,11 @@ func (l *tailing) writeLate(t testing.TB, stream string, n int) []int64 {
 			t.Errorf("append: %v", err)
 			return committed
 		}
-		l.store.Wake()
+		if rand.IntN(2) == 0 {
+			l.store.Wake()
+		} else {
+			l.store.Announce(recorded)
+		}
 		committed = append(committed, positions(recorded)...)
 	}
 	return committed

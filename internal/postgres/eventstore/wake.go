@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/millrace-dev/millrace/internal/eventlog"
 	"github.com/millrace-dev/millrace/internal/postgres"
 )
 
@@ -19,7 +20,7 @@ import (
 const (
 	notifyEvery      = time.Millisecond
 	notifyUnderLoad  = 4 * time.Millisecond
-	minSilentAppends = 3
+	appendsUnderLoad = 3
 
 	// listenersEvery is the interval of checking whether another process listens. A process that starts to listen is
 	// notified of earlier appends within this time.
@@ -38,6 +39,8 @@ type Wake struct {
 	signals    atomic.Int64  // appends since the last notification
 	notifier   atomic.Uint32 // backend pid of our own notifications
 	listener   atomic.Uint32 // backend pid of our own LISTEN
+
+	committed committed // events on their way to the tailer of this process
 
 	command *pgxpool.Pool // notifies at each signal; nil = Run notifies
 }
@@ -67,6 +70,21 @@ func (w *Wake) Signal() {
 	if w == nil {
 		return
 	}
+	w.committed.missed()
+	w.notifyAll()
+}
+
+// Announce is Signal for a caller that knows the committed events: the tailer of this process does not read them from
+// the database.
+func (w *Wake) Announce(events []eventlog.Recorded) {
+	if w == nil {
+		return
+	}
+	w.committed.add(events)
+	w.notifyAll()
+}
+
+func (w *Wake) notifyAll() {
 	if w.command != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), commandNotice)
 		defer cancel()
@@ -132,7 +150,7 @@ func (w *Wake) notify(ctx context.Context) error {
 		if err := postgres.Pause(ctx, notifyEvery); err != nil {
 			return err
 		}
-		if w.signals.Load() >= minSilentAppends {
+		if w.signals.Load() >= appendsUnderLoad {
 			if err := postgres.Pause(ctx, notifyUnderLoad-notifyEvery); err != nil {
 				return err
 			}
@@ -180,6 +198,7 @@ func (w *Wake) listen(ctx context.Context) error {
 		return postgres.Classify(err, "listen")
 	}
 	for {
+		w.committed.missed()
 		signal(w.wakeTailer)
 		for own := true; own; {
 			n, err := w.notification(ctx, conn)

@@ -209,9 +209,11 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 		before[i] = event.ID
 	}
 	var ended, closed, begun bool
+	var version int64
 	err := s.pool.QueryRow(ctx, `select exists (select from events where id = $1),
-		exists (select from streams where id = $2 and closed), exists (select from events where id = any($3))`,
-		endingID(e), e.ID.Stream(), before).Scan(&ended, &closed, &begun)
+		exists (select from streams where id = $2 and closed), exists (select from events where id = any($3)),
+		coalesce((select version from streams where id = $2), 0)`,
+		endingID(e), e.ID.Stream(), before).Scan(&ended, &closed, &begun, &version)
 	switch {
 	case err != nil:
 		return job.Ended{}, postgres.Classify(err, "end job "+string(e.ID))
@@ -219,6 +221,8 @@ func (s *Store) refusedEnd(ctx context.Context, e job.Ending) (job.Ended, error)
 		return job.Ended{Applied: true}, nil
 	case closed:
 		return job.Ended{}, nil
+	case e.After > 0 && e.After != version:
+		return job.Ended{}, job.ErrOvertaken
 	case begun:
 		return job.Ended{}, job.ErrRecordedInPart
 	case e.Bounds.Slots > 0: // the refusal concerns a job to be admitted: the sweeper reports it

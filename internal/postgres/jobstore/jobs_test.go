@@ -168,6 +168,27 @@ func TestEndOfAJobIsCommittedWithTheEventsBeforeIt(t *testing.T) {
 		require.True(t, ended.Applied)
 		require.Equal(t, whole, recorded(t, id))
 	})
+	t.Run("events that the run did not read come before it", func(t *testing.T) {
+		t.Parallel()
+		id := submit(t, "unread")
+		late := ending(id, "unread")
+		late.After = 2
+		_, err := events.Append(t.Context(), eventlog.Append{
+			Stream: id.Stream(), Account: "unread", Expected: eventlog.AnyVersion, Events: []eventlog.Event{{ID: uuid.New(), Type: job.TypeCancelRequested, Data: job.CancelRequestedV1{}}},
+		})
+		require.NoError(t, err)
+		_, err = jobs.End(t.Context(), late)
+		require.ErrorIs(t, err, job.ErrOvertaken)
+		require.Equal(t, []string{job.TypeSubmitted, job.TypeAdmitted, job.TypeCancelRequested}, recorded(t, id))
+		late.After = 3
+		ended, err := jobs.End(t.Context(), late)
+		require.NoError(t, err)
+		require.True(t, ended.Applied)
+		late.After = 2
+		ended, err = jobs.End(t.Context(), late)
+		require.NoError(t, err)
+		require.True(t, ended.Applied, "an attempt whose answer was lost")
+	})
 	t.Run("a job that ended otherwise stays as it ended", func(t *testing.T) {
 		t.Parallel()
 		id := submit(t, "otherwise")

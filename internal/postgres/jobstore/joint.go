@@ -79,8 +79,12 @@ func (e *end) check() error {
 
 func ending(e job.Ending) eventlog.Append {
 	end := eventlog.Event{ID: endingID(e), Type: e.Type, Data: e.Data}
+	expected := eventlog.AnyVersion
+	if e.After > 0 {
+		expected = e.After
+	}
 	return eventlog.Append{
-		Stream: e.ID.Stream(), Account: e.Account, Expected: eventlog.AnyVersion, Close: true,
+		Stream: e.ID.Stream(), Account: e.Account, Expected: expected, Close: true,
 		Events: append(slices.Clip(e.Before), end),
 		Meta:   eventlog.Meta{Actor: e.Actor, Reason: e.Reason},
 	}
@@ -123,7 +127,7 @@ func (s *Store) commitJointly(ctx context.Context, account string, changes []*ch
 	if err != nil {
 		return err
 	}
-	s.events.Wake()
+	s.events.Announce(t.queued.Recorded())
 	t.settle()
 	return nil
 }

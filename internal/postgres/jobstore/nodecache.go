@@ -60,7 +60,7 @@ func raw(keys []nodecache.Key) [][]byte {
 // Save implements nodecache.Store. It does not wait for the disk: results that a crash loses are computed again.
 func (n *NodeCache) Save(ctx context.Context, account string, entries []nodecache.Entry) error {
 	var batch pgx.Batch
-	batch.Queue(`set local synchronous_commit = off`)
+	batch.Queue(`select set_config('synchronous_commit', 'off', true)`)
 	for _, e := range entries {
 		text, err := json.Marshal(e)
 		if err != nil {

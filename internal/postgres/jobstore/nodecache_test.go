@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
@@ -108,4 +109,18 @@ func TestCacheEntryWithExpiringFilesIsSkipped(t *testing.T) {
 		require.NoError(t, cache.Save(t.Context(), "a", []nodecache.Entry{cacheEntry(9, job.OutputFile{Asset: id.String()})}))
 		require.Equal(t, c.hit, len(found(t, cache, "a", time.Hour, 9)) == 1, name)
 	}
+}
+
+// A statement that PostgreSQL warns of would fill its log, once for each job.
+func TestSavingResultsOfNodesCausesNoWarning(t *testing.T) {
+	t.Parallel()
+	cfg := storetest.OpenPool(t, storetest.NewDatabase(t)).Config()
+	var warnings []string
+	cfg.MaxConns = 1
+	cfg.ConnConfig.OnNotice = func(_ *pgconn.PgConn, n *pgconn.Notice) { warnings = append(warnings, n.Message) }
+	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+	require.NoError(t, err)
+	defer pool.Close()
+	require.NoError(t, jobstore.NewNodeCache(pool).Save(t.Context(), "acme", []nodecache.Entry{cacheEntry(1)}))
+	require.Empty(t, warnings)
 }

@@ -27,6 +27,7 @@ type Proxy struct {
 	listener net.Listener
 	outage   atomic.Bool
 	stopped  atomic.Bool
+	executed atomic.Int64
 
 	mu    sync.Mutex // guards all below
 	links map[*link]bool
@@ -69,6 +70,9 @@ func NewProxy(t testing.TB, dsn string) *Proxy {
 
 // URL returns the connection string of the database through the proxy.
 func (p *Proxy) URL() string { return p.url }
+
+// Executed returns how many statements clients had the server execute.
+func (p *Proxy) Executed() int64 { return p.executed.Load() }
 
 // Cut closes every connection.
 func (p *Proxy) Cut() {
@@ -195,6 +199,9 @@ func (l *link) up() {
 			return
 		}
 		if typed {
+			if head[0] == 'Q' || head[0] == 'E' { // a query, or the execution of a prepared statement
+				l.proxy.executed.Add(1)
+			}
 			sql := statement(head[0], string(body), names)
 			if done := l.proxy.claimLoss(func(w lostMessage) bool { return w.statement != "" && begins(sql, w.statement) }); done != nil {
 				_ = to.Flush() // earlier messages arrive

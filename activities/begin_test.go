@@ -1,0 +1,135 @@
+package activities_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/millrace-dev/millrace/activities"
+	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/domain/outbox"
+	"github.com/millrace-dev/millrace/internal/engine/graph"
+	"github.com/millrace-dev/millrace/internal/engine/node"
+	"github.com/millrace-dev/millrace/internal/eventlog"
+	"github.com/millrace-dev/millrace/internal/eventlog/eventlogtest"
+)
+
+// counted is a log that counts the reads of streams.
+type counted struct {
+	*eventlogtest.Memory
+	reads atomic.Int64
+}
+
+func (c *counted) ReadStream(ctx context.Context, stream string, after int64, limit int) ([]eventlog.Recorded, error) {
+	c.reads.Add(1)
+	return c.Memory.ReadStream(ctx, stream, after, limit)
+}
+
+// ends is a store that ends jobs in a log.
+type ends struct{ log *eventlogtest.Memory }
+
+func (e ends) End(ctx context.Context, end job.Ending) (job.Ended, error) {
+	expected := eventlog.AnyVersion
+	if end.After > 0 {
+		expected = end.After
+	}
+	last := eventlog.Event{ID: uuid.New(), Type: end.Type, Data: end.Data}
+	_, err := e.log.Append(ctx, eventlog.Append{
+		Stream: end.ID.Stream(), Account: end.Account, Expected: expected, Close: true, Events: append(slices.Clip(end.Before), last),
+	})
+	if errors.Is(err, eventlog.ErrVersion) {
+		err = job.ErrOvertaken
+	}
+	return job.Ended{Applied: err == nil}, err
+}
+
+type noLimits struct{}
+
+func (noLimits) Bounds(context.Context, string) (b job.Bounds, err error) { return b, nil }
+
+// beginning is a bench whose job was accepted by this process, which counts reads.
+func beginning(t *testing.T, prompt string, at time.Time) (*bench, *counted) {
+	t.Helper()
+	step := &node.Class{
+		Name: "Step", Module: "nodes", OutputNode: true, Outputs: []node.Output{{Name: "STEP", Type: "STEP"}},
+		Run: func(context.Context, *node.Call) (node.Result, error) {
+			return node.Result{Outputs: []node.Value{"done"}}, nil
+		},
+	}
+	costly := &node.Class{
+		Name: "Costly", Module: "nodes", OutputNode: true, Inputs: []node.Input{{Name: "from", Type: "STEP"}},
+		Cost: func(node.Args, int64) time.Duration { return time.Minute },
+		Run:  func(context.Context, *node.Call) (node.Result, error) { return node.Result{}, nil },
+	}
+	b := newBench(t, prompt, []string{"1", "2"}, step, costly)
+	log := &counted{Memory: b.log}
+	state, err := eventlog.Fold(b.activities.Types, eventlog.Read(t.Context(), b.log, b.ref.Job.Stream(), 0), job.Job{}, job.Fold)
+	require.NoError(t, err)
+	doc, err := b.activities.Sources.Events.ReadStream(t.Context(), b.ref.Job.Stream(), 0, 1)
+	require.NoError(t, err)
+	data, err := b.log.Decode(doc[0])
+	require.NoError(t, err)
+	g, err := graph.Parse([]byte(prompt), graph.Limits{})
+	require.NoError(t, err)
+	submitted, ok := data.(job.SubmittedV1)
+	require.True(t, ok)
+	b.activities.Events, b.activities.Jobs, b.activities.Tiers = log, ends{b.log}, noLimits{}
+	b.activities.Notify = func([]outbox.Intent) {}
+	b.activities.Graphs = graph.NewHandover[job.Fresh]()
+	b.activities.Graphs.Put(string(b.ref.Job), g, job.Fresh{Job: state, Document: submitted.Document, At: at})
+	return b, log
+}
+
+func (b *bench) beginRun(t *testing.T) (res activities.BeginResult) {
+	t.Helper()
+	env := environment(t.Context())
+	env.RegisterActivity(b.activities.Begin)
+	value, err := env.ExecuteActivity(b.activities.Begin, activities.BeginParams{RunRef: b.ref, Execution: "x"})
+	require.NoError(t, err)
+	require.NoError(t, value.Get(&res))
+	return res
+}
+
+const (
+	onlyCheap  = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Step","inputs":{}}}`
+	thenCostly = `{"1":{"class_type":"Step","inputs":{}},"2":{"class_type":"Costly","inputs":{"from":["1",0]}}}`
+)
+
+// The run of a job that this process has just accepted begins without a read of its events.
+func TestAFreshJobBeginsWithoutARead(t *testing.T) {
+	t.Parallel()
+	b, log := beginning(t, onlyCheap, time.Now())
+	require.True(t, b.beginRun(t).Ended)
+	require.Zero(t, log.reads.Load())
+	require.Equal(t, []string{"started 1", "executed 1", "started 2", "executed 2"}, b.events(t))
+
+	b, log = beginning(t, onlyCheap, time.Now().Add(-time.Hour))
+	require.True(t, b.beginRun(t).Ended)
+	require.NotZero(t, log.reads.Load(), "nobody remembers whether it was canceled meanwhile")
+}
+
+// What else happened to the job since its submission counts, although the run did not read it at first: nothing is
+// recorded of the nodes that ran.
+func TestAFreshJobDoesNotBeginPastItsEvents(t *testing.T) {
+	t.Parallel()
+	for name, prompt := range map[string]string{"one append": onlyCheap, "several batches": thenCostly} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, _ := beginning(t, prompt, time.Now())
+			b.append(t, job.TypeCancelRequested, job.CancelRequestedV1{})
+			require.True(t, b.beginRun(t).Canceled)
+			require.Empty(t, b.events(t))
+
+			b, _ = beginning(t, prompt, time.Now())
+			b.append(t, job.TypeStarted, job.StartedV1{Run: 1, Execution: "another"})
+			require.True(t, b.beginRun(t).Skip)
+			require.Empty(t, b.events(t))
+		})
+	}
+}
