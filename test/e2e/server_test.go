@@ -61,6 +61,7 @@ func startService() *service {
 	set := map[string]string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT": traces, "MILLRACE_PRICE_RUN": "0.004", "MILLRACE_JWT_SECRET": tokenSecret,
 		"MILLRACE_ROUTER_CONCURRENCY": "0:1,0.000001:5,100:10", // a call that runs keeps others of its account waiting
+		"MILLRACE_NODE_CACHE_FROM":    "1ms",                   // what a node with a picture made is cached on the fastest machine too
 	}
 	s := &service{}
 	s.Service, s.err = served.Dev(served.Options{
