@@ -32,9 +32,9 @@ func process(t testing.TB, dsn string, registry *eventlog.Registry) eventlogtest
 	return eventlogtest.Log{Store: eventstore.New(pool, registry, wake), Tail: tail, Checkpoints: checkpoints}
 }
 
-// TestPubSubConforms spreads the suite's publishers and subscribers over two processes' worth of parts.
-func TestPubSubConforms(t *testing.T) {
-	t.Parallel()
+// TestPubSubConforms spreads the suite's publishers and subscribers over two processes' worth of parts. The suite gives up
+// after 15 seconds and its tests run side by side, so the tests of this package wait until it has ended.
+func TestPubSubConforms(t *testing.T) { //nolint:paralleltest // see above
 	dsn := storetest.NewDatabase(t)
 	registry := eventlogtest.MessageRegistry(t)
 	processes := []eventlogtest.Log{process(t, dsn, registry), process(t, dsn, registry)}
