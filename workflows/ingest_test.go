@@ -3,7 +3,6 @@ package workflows_test
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"sync"
@@ -42,6 +41,9 @@ func (r *records) RecordVerified(_ context.Context, _ string, _ asset.ID, event 
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.verified, r.asset.Damaged = append(r.verified, event), !event.OK
+	if event.Scan != nil {
+		r.scans = append(r.scans, *event.Scan)
+	}
 	return nil
 }
 
@@ -50,10 +52,6 @@ func (r *records) RecordScan(_ context.Context, _ string, _ asset.ID, scan asset
 	defer r.mu.Unlock()
 	r.scans = append(r.scans, scan)
 	return nil
-}
-
-func (r *records) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
-	return errors.Join(r.RecordVerified(ctx, account, id, event), r.RecordScan(ctx, account, id, scan))
 }
 
 func (r *records) GetAll(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error) {
@@ -71,11 +69,6 @@ func (r *records) GetAll(ctx context.Context, account string, ids []asset.ID) (m
 func (r *records) RecordAll(ctx context.Context, account string, all []asset.Ingested) error {
 	r.batches++
 	for _, found := range all {
-		if found.Scan != nil {
-			if err := r.RecordScan(ctx, account, found.Asset, *found.Scan); err != nil {
-				return err
-			}
-		}
 		if err := r.RecordVerified(ctx, account, found.Asset, found.Verified); err != nil {
 			return err
 		}
@@ -197,7 +190,7 @@ func TestSmallFilesAreScannedAsTheyAreVerified(t *testing.T) {
 	t.Parallel()
 	r, scheduled := ingestWith(t, upkeep.Ingest{Quick: true, Scanner: scanner(clean)}, nil)
 	require.Empty(t, scheduled)
-	require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000}}, r.verified)
+	require.Equal(t, []asset.VerifiedV1{{OK: true, Size: 5000, Scan: &asset.Scan{Verdict: asset.Clean}}}, r.verified)
 	require.Equal(t, []asset.Scan{{Verdict: asset.Clean}}, r.scans)
 
 	attempts := 0

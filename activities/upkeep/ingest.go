@@ -22,8 +22,6 @@ type AssetRecords interface {
 	Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error)
 	RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
-	// RecordIngested is RecordVerified and RecordScan in one transaction.
-	RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error
 	// GetAll is Get for several assets; those that are not there are left out.
 	GetAll(ctx context.Context, account string, ids []asset.ID) (map[asset.ID]asset.Asset, error)
 	// RecordAll records what was found out about several assets of the account, in one transaction where it can be.
@@ -90,7 +88,8 @@ func (i *Ingest) verified(ctx context.Context, a asset.Asset, ref asset.IngestRe
 		case err == nil && a.VerifiedAt != nil: // an earlier workflow verified the asset, and ended before the scan
 			return true, i.Records.RecordScan(ctx, ref.Account, ref.Asset, found)
 		case err == nil:
-			return true, i.Records.RecordIngested(ctx, ref.Account, ref.Asset, event, found)
+			event.Scan = &found
+			return true, i.Records.RecordVerified(ctx, ref.Account, ref.Asset, event)
 		}
 		i.Log.Warn("scan of a small file failed; trying again", "asset", ref.Asset, "error", err)
 	}

@@ -82,6 +82,6 @@ func (i *Ingest) ingestSmall(ctx context.Context, a asset.Asset) (found asset.In
 		i.Log.Warn("scan of a small file failed; it is tried again", "asset", a.ID, "error", err)
 		return found, false
 	}
-	found.Scan = &scan
+	found.Verified.Scan = &scan
 	return found, true
 }

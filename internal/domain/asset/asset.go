@@ -68,19 +68,10 @@ type IngestRef struct {
 	Size    int64  `json:"size"` // bytes, from which the work is estimated
 }
 
-// Ingested is the result of verifying and scanning the bytes of a new asset. Scan is nil for bytes that are damaged.
+// Ingested is the result of verifying and scanning the bytes of a new asset. Damaged bytes have no scan.
 type Ingested struct {
 	Asset    ID
 	Verified VerifiedV1
-	Scan     *Scan
-}
-
-// Events returns the events that record it.
-func (i Ingested) Events() []any {
-	if i.Scan == nil {
-		return []any{i.Verified}
-	}
-	return []any{i.Verified, ScannedV1{Scan: *i.Scan}}
 }
 
 // State is the state of an asset.

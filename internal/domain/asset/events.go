@@ -52,9 +52,10 @@ type VerifiedV1 struct {
 	OK       bool   `json:"ok"`
 	Size     int64  `json:"size"`
 	Workflow string `json:"workflow,omitempty"` // that looked into several assets; absent = the asset's own
+	Scan     *Scan  `json:"scan,omitempty"`     // of the same step; absent = ScannedV1 follows, unless the bytes are damaged
 }
 
-// ScannedV1 records the result of a scan.
+// ScannedV1 records the result of a scan that was a step of its own.
 type ScannedV1 struct {
 	Scan Scan `json:"scan"`
 }
@@ -107,8 +108,8 @@ type ExpiredV1 struct{}
 func Register(r *eventlog.Registry) error {
 	return r.Register(
 		eventlog.TypeOf[CreatedV1](TypeCreated).Says("an asset was created"),
-		eventlog.TypeOf[VerifiedV1](TypeVerified).Says("the stored bytes were read again and hashed"),
-		eventlog.TypeOf[ScannedV1](TypeScanned).Says("a scan of the content ended"),
+		eventlog.TypeOf[VerifiedV1](TypeVerified).Says("the stored bytes were read again and hashed, and scanned if it has a scan"),
+		eventlog.TypeOf[ScannedV1](TypeScanned).Says("a scan of the content ended that was a step of its own"),
 		eventlog.TypeOf[RequeuedV1](TypeRequeued).Says("the sweeper or an operator restarted its ingestion, because its workflow was lost"),
 		eventlog.TypeOf[RetentionExtendedV1](TypeRetentionExtended).Says("the asset has a later deadline"),
 		eventlog.TypeOf[RenamedV1](TypeRenamed).Says("its owner renamed it; the path by which graphs find it stays"),

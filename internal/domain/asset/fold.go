@@ -27,6 +27,9 @@ func (a *Asset) apply(rec eventlog.Recorded, data any, at time.Time) {
 		a.created(rec, e, at)
 	case VerifiedV1:
 		a.VerifiedAt, a.Damaged, a.VerifiedBy = &at, !e.OK, e.Workflow
+		if e.Scan != nil {
+			a.scanned(*e.Scan)
+		}
 	case ScannedV1:
 		a.scanned(e.Scan)
 	case RetentionExtendedV1:

@@ -102,6 +102,12 @@ func TestFold(t *testing.T) {
 		"verified as damaged": {[]any{created(), asset.VerifiedV1{}}, func(t *testing.T, a asset.Asset) {
 			require.True(t, a.Damaged)
 		}},
+		"verified and scanned in one step": {[]any{created(), asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Rejects, Width: 4, Height: 3}}}, func(t *testing.T, a asset.Asset) {
+			require.Equal(t, start.Add(time.Minute), *a.VerifiedAt)
+			require.Equal(t, asset.Rejected, a.State)
+			require.Equal(t, [2]int{4, 3}, [2]int{a.Width, a.Height})
+			require.Equal(t, asset.Rejects, a.Scan.Verdict)
+		}},
 		"scanned clean": {[]any{created(), asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean, Width: 4, Height: 3}}}, func(t *testing.T, a asset.Asset) {
 			require.Equal(t, asset.Live, a.State)
 			require.Equal(t, [2]int{4, 3}, [2]int{a.Width, a.Height})

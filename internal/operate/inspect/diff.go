@@ -227,6 +227,10 @@ func subject(data any) string {
 		return callFailure(e.Failure)
 	case call.ReroutedV1:
 		return e.Server
+	case asset.VerifiedV1:
+		if e.Scan != nil {
+			return string(e.Scan.Verdict)
+		}
 	case asset.ScannedV1:
 		return string(e.Scan.Verdict)
 	}

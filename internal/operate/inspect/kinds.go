@@ -57,17 +57,24 @@ func assetPhase(event any) Phase {
 	case asset.RequeuedV1:
 		return Phase{Name: "is ingested again", Attempt: 2, Detail: "it had no running workflow"}
 	case asset.VerifiedV1:
-		if !e.OK {
+		switch {
+		case !e.OK:
 			return Phase{Name: "damaged"}
+		case e.Scan != nil:
+			return scannedPhase(*e.Scan)
 		}
 		return Phase{Name: "is scanned"}
 	case asset.ScannedV1:
-		if e.Scan.Verdict == asset.Rejects {
-			return Phase{Name: "rejected"}
-		}
-		return Phase{Name: "in service"}
+		return scannedPhase(e.Scan)
 	}
 	return Phase{}
+}
+
+func scannedPhase(s asset.Scan) Phase {
+	if s.Verdict == asset.Rejects {
+		return Phase{Name: "rejected"}
+	}
+	return Phase{Name: "in service"}
 }
 
 // ofCall summarizes an event of a call or an asset in one line.
@@ -112,12 +119,15 @@ func (f Event) ofAsset() string {
 	case asset.CreatedV1:
 		return fmt.Sprintf("%s, %d bytes, %s", e.Origin, e.Size, e.ContentType)
 	case asset.VerifiedV1:
-		if e.OK {
-			return fmt.Sprintf("%d bytes, as they were uploaded", e.Size)
+		switch {
+		case !e.OK:
+			return "the stored bytes differ from the uploaded bytes"
+		case e.Scan != nil:
+			return fmt.Sprintf("%d bytes, as they were uploaded; %s", e.Size, verdict(*e.Scan))
 		}
-		return "the stored bytes differ from the uploaded bytes"
+		return fmt.Sprintf("%d bytes, as they were uploaded", e.Size)
 	case asset.ScannedV1:
-		return strings.TrimSpace(string(e.Scan.Verdict) + " " + e.Scan.Reason)
+		return verdict(e.Scan)
 	case asset.RetentionExtendedV1:
 		if e.ExpiresAt == nil {
 			return "for good"
@@ -126,6 +136,8 @@ func (f Event) ofAsset() string {
 	}
 	return f.ofChange()
 }
+
+func verdict(s asset.Scan) string { return strings.TrimSpace(string(s.Verdict) + " " + s.Reason) }
 
 // ofChange summarizes a change that the owner of an asset made. Metadata may be long: only their size is shown.
 func (f Event) ofChange() string {

@@ -74,10 +74,17 @@ func uploaded(t testing.TB) inspect.StreamHistory[asset.Asset] {
 		event{4 * time.Second, "ingest", asset.TypeScanned, asset.ScannedV1{Scan: asset.Scan{Verdict: asset.Clean}}})
 }
 
+// small is a small file, which was verified and scanned in one step.
+func small(t testing.TB) inspect.StreamHistory[asset.Asset] {
+	return readStream(t, inspect.Assets, asset.ID("55555555-0000-4000-8000-000000000002").Stream(),
+		event{0, "acme", asset.TypeCreated, asset.CreatedV1{Origin: asset.Uploaded, Size: 12, ContentType: "image/png"}},
+		event{3 * time.Second, "ingest", asset.TypeVerified, asset.VerifiedV1{OK: true, Size: 12, Scan: &asset.Scan{Verdict: asset.Rejects, Reason: "not a picture"}}})
+}
+
 func TestHistoryRendering(t *testing.T) {
 	t.Parallel()
 	now := start.Add(time.Minute)
-	good, odd, file := rerouted(t), uncertain(t), uploaded(t)
+	good, odd, file, small := rerouted(t), uncertain(t), uploaded(t), small(t)
 	comparison, err := inspect.Compare(good, odd, now)
 	require.NoError(t, err)
 	for name, draw := range map[string]func(*terminal.Printer){
@@ -87,6 +94,7 @@ func TestHistoryRendering(t *testing.T) {
 		"call_diff":      func(p *terminal.Printer) { report.StreamComparison(p, comparison) },
 		"asset_timeline": func(p *terminal.Printer) { report.Phases(p, file.Phases(now)) },
 		"asset_events":   func(p *terminal.Printer) { report.StreamEvents(p, file) },
+		"asset_small":    func(p *terminal.Printer) { report.StreamEvents(p, small); report.Phases(p, small.Phases(now)) },
 		"asset_workflow": func(p *terminal.Printer) { report.SideBySide(p, file.Events, nil) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,14 +67,12 @@ func (s *Store) transact(ctx context.Context, what string, fn func(pgx.Tx) error
 	return nil
 }
 
-// thumbnailOf returns the thumbnail in known events, or nil.
-func thumbnailOf(known []any) []byte {
-	for _, event := range known {
-		if s, ok := event.(asset.ScannedV1); ok && !s.Scan.Thumbnail.IsZero() {
-			return s.Scan.Thumbnail[:]
-		}
+// thumbnailOf returns the thumbnail that an event names, or nil.
+func thumbnailOf(known *asset.VerifiedV1) []byte {
+	if known == nil || known.Scan == nil || known.Scan.Thumbnail.IsZero() {
+		return nil
 	}
-	return nil
+	return known.Scan.Thumbnail[:]
 }
 
 // observation returns the event of a finding about an asset's bytes.

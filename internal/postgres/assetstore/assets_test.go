@@ -254,7 +254,7 @@ func TestUploadOfBytesThatTheNewestAssetKnowsIsComplete(t *testing.T) {
 	t.Parallel()
 	b := newAssets(t)
 	first := b.create(t, "a.png", "x", nil)
-	require.NoError(t, b.store.RecordIngested(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1}, asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}))
+	require.NoError(t, b.store.RecordVerified(t.Context(), "acme", first.ID, asset.VerifiedV1{OK: true, Size: 1, Scan: &asset.Scan{Verdict: asset.Clean, Width: 4, Height: 2}}))
 	path := "again.png"
 	again, err := b.store.Create(t.Context(), asset.New{Account: "acme", Origin: asset.Uploaded, Hash: first.Hash, Size: 1, ContentType: "a/b", FilePath: &path})
 	require.NoError(t, err)

@@ -197,7 +197,7 @@ func (s *Exports) Complete(ctx context.Context, ref export.Ref, archive asset.Ne
 			return errExportEnded
 		}
 		var err error
-		if m, err = s.assets.queueAsset(q, archive, name, limit, &st); err != nil {
+		if m, err = s.assets.queueAsset(q, archive, name, limit, &st, nil); err != nil {
 			return err
 		}
 		q.Queue(`delete from exports where id = $1`, string(ref.Export))

@@ -31,9 +31,12 @@ func (s *Store) Get(ctx context.Context, account string, id asset.ID) (asset.Ass
 	return state, state.Version > 0 && state.Account == account && !state.State.Gone(), nil
 }
 
-// RecordVerified records that the stored bytes of an asset were read and hashed. It does not change an asset that has
-// ended.
+// RecordVerified records that the stored bytes of an asset were read and hashed, and their scan where the event has one. It
+// does not change an asset that has ended.
 func (s *Store) RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error {
+	if event.Scan != nil {
+		return s.recordScan(ctx, account, id, *event.Scan, event)
+	}
 	return s.observe(ctx, "record that an asset was verified", func(tx pgx.Tx) error {
 		if !event.OK { // damaged bytes are not scanned
 			if _, err := tx.Exec(ctx, `update files set ingest_since = null where asset_id = $1 and account = $2`, string(id), account); err != nil {
@@ -49,12 +52,7 @@ func (s *Store) RecordScan(ctx context.Context, account string, id asset.ID, sca
 	return s.recordScan(ctx, account, id, scan, asset.ScannedV1{Scan: scan})
 }
 
-// RecordIngested records that the stored bytes of an asset were read and hashed, and the result of their scan.
-func (s *Store) RecordIngested(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1, scan asset.Scan) error {
-	return s.recordScan(ctx, account, id, scan, event, asset.ScannedV1{Scan: scan})
-}
-
-func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan, events ...any) error {
+func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan, event any) error {
 	return s.observe(ctx, "record the scan of an asset", func(tx pgx.Tx) error {
 		var thumbnail []byte
 		if !scan.Thumbnail.IsZero() {
@@ -67,7 +65,7 @@ func (s *Store) recordScan(ctx context.Context, account string, id asset.ID, sca
 		if err != nil {
 			return err
 		}
-		return s.append(ctx, tx, account, id, events...)
+		return s.append(ctx, tx, account, id, event)
 	})
 }
 
@@ -80,13 +78,17 @@ func (s *Store) observe(ctx context.Context, what string, fn func(pgx.Tx) error)
 	return err
 }
 
-func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, found ...any) error {
-	a := eventlog.Append{Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"}}
-	for _, event := range found {
-		a.Events = append(a.Events, observation(id, event))
-	}
-	_, err := s.events.AppendTx(ctx, tx, a)
+func (s *Store) append(ctx context.Context, tx pgx.Tx, account string, id asset.ID, found any) error {
+	_, err := s.events.AppendTx(ctx, tx, foundAppend(account, id, found))
 	return err
+}
+
+// foundAppend returns the append of a finding about an asset's bytes.
+func foundAppend(account string, id asset.ID, found any) eventlog.Append {
+	return eventlog.Append{
+		Stream: id.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"},
+		Events: []eventlog.Event{observation(id, found)},
+	}
 }
 
 // Uningested returns up to limit assets, in order of their ids from the first one after the given id, whose ingestion
@@ -157,14 +159,14 @@ func queueKnown(q *pgx.Batch, account string, states []*bytesState) {
 	})
 }
 
-// known returns the events of what another asset of the account says of these bytes, with the pixels of an image, nothing
+// known returns the event of what another asset of the account says of these bytes, with the pixels of an image, nothing
 // while that is not all that an ingestion finds out.
-func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) (events []any, width, height int, err error) {
+func (s *Store) known(ctx context.Context, db postgres.Tx, st *bytesState, size int64) (event *asset.VerifiedV1, width, height int, err error) {
 	state, err := s.foldOn(ctx, db, st.like)
 	if err != nil || state.Scan == nil || state.VerifiedAt == nil || state.Damaged {
 		return nil, 0, 0, err
 	}
-	return []any{asset.VerifiedV1{OK: true, Size: size}, asset.ScannedV1{Scan: *state.Scan}}, state.Width, state.Height, nil
+	return &asset.VerifiedV1{OK: true, Size: size, Scan: state.Scan}, state.Width, state.Height, nil
 }
 
 // GetAll is Get for several assets of an account; those that are not there, or no longer, are left out.
@@ -206,18 +208,15 @@ const saveFound = `update files set ingest_since = null, rejected = rejected or 
 // RecordAll records what was found out about several assets of the account, in one transaction. Where one of them has
 // ended meanwhile, the others are recorded one by one.
 func (s *Store) RecordAll(ctx context.Context, account string, all []asset.Ingested) error {
-	var appends []eventlog.Append
-	for _, found := range all {
-		a := eventlog.Append{Stream: found.Asset.Stream(), Account: account, Expected: eventlog.AnyVersion, Meta: eventlog.Meta{Actor: "ingest"}}
-		for _, event := range found.Events() {
-			a.Events = append(a.Events, observation(found.Asset, event))
-		}
-		appends = append(appends, a)
+	appends := make([]eventlog.Append, len(all))
+	for i, found := range all {
+		appends[i] = foundAppend(account, found.Asset, found.Verified)
 	}
+	var queued *eventstore.Queued
 	nothing := func(*pgx.Batch) {}
-	err := postgres.Pipelined(ctx, s.pool, nothing, func(_ postgres.Tx, q *pgx.Batch) error {
+	err := postgres.Pipelined(ctx, s.pool, nothing, func(_ postgres.Tx, q *pgx.Batch) (err error) {
 		q.Queue(saveFound, append([]any{account}, columns(all)...)...)
-		_, err := s.events.QueueAppend(q, appends)
+		queued, err = s.events.QueueAppend(q, appends)
 		return err
 	})
 	switch {
@@ -226,7 +225,7 @@ func (s *Store) RecordAll(ctx context.Context, account string, all []asset.Inges
 	case err != nil:
 		return postgres.Classify(err, "record what was found out about assets")
 	}
-	s.events.Wake()
+	s.events.Announce(queued.Recorded())
 	return nil
 }
 
@@ -236,7 +235,7 @@ func columns(all []asset.Ingested) []any {
 	widths, heights := make([]int32, len(all)), make([]int32, len(all))
 	for i, found := range all {
 		ids[i] = string(found.Asset)
-		if s := found.Scan; s != nil {
+		if s := found.Verified.Scan; s != nil {
 			rejects[i], widths[i], heights[i] = s.Verdict == asset.Rejects, int32(s.Width), int32(s.Height)
 			if !s.Thumbnail.IsZero() {
 				thumbnails[i] = s.Thumbnail[:]
@@ -249,11 +248,7 @@ func columns(all []asset.Ingested) []any {
 func (s *Store) recordEach(ctx context.Context, account string, all []asset.Ingested) error {
 	var failed []error
 	for _, found := range all {
-		if found.Scan == nil {
-			failed = append(failed, s.RecordVerified(ctx, account, found.Asset, found.Verified))
-		} else {
-			failed = append(failed, s.RecordIngested(ctx, account, found.Asset, found.Verified, *found.Scan))
-		}
+		failed = append(failed, s.RecordVerified(ctx, account, found.Asset, found.Verified))
 	}
 	return errors.Join(failed...)
 }

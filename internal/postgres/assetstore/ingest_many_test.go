@@ -27,17 +27,19 @@ func TestWhatABatchFoundIsRecordedOnce(t *testing.T) {
 	require.Empty(t, foreign)
 
 	thumbnail := blob.Sum([]byte("small"))
-	verified := asset.VerifiedV1{OK: true, Size: 1, Workflow: "ingest-batch-1"}
+	verified := func(scan asset.Scan) asset.VerifiedV1 {
+		return asset.VerifiedV1{OK: true, Size: 1, Workflow: "ingest-batch-1", Scan: &scan}
+	}
 	found := []asset.Ingested{
-		{Asset: ids[0], Verified: verified, Scan: &asset.Scan{Verdict: asset.Clean, Width: 3, Height: 4, Thumbnail: thumbnail}},
-		{Asset: ids[1], Verified: verified, Scan: &asset.Scan{Verdict: asset.Rejects, Reason: "no"}},
+		{Asset: ids[0], Verified: verified(asset.Scan{Verdict: asset.Clean, Width: 3, Height: 4, Thumbnail: thumbnail})},
+		{Asset: ids[1], Verified: verified(asset.Scan{Verdict: asset.Rejects, Reason: "no"})},
 		{Asset: ids[2], Verified: asset.VerifiedV1{Size: 1}},
 	}
 	for range 2 { // a second attempt changes nothing
 		require.NoError(t, b.store.RecordAll(t.Context(), "acme", found))
 		there, err = b.store.GetAll(t.Context(), "acme", ids)
 		require.NoError(t, err)
-		require.Equal(t, int64(3), there[ids[0]].Version)
+		require.Equal(t, int64(2), there[ids[0]].Version)
 		require.Equal(t, 3, there[ids[0]].Width)
 		require.Equal(t, "ingest-batch-1", there[ids[0]].VerifiedBy)
 		require.Equal(t, asset.Rejected, there[ids[1]].State)
@@ -55,9 +57,9 @@ func TestABatchRecordsTheOthersOfAnAssetThatEnded(t *testing.T) {
 	b := newAssets(t)
 	kept, gone := b.create(t, "kept.png", "1", nil).ID, b.create(t, "gone.png", "2", nil).ID
 	require.NoError(t, b.store.Delete(t.Context(), "acme", gone, "r"))
-	scan := &asset.Scan{Verdict: asset.Clean}
+	verified := asset.VerifiedV1{OK: true, Scan: &asset.Scan{Verdict: asset.Clean}}
 	require.NoError(t, b.store.RecordAll(t.Context(), "acme", []asset.Ingested{
-		{Asset: gone, Verified: asset.VerifiedV1{OK: true}, Scan: scan}, {Asset: kept, Verified: asset.VerifiedV1{OK: true}, Scan: scan},
+		{Asset: gone, Verified: verified}, {Asset: kept, Verified: verified},
 	}))
 	there, err := b.store.GetAll(t.Context(), "acme", []asset.ID{kept, gone})
 	require.NoError(t, err)

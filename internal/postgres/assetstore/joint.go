@@ -79,8 +79,9 @@ func (s *Store) createJointly(ctx context.Context, account string, all []*newAss
 		queueStoredBytes(q, account, states)
 		queueKnown(q, account, stored)
 	}
+	var rows assetRows
 	err := postgres.Pipelined(ctx, s.pool, look, func(db postgres.Tx, q *pgx.Batch) error {
-		rows := assetRows{account: account}
+		rows = assetRows{account: account}
 		for _, c := range all {
 			if c.err = s.addUpload(ctx, db, &rows, c, found[c.Hash]); c.err != nil {
 				return c.err
@@ -89,7 +90,7 @@ func (s *Store) createJointly(ctx context.Context, account string, all []*newAss
 		return s.queueRows(q, &rows)
 	})
 	if err == nil {
-		s.events.Wake()
+		s.events.Announce(rows.queued.Recorded())
 	}
 	return err
 }
@@ -107,16 +108,16 @@ func newOf(all []*newAsset) []*asset.New {
 func (s *Store) addUpload(ctx context.Context, db postgres.Tx, rows *assetRows, c *newAsset, st *bytesState) error {
 	n := c.New
 	if c.Fresh || st.like.id == "" {
-		return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset)
+		return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset, nil)
 	}
 	known, width, height, err := s.known(ctx, db, st, n.Size)
 	if err != nil {
 		return err
 	}
-	if len(known) > 0 && n.Width == 0 {
+	if known != nil && n.Width == 0 {
 		n.Width, n.Height = width, height
 	}
-	return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset, known...)
+	return s.addAsset(rows, n, c.naming, c.limit, st, &c.createdAsset, known)
 }
 
 // assetRows are the rows of new assets of one account, with their events.
@@ -139,10 +140,11 @@ type assetRows struct {
 	intents []outbox.Intent
 	appends []*eventstore.Prepared
 	makings []*createdAsset
+	queued  *eventstore.Queued // appends, once they are queued
 }
 
 // add adds the row of an asset. Of several of one name, the last one has it.
-func (r *assetRows) add(n asset.New, id asset.ID, limit int64, known []any) {
+func (r *assetRows) add(n asset.New, id asset.ID, limit int64, known *asset.VerifiedV1) {
 	place := asset.Place{Folder: "input"}
 	if n.Place != nil {
 		place = *n.Place
@@ -165,7 +167,7 @@ func (r *assetRows) add(n asset.New, id asset.ID, limit int64, known []any) {
 	if err != nil {
 		panic(err) // strings always marshal
 	}
-	r.tags, r.named, r.open = append(r.tags, string(tags)), append(r.named, n.Place != nil), append(r.open, len(known) == 0)
+	r.tags, r.named, r.open = append(r.tags, string(tags)), append(r.named, n.Place != nil), append(r.open, known == nil)
 	r.deadlines, r.widths, r.heights = append(r.deadlines, n.Deadline), append(r.widths, n.Width), append(r.heights, n.Height)
 	if n.Chosen != "" {
 		r.chosen = append(r.chosen, [2]string{string(n.Chosen), string(id)})
@@ -204,13 +206,13 @@ func (s *Store) queueRows(q *pgx.Batch, r *assetRows) error {
 	accountstore.QueueWithin(q, r.account, r.limit, r.size)
 	outboxstore.Queue(q, r.intents)
 	q.Queue(usualPlans)
-	queued, err := s.events.QueuePrepared(q, r.appends)
-	if err != nil {
+	var err error
+	if r.queued, err = s.events.QueuePrepared(q, r.appends); err != nil {
 		return err
 	}
 	intents := r.intents
 	for i, m := range r.makings {
-		m.queued = queued
+		m.queued = r.queued
 		if r.open[i] {
 			m.intents, intents = intents[:1:1], intents[1:]
 		}

@@ -172,7 +172,7 @@ func TestUploadsThatReplaceFilesDoNotBlockTheirIngestion(t *testing.T) {
 			var found []asset.Ingested
 			for i := range older {
 				newer = append(newer, b.uploading(*older[c.names[i]].FilePath, fmt.Sprint(i), asset.New{}))
-				found = append(found, asset.Ingested{Asset: older[c.ingests[i]].ID, Verified: asset.VerifiedV1{OK: true}, Scan: &asset.Scan{Verdict: asset.Clean}})
+				found = append(found, asset.Ingested{Asset: older[c.ingests[i]].ID, Verified: asset.VerifiedV1{OK: true, Scan: &asset.Scan{Verdict: asset.Clean}}})
 			}
 			tx, err := b.pool.Begin(t.Context())
 			require.NoError(t, err)

@@ -286,12 +286,12 @@ func (m createdAsset) made(s *Store) (asset.Stored, error) {
 
 // addAsset adds the row of a new asset, its event, and what else its making needs. Its ingestion determines the remaining
 // properties of the bytes, unless they are known.
-func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64, st *bytesState, m *createdAsset, known ...any) (err error) {
+func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64, st *bytesState, m *createdAsset, known *asset.VerifiedV1) (err error) {
 	n.Deadline, n.Tags = st.inForce(n.Deadline), tagsOf(n)
 	m.hadBytes = st.hadBytes
 	st.made(n.Deadline)
 	rows.add(n, name.id, limit, known)
-	if len(known) == 0 {
+	if known == nil {
 		rows.intents = append(rows.intents, ingestion(name.id, n.Account, n.Size))
 	}
 	event := asset.CreatedV1{
@@ -301,8 +301,8 @@ func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64,
 	}
 	a := createdAppend(name.id, n.Account, event, eventlog.Meta{Actor: n.Account, RequestID: n.RequestID})
 	a.Events[0].ID = name.first
-	for _, data := range known {
-		a.Events = append(a.Events, observation(name.id, data))
+	if known != nil {
+		a.Events = append(a.Events, observation(name.id, *known))
 	}
 	m.append, err = s.events.Prepare(a)
 	rows.appends, rows.makings = append(rows.appends, m.append), append(rows.makings, m)
@@ -310,10 +310,10 @@ func (s *Store) addAsset(rows *assetRows, n asset.New, name naming, limit int64,
 }
 
 // queueAsset writes the row of one new asset, takes over its name, and appends the event.
-func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState, known ...any) (createdAsset, error) {
+func (s *Store) queueAsset(q *pgx.Batch, n asset.New, name naming, limit int64, st *bytesState, known *asset.VerifiedV1) (createdAsset, error) {
 	var m createdAsset
 	rows := assetRows{account: n.Account}
-	if err := s.addAsset(&rows, n, name, limit, st, &m, known...); err != nil {
+	if err := s.addAsset(&rows, n, name, limit, st, &m, known); err != nil {
 		return createdAsset{}, err
 	}
 	err := s.queueRows(q, &rows)
@@ -331,7 +331,7 @@ func (s *Store) queueReference(ctx context.Context, db postgres.Tx, q *pgx.Batch
 	if err != nil {
 		return createdAsset{}, err
 	}
-	return s.queueAsset(q, n, name, limit, st, known...)
+	return s.queueAsset(q, n, name, limit, st, known)
 }
 
 // queueAgain extends the deadline of an asset that is referenced again. same is false if the asset does not have all
