@@ -45,7 +45,13 @@ func painting(pictures <-chan []byte) *node.Class {
 		Run: func(ctx context.Context, call *node.Call) (node.Result, error) {
 			tick := time.NewTicker(50 * time.Millisecond)
 			defer tick.Stop()
-			for now := <-pictures; now != nil; {
+			var now []byte
+			select {
+			case <-ctx.Done():
+				return node.Result{}, ctx.Err()
+			case now = <-pictures:
+			}
+			for now != nil {
 				call.Live.Preview("image/jpeg", now)
 				select {
 				case <-ctx.Done():

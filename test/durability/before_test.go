@@ -109,13 +109,16 @@ func (b before) restore(t *testing.T, dsn, dir string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret.key"), []byte(b.Secret+"\n"), 0o600))
 }
 
-var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d`)
+var timestamp = regexp.MustCompile(`\d{4}-\d\d-\d\d([ T]\d\d:\d\d:\d\d)?`)
 
-// later shifts every time in a text.
+// later shifts every time and every day in a text.
 func later(text string, by time.Duration) string {
 	return timestamp.ReplaceAllStringFunc(text, func(was string) string {
 		layout := time.DateTime
-		if strings.Contains(was, "T") {
+		switch {
+		case len(was) == len(time.DateOnly):
+			layout = time.DateOnly
+		case strings.Contains(was, "T"):
 			layout = "2006-01-02T15:04:05"
 		}
 		at, err := time.Parse(layout, was)
