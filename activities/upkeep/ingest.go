@@ -20,6 +20,7 @@ import (
 type AssetRecords interface {
 	// Get returns a live asset of the account, or false if there is none with this id.
 	Get(ctx context.Context, account string, id asset.ID) (asset.Asset, bool, error)
+	// RecordVerified also records the scan, if the event has one.
 	RecordVerified(ctx context.Context, account string, id asset.ID, event asset.VerifiedV1) error
 	RecordScan(ctx context.Context, account string, id asset.ID, scan asset.Scan) error
 	// GetAll is Get for several assets; those that are not there are left out.
