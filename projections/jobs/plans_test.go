@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/millrace-dev/millrace/internal/domain/job"
+	"github.com/millrace-dev/millrace/internal/postgres/storetest"
 	"github.com/millrace-dev/millrace/projections/hidden"
 	"github.com/millrace-dev/millrace/projections/jobs"
 	"github.com/millrace-dev/millrace/projections/projectiontest"
@@ -60,33 +60,6 @@ func newSeeded(t testing.TB, n int, tracer pgx.QueryTracer) *log {
 	seedFinished(t, l, n)
 	return l
 }
-
-// statements records what a pool runs.
-type statements struct {
-	mu  sync.Mutex // guards ran
-	ran []pgx.TraceQueryStartData
-}
-
-func (s *statements) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ran = append(s.ran, q)
-	return ctx
-}
-
-func (s *statements) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
-func (s *statements) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
-	return ctx
-}
-
-func (s *statements) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ran = append(s.ran, pgx.TraceQueryStartData{SQL: q.SQL, Args: q.Args})
-}
-
-func (s *statements) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // reads are the calls that GETs make.
 func reads(l *log) map[string]func(context.Context) error {
@@ -136,21 +109,21 @@ func reads(l *log) map[string]func(context.Context) error {
 // TestReadsUseTheirIndexes looks at the plans, with values and without, among many finished jobs.
 func TestReadsUseTheirIndexes(t *testing.T) {
 	t.Parallel()
-	tracer := &statements{}
+	tracer := &storetest.Statements{}
 	l := newSeeded(t, 20_000, tracer)
 	for name, read := range reads(l) {
-		tracer.ran = nil
+		tracer.Take()
 		require.NoError(t, read(t.Context()))
-		ran := slices.Clone(tracer.ran)
-		require.NotEmpty(t, ran)
-		for _, q := range ran {
+		sent := tracer.Take()
+		require.NotEmpty(t, sent)
+		for _, q := range sent {
 			plan := explain(t, l.pool, q)
 			require.NotContains(t, plan, "Seq Scan", "%s: %s", name, q.SQL)
 		}
 	}
 }
 
-func explain(t *testing.T, pool *pgxpool.Pool, q pgx.TraceQueryStartData) string {
+func explain(t *testing.T, pool *pgxpool.Pool, q storetest.Statement) string {
 	t.Helper()
 	rows, err := pool.Query(t.Context(), "explain (costs off) "+q.SQL, q.Args...)
 	require.NoError(t, err)

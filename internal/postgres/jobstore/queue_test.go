@@ -1,10 +1,8 @@
 package jobstore_test
 
 import (
-	"context"
 	"encoding/json"
 	"math/rand/v2"
-	"sync"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -85,37 +83,22 @@ func TestQueuePositionsAreTheOrderOfAdmission(t *testing.T) {
 	require.Zero(t, remaining)
 }
 
-// queries records what a pool runs.
-type queries struct {
-	mu  sync.Mutex // guards ran
-	ran []pgx.TraceQueryStartData
-}
-
-func (s *queries) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.ran = append(s.ran, q)
-	return ctx
-}
-
-func (s *queries) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
-
 // The positions of the jobs at either end of a long queue cost as much as those of a short one.
 func TestQueuePositionsReadTheNearerEnd(t *testing.T) {
 	t.Parallel()
 	const waiting, page = 2000, 20
-	tracer := &queries{}
+	tracer := &storetest.Statements{}
 	jobs, pool := newQueue(t, waiting, tracer)
 	order, err := jobs.Waiting(t.Context(), "a")
 	require.NoError(t, err)
 	for name, asked := range map[string][]job.ID{"first": order[:page], "last": order[waiting-page:]} {
-		tracer.ran = nil
+		tracer.Take()
 		positions, err := jobs.QueuePositions(t.Context(), "a", asked)
 		require.NoError(t, err)
 		require.Len(t, positions, page)
-		require.Len(t, tracer.ran, 1)
-		q := tracer.ran[0]
-		rows, err := pool.Query(t.Context(), "explain (analyze, costs off, timing off, buffers off, format json) "+q.SQL, q.Args...)
+		sent := tracer.Take()
+		require.Len(t, sent, 1)
+		rows, err := pool.Query(t.Context(), "explain (analyze, costs off, timing off, buffers off, format json) "+sent[0].SQL, sent[0].Args...)
 		require.NoError(t, err)
 		plan, err := pgx.CollectExactlyOneRow(rows, pgx.RowTo[string])
 		require.NoError(t, err)
